@@ -1,3 +1,4 @@
+import { impactOperations } from "./applications/applications.impact.operator.routes.ts";
 import { applicationKeyOperations } from "./applications/applications.keys.operator.routes.ts";
 import { applicationOperations } from "./applications/applications.operator.routes.ts";
 import { remoteApplicationOperations } from "./applications/applications.remote.operator.routes.ts";
@@ -28,6 +29,7 @@ import { operatorSessionOperations } from "./operators/operators.sessions.routes
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
 import { userAccountOperations } from "./users/users.account.routes.ts";
+import { usersOfDeviceOperations } from "./users/users.devices.operator.routes.ts";
 import { userExportOperatorOperations } from "./users/users.export.operator.routes.ts";
 import { userOperatorOperations } from "./users/users.operator.routes.ts";
 import { userPasswordOperations } from "./users/users.password.routes.ts";
@@ -59,11 +61,13 @@ const operations: readonly Operation[] = [
   ...auditOperations,
   ...applicationOperations,
   ...applicationKeyOperations,
+  ...impactOperations,
   ...applicationSettingsOperations,
   ...remoteApplicationOperations,
   ...userOperatorOperations,
   ...userTokenOperatorOperations,
   ...userExportOperatorOperations,
+  ...usersOfDeviceOperations,
   ...deviceOperatorOperations,
   ...checkinOperatorOperations,
   ...locationOperatorOperations,

@@ -228,6 +228,11 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   },
   readMetric: metric,
   listMetricEvents: metric,
+  changeApplicationKey: key,
+  getImpactOfKey: key,
+  getImpactOfUser: operatedUser,
+  listDevicesOfUser: operatedUser,
+  listUsersOfDevice: operatedDevice,
   retireApplicationKey: key,
   revokeKeyTokens: key,
   async listCrashReports(application) {
@@ -271,6 +276,7 @@ function owned(operation: string) {
 const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
   deleteApplication: ({ appid }) => ({ confirm: appid }),
   eraseUser: ({ userId }) => ({ confirm: userId }),
+  changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),
 };
 

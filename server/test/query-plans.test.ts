@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CompiledQuery, type QueryResult, sql } from "kysely";
+import { findImpact } from "../src/applications/applications.impact.store.ts";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
@@ -19,6 +20,7 @@ import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
 import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
 import { userOrders } from "../src/users/users.contract.ts";
+import { usersOfDevice } from "../src/users/users.devices.operator.routes.ts";
 import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
 import { operatedUserSearch } from "../src/users/users.operator.search.ts";
 import { userSearch } from "../src/users/users.search.ts";
@@ -431,6 +433,7 @@ describe("the listings of operators walk an index", () => {
           platform: `p${n % 3}`,
           tag: n % 4 === 0 ? null : `t${n % 4}`,
           key_id: n % 3 ? `k${n % 3}` : null,
+          last_seen_at: n,
         };
         const times = { created_at: n, modified_at: 990_000 + ((n * 7) % groupsTotal) };
         return { ...registered, id: ids.newId("Device"), unique_id: null, ...sent, ...times };
@@ -512,6 +515,34 @@ describe("the listings of operators walk an index", () => {
         );
         const files = operatedSearch(fileKinds[1], appid, given);
         assertWalked(await explainPages(`files ${JSON.stringify(given)}`, files));
+      }
+    }
+  });
+
+  it("the users of a device, and the devices of a user", async () => {
+    const { appid } = test.application;
+    const explained: Omit<Explained, "what">[] = [];
+    await readPage(usersOfDevice(appid, "dev_1", explaining(explained)), { at: "start" }, 10);
+    await readPage(usersOfDevice(appid, "dev_1", explaining(explained)), { at: "after", key: [me.id] }, 10);
+    await searchPage(operatedDeviceSearch(appid, { userID: me.id }), { at: "start" }, 10, explaining(explained));
+    for (const { plan } of explained) assert.doesNotMatch(plan, /SCAN|Seq Scan on (devices|users)/, plan);
+    if (!hasCostPlanner) assert.match(explained[0]?.plan ?? "", /user_tokens_of_device/);
+  });
+
+  // spec/operators#impact
+  it("the active devices of a key and of an application, newest first", async () => {
+    const { appid } = test.application;
+    for (const [subject, index] of [
+      [{ kind: "application" }, /devices_all_seen/],
+      [{ kind: "key", id: "k1" }, /devices_of_key_seen/],
+    ] as const) {
+      const explained: Omit<Explained, "what">[] = [];
+      await findImpact(appid, subject, 90_000_000 + groupsTotal - 100, explaining(explained)); // the last hundred
+      const [active = { plan: "" }, ...others] = explained;
+      // PostgreSQL may sort the few rows, and reads tables of some thousand rows as a whole to count them.
+      assert.match(active.plan, hasCostPlanner ? /devices_(all|of_key)_seen/ : index);
+      for (const { plan } of hasCostPlanner ? [] : [active, ...others]) {
+        assert.doesNotMatch(plan, /TEMP B-TREE|SCAN (device|token|users)/, plan);
       }
     }
   });

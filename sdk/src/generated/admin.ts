@@ -5,6 +5,14 @@ import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
 import type { CheckinLocation, ConnectionType, Gender, Location, Permission, PictureSize } from "./types.ts";
 
+/** How many devices have a version of the app. */
+export interface AppVersionCount {
+  /** Absent for devices that have reported none. */
+  readonly appVersion?: string;
+  /** How many of the devices have it. */
+  readonly devices: number;
+}
+
 /** An application, whose clients call the service. */
 export interface Application {
   readonly id: string;
@@ -126,6 +134,20 @@ export interface AuditEntryPage {
   readonly nextToken?: string;
   /** Asks for the page before; absent on the first one. */
   readonly previousToken?: string;
+}
+
+/** A number of which counting stops early. */
+export interface BoundedCount {
+  /** At most 1000. */
+  readonly count: number;
+  /** Whether there are, or may be, more. */
+  readonly isMore: boolean;
+}
+
+/** The parameters of changeApplicationKey. */
+export interface ChangeApplicationKeyRequest {
+  /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
+  readonly label: string;
 }
 
 /** The parameters of changeApplication. */
@@ -369,6 +391,20 @@ export interface FileUsage {
   readonly bytesMax?: number;
 }
 
+/** What ends with a key, an application or the tokens of a user. */
+export interface Impact {
+  /** Devices that registered with the key last, of the application, or with a token of the user. */
+  readonly devices: BoundedCount;
+  /** Valid user tokens. Of a key: those on the devices that registered last. */
+  readonly userTokens: BoundedCount;
+  /** Devices that were active in the last hour, or in the hour before. */
+  readonly activeLastHour: BoundedCount;
+  /** Devices that were active in the last day, or in the hour before. */
+  readonly activeLastDay: BoundedCount;
+  /** The most frequent versions among the devices of activeLastDay, at most 20. */
+  readonly appVersions: readonly AppVersionCount[];
+}
+
 /**
  * Whether devices can register with a key.
  *
@@ -440,6 +476,14 @@ export interface ListCrashReportsQuery {
   readonly pagingToken?: string | undefined;
 }
 
+/** What listDevicesOfUser looks for. */
+export interface ListDevicesOfUserQuery {
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
 /** What listLocationFlags looks for. */
 export interface ListLocationFlagsQuery {
   /** The id of a location. */
@@ -500,6 +544,14 @@ export interface ListOperatorsQuery {
 
 /** What listTokensOfUser looks for. */
 export interface ListTokensOfUserQuery {
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listUsersOfDevice looks for. */
+export interface ListUsersOfDeviceQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
@@ -780,6 +832,8 @@ export interface OperatedDevice {
   readonly keyID?: string;
   /** When it registered last. */
   readonly registered?: Date;
+  /** When it was active last; up to an hour behind. */
+  readonly lastSeen?: Date;
 }
 
 /** A page of a listing. */
@@ -1297,6 +1351,10 @@ export interface SearchOperatedDevicesQuery {
   readonly tag?: string | undefined;
   /** The id of an application key. */
   readonly keyId?: string | undefined;
+  /** Exact. */
+  readonly appVersion?: string | undefined;
+  /** Devices that have a token of this user. */
+  readonly userID?: string | undefined;
   /** When it was created. */
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
@@ -1559,6 +1617,13 @@ export const listApplicationKeys: (appid: string, fields?: ListApplicationKeysQu
 export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
 
 /**
+ * Change the label of a key
+ *
+ * The label of a retired key can be changed, too.
+ */
+export const changeApplicationKey: (appid: string, keyId: string, fields: ChangeApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("changeApplicationKey", "PATCH /_/api/applications/{appid}/keys/{keyId}", "ops");
+
+/**
  * Retire a key: no device can register with it, and every token issued under it ends
  *
  * The last active key needs its id once more in `confirm`.
@@ -1585,6 +1650,27 @@ export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE
  * Use it when a key has become known: apps need the new one to register.
  */
 export const replaceApplicationKeys: (appid: string) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
+
+/**
+ * Count what ends with all tokens of an application
+ *
+ * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ */
+export const getImpactOfApplication: (appid: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfApplication", "GET /_/api/applications/{appid}/impact", "os");
+
+/**
+ * Count what ends with the tokens issued under a key
+ *
+ * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ */
+export const getImpactOfKey: (appid: string, keyId: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfKey", "GET /_/api/applications/{appid}/keys/{keyId}/impact", "os");
+
+/**
+ * Count what ends with the tokens of a user
+ *
+ * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ */
+export const getImpactOfUser: (appid: string, userId: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfUser", "GET /_/api/applications/{appid}/users/{userId}/impact", "os");
 
 /**
  * Read the settings of an application, without secrets
@@ -1692,6 +1778,13 @@ export const endTokenOfUser: (appid: string, userId: string, tokenId: string) =>
 export const exportUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("exportUser", "POST /_/api/applications/{appid}/users/{userId}/export", "opsb");
 
 /**
+ * List the users who have a token on a device
+ *
+ * The users who are signed in on it, and those whose token has expired a short while ago.
+ */
+export const listUsersOfDevice: (appid: string, deviceId: string, fields?: ListUsersOfDeviceQuery) => Call<OperatedUserPage> = /* @__PURE__ */ define("listUsersOfDevice", "GET /_/api/applications/{appid}/devices/{deviceId}/users", "os");
+
+/**
  * Search the devices of an application
  *
  * Finds devices by what they reported, or by the key that they registered with.
@@ -1704,6 +1797,13 @@ export const searchOperatedDevices: (appid: string, fields?: SearchOperatedDevic
  * With the key that it registered with last.
  */
 export const getOperatedDevice: (appid: string, deviceId: string) => Call<OperatedDevice> = /* @__PURE__ */ define("getOperatedDevice", "GET /_/api/applications/{appid}/devices/{deviceId}", "os");
+
+/**
+ * List the devices that have a token of a user, newest first
+ *
+ * The devices that the user is signed in on, and those whose token has expired a short while ago.
+ */
+export const listDevicesOfUser: (appid: string, userId: string, fields?: ListDevicesOfUserQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("listDevicesOfUser", "GET /_/api/applications/{appid}/users/{userId}/devices", "os");
 
 /**
  * End all tokens of a device and of the users on it; it has to register again

@@ -13,6 +13,7 @@ export const ListKeys = Type.Object(pagingParameters);
 export const CreateKey = Type.Object({
   label: Type.Optional(Text({ description: `What it is for. It ${nameRule}.` })),
 });
+export const ChangeKey = Type.Object({ label: Text({ description: `What it is for. It ${nameRule}.` }) });
 export const RetireKey = Type.Object({
   confirm: Type.Optional(Text({ description: "The id of the key again, to retire the last one that is active." })),
 });

@@ -6,6 +6,7 @@ import { operation } from "../operation.ts";
 import type { CommandServices } from "../services.ts";
 import {
   ChangedKey,
+  ChangeKey,
   CreateKey,
   KeyPage,
   KeyPath,
@@ -17,7 +18,7 @@ import {
   presentUsedKey,
   RetireKey,
 } from "./applications.keys.operator.contract.ts";
-import { countDevices, findKey, listKeys } from "./applications.keys.store.ts";
+import { countDevices, findKey, listKeys, updateKeyLabel } from "./applications.keys.store.ts";
 import { createKey, liveKeysMax, replaceKeys, retireKey } from "./applications.keys.ts";
 import { nameRule, readName } from "./applications.names.ts";
 
@@ -62,13 +63,42 @@ export const createApplicationKey = operation({
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid }, parameters: { label } }, services: CommandServices) {
     await requireApplication(appid, services.database.reads);
-    const text = label === undefined ? null : readName(label);
-    if (text === undefined) throw new ApiError("ParameterOutOfRange", `label ${nameRule}.`, { parameter: "label" });
+    const text = label === undefined ? null : requireLabel(label);
     const created = await write(appid, services, (transaction) => createKey(appid, text, services, transaction));
     if (created !== undefined) return presentNewKey(created);
     throw new ApiError("ParameterOutOfRange", `An application has at most ${liveKeysMax} active keys. Retire one.`);
   },
 });
+
+const changeKey = operation({
+  method: "PATCH",
+  path: "/_/api/applications/{appid}/keys/{keyId}",
+  operation: "changeApplicationKey",
+  summary: "Change the label of a key",
+  description: "The label of a retired key can be changed, too.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: KeyPath,
+  parameters: ChangeKey,
+  status: 200,
+  result: ChangedKey,
+  errors: ["ItemDoesNotExist"],
+  handle: ({ path: { appid, keyId }, parameters: { label } }, services) =>
+    write(appid, services, async ({ queries }) => {
+      const text = requireLabel(label);
+      const key = await findKey(appid, keyId, queries);
+      if (key === undefined) throw new ApiError("ItemDoesNotExist");
+      await updateKeyLabel(appid, keyId, text, queries);
+      return presentKey({ ...key, label: text });
+    }),
+});
+
+/** @throws ApiError ParameterOutOfRange */
+function requireLabel(label: string): string {
+  const text = readName(label);
+  if (text === undefined) throw new ApiError("ParameterOutOfRange", `label ${nameRule}.`, { parameter: "label" });
+  return text;
+}
 
 export const retireApplicationKey = operation({
   method: "POST",
@@ -171,6 +201,7 @@ function write<T>(
 export const applicationKeyOperations = [
   listApplicationKeys,
   createApplicationKey,
+  changeKey,
   retireApplicationKey,
   revokeKeyTokens,
   revokeApplicationTokens,

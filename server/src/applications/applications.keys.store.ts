@@ -92,6 +92,20 @@ export async function updateKeyRetired(applicationId: string, id: string, at: nu
     .execute();
 }
 
+export async function updateKeyLabel(
+  applicationId: string,
+  id: string,
+  label: string,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("application_keys")
+    .set({ label })
+    .where("application_id", "=", applicationId)
+    .where("id", "=", id)
+    .execute();
+}
+
 /** The devices whose last registration used a key, and the time of the latest. */
 export interface KeyUse {
   readonly devices: number;

@@ -7,6 +7,7 @@ import { LruMap } from "../lib/lru-map.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
+import { deviceUseMs } from "./device-uses.ts";
 import { overlapMs, storeFirstUse, supersededAt } from "./token-renewals.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
@@ -32,6 +33,8 @@ interface KnownToken {
   /** The claims, with the policy that the database returned when it last confirmed the token. */
   caller: Caller | undefined;
   readonly use: TokenUse & { usedAt: number };
+  /** When the next use of the device is to be noted. */
+  deviceDueAt: number;
   /** The value of `revision` when the database last confirmed the token; -1 if never. */
   confirmedAt: number;
   /** The revision of the application when all of the token was checked. */
@@ -71,10 +74,17 @@ export function createCallers(
     if (claims === undefined) throw refuseToken("unknown", regions.rootOfToken(token));
     const { applicationId, userId = "", tokenId } = claims;
     const use = { applicationId, userId, tokenId, usedAt: 0 };
-    return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", recheckAt: 0, use };
+    // A device token is issued by a registration, which stores its time.
+    const deviceDueAt = claims.userId === undefined ? claims.issuedAt + deviceUseMs : 0;
+    return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", recheckAt: 0, use, deviceDueAt };
   }
 
-  function noteUse({ claims, use }: KnownToken, now: number): void {
+  function noteUse(found: KnownToken, now: number): void {
+    const { claims, use } = found;
+    if (now >= found.deviceDueAt) {
+      found.deviceDueAt = now + deviceUseMs;
+      tokenUses.noteDevice({ applicationId: claims.applicationId, deviceId: claims.deviceId, usedAt: now });
+    }
     if (claims.userId === undefined || now === use.usedAt) return;
     use.usedAt = now;
     tokenUses.note(use);

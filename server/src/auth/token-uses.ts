@@ -1,10 +1,12 @@
 import type { Database } from "../db/database.ts";
+import { type DeviceUse, updateDeviceUses } from "./device-uses.ts";
 import { type TokenUse, updateUserTokenUses } from "./user-tokens.ts";
 
-/** Remembers the last use of user tokens, and stores it periodically instead of once per request. */
+/** Remembers the last use of user tokens and of devices, and stores it periodically instead of once per request. */
 export interface TokenUses {
   /** @param use noted once and read when it is stored, so that later uses need no further call */
   note(use: TokenUse): void;
+  noteDevice(use: DeviceUse): void;
   /** Stores noted uses, of one user or of all; later uses are stored by the next call. */
   save(userId?: string): Promise<void>;
 }
@@ -14,6 +16,7 @@ const usesPerStep = 500;
 export function createTokenUses(database: Database): TokenUses {
   /** By user, then by token. */
   const noted = new Map<string, Map<string, TokenUse>>();
+  const devices = new Map<string, DeviceUse>();
 
   function note(use: TokenUse): void {
     const ofUser = noted.get(use.userId);
@@ -28,9 +31,20 @@ export function createTokenUses(database: Database): TokenUses {
     return taken.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1));
   }
 
+  async function saveDevices(): Promise<void> {
+    const uses = [...devices.values()].toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
+    for (let start = 0; start < uses.length; start += usesPerStep) {
+      const step = uses.slice(start, start + usesPerStep);
+      await database.write(({ queries }) => updateDeviceUses(step, queries));
+      for (const use of step) if (devices.get(use.deviceId) === use) devices.delete(use.deviceId);
+    }
+  }
+
   return {
     note,
+    noteDevice: (use) => void devices.set(use.deviceId, use),
     async save(userId) {
+      if (userId === undefined) await saveDevices();
       const uses = take(userId === undefined ? [...noted.keys()] : [userId]);
       try {
         while (uses.length > 0) {

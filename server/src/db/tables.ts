@@ -131,6 +131,8 @@ interface DevicesTable {
   /** The key of its last registration; null if the device has not registered since this column exists. */
   key_id: string | null;
   registered_at: number | null;
+  /** Up to an hour behind; null if no token of it has been used since this column exists. */
+  last_seen_at: Generated<number | null>;
 }
 
 /** Crash reports of apps, read by operators. */

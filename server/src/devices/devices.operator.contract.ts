@@ -10,11 +10,16 @@ import { Device, presentDevice, textCharactersMax } from "./devices.contract.ts"
 export const OperatedDevicesPath = Type.Object(applicationPathParameters);
 export const OperatedDevicePath = Type.Object({ ...applicationPathParameters, deviceId: IdInput("Device") });
 
+export const DevicesOfUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
+export const ListDevicesOfUser = Type.Object(pagingParameters);
+
 export const SearchOperatedDevices = Type.Object({
   uniqueId: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
   keyId: Type.Optional(IdInput("ApplicationKey")),
+  appVersion: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  userID: Type.Optional({ ...IdInput("User"), description: "Devices that have a token of this user." }),
   created: Type.Optional(DateRangeInput({ description: "When it was created." })),
   lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
@@ -34,6 +39,7 @@ export const OperatedDevice = named(
     ...Device.properties,
     keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
     registered: Type.Optional({ ...WireDate, description: "When it registered last." }),
+    lastSeen: Type.Optional({ ...WireDate, description: "When it was active last; up to an hour behind." }),
   }),
 );
 export const OperatedDevicePage = PageOf(OperatedDevice);
@@ -43,5 +49,6 @@ export function presentOperatedDevice(device: DeviceRow): Static<typeof Operated
     ...presentDevice(device),
     ...(device.key_id !== null && { keyID: device.key_id }),
     ...(device.registered_at !== null && { registered: formatDate(device.registered_at) }),
+    ...(device.last_seen_at !== null && { lastSeen: formatDate(device.last_seen_at) }),
   };
 }

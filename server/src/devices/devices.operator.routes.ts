@@ -1,4 +1,5 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { isUser } from "../auth/operated-user.ts";
 import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { searchPage } from "../db/search.ts";
@@ -6,6 +7,8 @@ import type { DeviceRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import {
+  DevicesOfUserPath,
+  ListDevicesOfUser,
   OperatedDevice,
   OperatedDevicePage,
   OperatedDevicePath,
@@ -55,6 +58,30 @@ const getDevice = operation({
     presentOperatedDevice(await requireDevice(appid, deviceId, database.reads)),
 });
 
+const listDevicesOfUser = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/users/{userId}/devices",
+  operation: "listDevicesOfUser",
+  summary: "List the devices that have a token of a user, newest first",
+  description: "The devices that the user is signed in on, and those whose token has expired a short while ago.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: DevicesOfUserPath,
+  parameters: ListDevicesOfUser,
+  status: 200,
+  result: OperatedDevicePage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid, userId }, parameters, call }, { database, paging }) {
+    const listing = `devices of ${userId} of ${appid}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    await requireApplication(appid, database.reads);
+    if (!(await isUser(appid, userId, database.reads))) throw new ApiError("ItemDoesNotExist");
+    const search = operatedDeviceSearch(appid, { userID: userId });
+    const page = await searchPage(search, request.position, request.size, database.reads, call.work);
+    return paging.present(listing, caller, request, page, presentOperatedDevice);
+  },
+});
+
 const endTokens = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
@@ -86,4 +113,4 @@ async function requireDevice(applicationId: string, deviceId: string, queries: Q
 }
 
 /** The devices of an application for operators, and the revocation of their tokens. */
-export const deviceOperatorOperations = [searchDevices, getDevice, endTokens];
+export const deviceOperatorOperations = [searchDevices, getDevice, listDevicesOfUser, endTokens];

@@ -10,12 +10,14 @@ export function operatedDeviceSearch(
   applicationId: string,
   filters: Omit<Static<typeof SearchOperatedDevices>, "pageSize" | "pagingToken">,
 ): Search<DeviceRow> {
-  const { uniqueId, platform, tag, keyId, created, lastModified } = filters;
+  const { uniqueId, platform, tag, keyId, appVersion, userID, created, lastModified } = filters;
   const conditions: Condition[] = [equals("application_id", applicationId)];
   if (uniqueId !== undefined) conditions.push(hasUniqueId(uniqueId));
   if (platform !== undefined) conditions.push(textEquals("platform", platform));
   if (tag !== undefined) conditions.push(textEquals("tag", tag));
   if (keyId !== undefined) conditions.push(hasKey(keyId));
+  if (appVersion !== undefined) conditions.push(textEquals("app_version", appVersion));
+  if (userID !== undefined) conditions.push(hasTokenOf(applicationId, userID));
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   return {
@@ -33,4 +35,16 @@ function hasUniqueId(uniqueId: string): Condition {
 /** Repeats the predicate of the index. */
 function hasKey(keyId: string): Condition {
   return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
+}
+
+/** Matches the devices of one user, which are few. */
+function hasTokenOf(applicationId: string, userId: string): Condition {
+  return condition(
+    "has token of",
+    { tokenApplication: applicationId, tokenUser: userId },
+    (parameter) => sql`id in (
+      select device_id from user_tokens
+      where application_id = ${parameter("tokenApplication")} and user_id = ${parameter("tokenUser")}
+    )`,
+  );
 }

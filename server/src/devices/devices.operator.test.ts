@@ -65,6 +65,37 @@ describe("devices of an application, for operators", () => {
     await test.call("PATCH /devices/current", { token: devices[0]?.token ?? "", body: { model: "M" } });
   });
 
+  it("are found by app version and by the user who is signed in; a device lists its users, each once", async () => {
+    const application = await test.createApplication();
+    const { id, token } = await register({ appVersion: "1.0", uniqueId: "shared" }, application);
+    const other = await register({ appVersion: "1.1" }, application);
+    const password = "correct horse";
+    const users: string[] = [];
+    for (const username of ["Jane", "John"]) {
+      const created = await test.call("POST /users", { token, body: { username, password } });
+      users.push(created.body.result.id);
+    }
+    for (const each of [token, other.token]) {
+      const body = { username: "Jane", password };
+      assert.equal((await test.call("POST /users/login", { token: each, body })).status, 200);
+    }
+    const list = async (path: string) => {
+      const { status, body } = await ask(`GET ${path}`, application);
+      assert.equal(status, 200, path);
+      return body.result.pageResults.map((each: { id: string }) => each.id);
+    };
+    const [jane, john] = users;
+    assert.deepEqual(await list("/devices?appVersion=1.1"), [other.id]);
+    assert.deepEqual((await list(`/devices?userID=${jane}`)).toSorted(), [id, other.id].toSorted());
+    assert.deepEqual(await list(`/devices?userID=${john}&appVersion=1.1`), []);
+    assert.deepEqual((await list(`/users/${jane}/devices`)).toSorted(), [id, other.id].toSorted());
+    assert.deepEqual(await list(`/users/${john}/devices`), [id]);
+    assert.deepEqual(await list(`/devices/${id}/users`), users.toSorted());
+    assert.deepEqual(await list(`/devices/${other.id}/users`), [jane]);
+    const { nextToken } = (await ask(`GET /devices/${id}/users?pageSize=1`, application)).body.result;
+    assert.deepEqual(await list(`/devices/${id}/users?pagingToken=${nextToken}`), [users.toSorted()[1]]);
+  });
+
   it("returns everything that a device reported, when it last registered, and with which key", async () => {
     const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
     const keys = await test.app.database.reads
@@ -75,7 +106,7 @@ describe("devices of an application, for operators", () => {
     const now = date(test.now());
     assertResult(await ask(`GET /devices/${id}`), 200, {
       ...{ id, platform: "iOS", model: "M1", tag: "\u202Ea\u0301𝒳", location: { lat: 1, lng: 2 }, isProduction: true },
-      ...{ created: now, lastModified: now, keyID: keys[0]?.id, registered: now },
+      ...{ created: now, lastModified: now, keyID: keys[0]?.id, registered: now, lastSeen: now },
     });
   });
 

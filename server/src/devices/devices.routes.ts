@@ -82,6 +82,7 @@ async function registerHere(
           modified_at: now,
           key_id: keyId,
           registered_at: now,
+          last_seen_at: now,
         },
         queries,
       ),

@@ -58,6 +58,7 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
         lng: parameter("lng"),
         key_id: parameter("key_id"),
         registered_at: parameter("registered_at"),
+        last_seen_at: parameter("last_seen_at"),
       })
       .onConflict((conflict) =>
         conflict.columns(["application_id", "unique_id"]).doUpdateSet(({ ref, fn }) => ({
@@ -75,6 +76,7 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
           lng: fn.coalesce("excluded.lng", "devices.lng"),
           key_id: ref("excluded.key_id"),
           registered_at: ref("excluded.registered_at"),
+          last_seen_at: ref("excluded.last_seen_at"),
         })),
       )
       .returning(["id", "token_version", "unique_id"]),

@@ -32,6 +32,7 @@ import { locations } from "./0033-locations.ts";
 import { revisions } from "./0034-revisions.ts";
 import { tokenRenewals } from "./0035-token-renewals.ts";
 import { sharedLimits } from "./0036-shared-limits.ts";
+import { deviceUses } from "./0037-device-uses.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -70,4 +71,5 @@ export const migrations: readonly Migration[] = [
   revisions,
   tokenRenewals,
   sharedLimits,
+  deviceUses,
 ];

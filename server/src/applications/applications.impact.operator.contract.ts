@@ -1,0 +1,65 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { IdInput } from "../contract/wire.ts";
+import { type Counted, countMax, type Impact as FoundImpact } from "./applications.impact.store.ts";
+
+export const ImpactOfUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
+
+const BoundedCount = named(
+  "BoundedCount",
+  "A number of which counting stops early.",
+  Type.Object({
+    count: Type.Integer({ description: `At most ${countMax}.` }),
+    isMore: Type.Boolean({ description: "Whether there are, or may be, more." }),
+  }),
+);
+
+const VersionCount = named(
+  "AppVersionCount",
+  "How many devices have a version of the app.",
+  Type.Object({
+    appVersion: Type.Optional(Type.String({ description: "Absent for devices that have reported none." })),
+    devices: Type.Integer({ description: "How many of the devices have it." }),
+  }),
+);
+
+export const Impact = named(
+  "Impact",
+  "What ends with a key, an application or the tokens of a user.",
+  Type.Object({
+    devices: {
+      ...BoundedCount,
+      description: "Devices that registered with the key last, of the application, or with a token of the user.",
+    },
+    userTokens: {
+      ...BoundedCount,
+      description: "Valid user tokens. Of a key: those on the devices that registered last.",
+    },
+    activeLastHour: {
+      ...BoundedCount,
+      description: "Devices that were active in the last hour, or in the hour before.",
+    },
+    activeLastDay: { ...BoundedCount, description: "Devices that were active in the last day, or in the hour before." },
+    appVersions: {
+      ...Type.Array(VersionCount),
+      description: "The most frequent versions among the devices of activeLastDay, at most 20.",
+    },
+  }),
+);
+
+export function presentImpact({ devices, userTokens, hour, day, appVersions }: FoundImpact): Static<typeof Impact> {
+  return {
+    devices: presentCount(devices),
+    userTokens: presentCount(userTokens),
+    activeLastHour: presentCount(hour),
+    activeLastDay: presentCount(day),
+    appVersions: appVersions.map(({ appVersion, count }) => ({
+      ...(appVersion !== "" && { appVersion }),
+      devices: count,
+    })),
+  };
+}
+
+function presentCount({ count, isMore }: Counted): Static<typeof BoundedCount> {
+  return { count, isMore };
+}

@@ -1,0 +1,77 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import { isUser } from "../auth/operated-user.ts";
+import { ApiError } from "../errors.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
+import { Impact, ImpactOfUserPath, presentImpact } from "./applications.impact.operator.contract.ts";
+import { findImpact, type Subject } from "./applications.impact.store.ts";
+import { KeyPath, KeysPath } from "./applications.keys.operator.contract.ts";
+import { findKey } from "./applications.keys.store.ts";
+
+const description = "Counts stop at 1,000. Devices are counted as active by the last use of their tokens.";
+
+const applicationImpact = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/impact",
+  operation: "getImpactOfApplication",
+  summary: "Count what ends with all tokens of an application",
+  description,
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: KeysPath,
+  status: 200,
+  result: Impact,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid } }, services) {
+    await requireApplication(appid, services.database.reads);
+    return present(appid, { kind: "application" }, services);
+  },
+});
+
+const keyImpact = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/keys/{keyId}/impact",
+  operation: "getImpactOfKey",
+  summary: "Count what ends with the tokens issued under a key",
+  description,
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: KeyPath,
+  status: 200,
+  result: Impact,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, keyId } }, services) {
+    const { reads } = services.database;
+    await requireApplication(appid, reads);
+    if ((await findKey(appid, keyId, reads)) === undefined) throw new ApiError("ItemDoesNotExist");
+    return present(appid, { kind: "key", id: keyId }, services);
+  },
+});
+
+const userImpact = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/users/{userId}/impact",
+  operation: "getImpactOfUser",
+  summary: "Count what ends with the tokens of a user",
+  description,
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: ImpactOfUserPath,
+  status: 200,
+  result: Impact,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, userId } }, services) {
+    const { reads } = services.database;
+    await requireApplication(appid, reads);
+    if (!(await isUser(appid, userId, reads))) throw new ApiError("ItemDoesNotExist");
+    return present(appid, { kind: "user", id: userId }, services);
+  },
+});
+
+async function present(appid: string, subject: Subject, { database, clock, tokenUses }: Services) {
+  await tokenUses.save(); // otherwise a device that was active just now would count as idle
+  return presentImpact(await findImpact(appid, subject, clock.now(), database.reads));
+}
+
+/** The numbers that operators see before they end tokens. */
+export const impactOperations = [applicationImpact, keyImpact, userImpact];

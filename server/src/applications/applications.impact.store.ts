@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from "kysely";
+import { deviceUseMs } from "../auth/device-uses.ts";
+import type { Queries } from "../db/database.ts";
+
+/** Counting stops here. */
+export const countMax = 1_000;
+const versionsMax = 20;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** What an operator is about to end. */
+export type Subject = { readonly kind: "application" } | { readonly kind: "key" | "user"; readonly id: string };
+
+export interface Counted {
+  readonly count: number;
+  readonly isMore: boolean;
+}
+
+export interface Impact {
+  readonly devices: Counted;
+  readonly userTokens: Counted;
+  readonly hour: Counted;
+  readonly day: Counted;
+  /** Empty for devices that have reported none. */
+  readonly appVersions: readonly { readonly appVersion: string; readonly count: number }[];
+}
+
+type Condition = RawBuilder<unknown>;
+
+/** Reads at most `countMax` rows for each number. */
+export async function findImpact(
+  applicationId: string,
+  subject: Subject,
+  now: number,
+  queries: Queries,
+): Promise<Impact> {
+  const devices = devicesOf(applicationId, subject, now);
+  const seen = await listSeen(devices, now - dayMs - deviceUseMs, queries);
+  const ofDay = seen.slice(0, countMax);
+  return {
+    devices: await countRows(devices, queries),
+    userTokens: await countTokens(applicationId, subject, now, queries),
+    hour: counted(seen.filter(({ last_seen_at }) => last_seen_at >= now - hourMs - deviceUseMs).length),
+    day: counted(seen.length),
+    appVersions: versionsOf(ofDay),
+  };
+}
+
+function devicesOf(applicationId: string, subject: Subject, now: number): Condition {
+  const all = sql`from devices as device where device.application_id = ${applicationId}`;
+  if (subject.kind === "application") return all;
+  if (subject.kind === "key") return sql`${all} and device.key_id = ${subject.id}`;
+  const tokens = sql`from user_tokens as token where ${goodTokens(applicationId, now)} and token.user_id = ${subject.id}`;
+  return sql`${all} and device.id in (select token.device_id ${tokens})`;
+}
+
+function goodTokens(applicationId: string, now: number): Condition {
+  return sql`token.application_id = ${applicationId} and token.expires_at > ${now} and token.user_version = (
+    select token_version from users where application_id = ${applicationId} and id = token.user_id
+  )`;
+}
+
+async function countTokens(applicationId: string, subject: Subject, now: number, queries: Queries): Promise<Counted> {
+  const good = goodTokens(applicationId, now);
+  if (subject.kind === "application") return countRows(sql`from user_tokens as token where ${good}`, queries);
+  if (subject.kind === "user") {
+    return countRows(sql`from user_tokens as token where ${good} and token.user_id = ${subject.id}`, queries);
+  }
+  // A key may have a million devices without users.
+  const latest = sql`select device.id from devices as device
+    where device.application_id = ${applicationId} and device.key_id = ${subject.id}
+    order by device.registered_at desc limit ${sql.lit(countMax)}`;
+  const tokens = await countRows(
+    sql`from (${latest}) as latest join user_tokens as token on token.device_id = latest.id where ${good}`,
+    queries,
+  );
+  const devices = await countRows(devicesOf(applicationId, subject, now), queries);
+  return { count: tokens.count, isMore: tokens.isMore || devices.isMore };
+}
+
+async function countRows(rows: Condition, queries: Queries): Promise<Counted> {
+  const statement = sql<{ counted: number | bigint | string }>`
+    select count(*) as counted from (select 1 ${rows} limit ${sql.lit(countMax + 1)}) as found`;
+  const found = await queries.executeQuery(statement.compile(queries));
+  return counted(Number(found.rows[0]?.counted));
+}
+
+interface Seen {
+  readonly app_version: string | null;
+  readonly last_seen_at: number;
+}
+
+async function listSeen(devices: Condition, since: number, queries: Queries): Promise<readonly Seen[]> {
+  const statement = sql<Seen>`
+    select device.app_version, device.last_seen_at ${devices} and device.last_seen_at >= ${since}
+    order by device.last_seen_at desc limit ${sql.lit(countMax + 1)}`;
+  return (await queries.executeQuery(statement.compile(queries))).rows;
+}
+
+function counted(rows: number): Counted {
+  return { count: Math.min(rows, countMax), isMore: rows > countMax };
+}
+
+function versionsOf(seen: readonly Seen[]): Impact["appVersions"] {
+  const counts = new Map<string, number>();
+  for (const { app_version } of seen) counts.set(app_version ?? "", (counts.get(app_version ?? "") ?? 0) + 1);
+  const all = [...counts].map(([appVersion, count]) => ({ appVersion, count }));
+  return all.toSorted((a, b) => b.count - a.count || (a.appVersion < b.appVersion ? -1 : 1)).slice(0, versionsMax);
+}
