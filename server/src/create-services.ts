@@ -7,6 +7,7 @@ import { createAudit } from "./audit/audit.ts";
 import { type Callers, createCallers } from "./auth/caller.ts";
 import { createIdTokens } from "./auth/oidc.ts";
 import { createOperatorMarks } from "./auth/operator-marks.ts";
+import { createOperatorSessionCookies } from "./auth/operator-session-cookies.ts";
 import { createOperatorTokens } from "./auth/operator-tokens.ts";
 import { createOperatorCallers } from "./auth/operators.ts";
 import { createPasswordChanges } from "./auth/password-changes.ts";
@@ -195,13 +196,17 @@ function createAuthentication(
   const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
   const operatorTokens = createOperatorTokens({ ...config, secrets });
   const operatorMarks = createOperatorMarks({ ...config, secrets }, clock);
-  const operatorCallers = createOperatorCallers({ operatorTokens, database, background, clock }, config);
+  const operatorSessionCookies = createOperatorSessionCookies(config);
+  const operatorCallers = createOperatorCallers(
+    { operatorTokens, operatorSessionCookies, database, background, clock },
+    config,
+  );
   const revocations = createRevocations(callers);
   const passwords = createPasswords(config, database);
   const passwordChanges = createPasswordChanges({ clock, counters: limitCounters }, config);
-  const authenticate: Authenticate = (authorization, required) =>
+  const authenticate: Authenticate = (authorization, required, cookieCall) =>
     required === "operator"
-      ? operatorCallers.authenticate(authorization)
+      ? operatorCallers.authenticate(authorization, cookieCall)
       : callers.authenticate(authorization, required);
   return {
     tokens,
@@ -209,6 +214,7 @@ function createAuthentication(
     callers,
     operatorTokens,
     operatorMarks,
+    operatorSessionCookies,
     revocations,
     passwords,
     passwordChanges,

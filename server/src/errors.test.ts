@@ -25,6 +25,7 @@ const surface: Readonly<Record<string, readonly [errorNumber: number, status: nu
   AuthAPICallDisabledByDeveloper: [257, 403],
   AuthSignatureInvalid: [258, 401],
   AuthUserAccountDisabled: [264, 403],
+  AuthReauthenticationRequired: [266, 403],
   AuthPasswordChangeRequired: [267, 403], // ours, only for operators
   ParameterMissingRequiredValue: [513, 400],
   ParameterOutOfRange: [514, 400],

@@ -90,6 +90,14 @@ export const errorCatalogue = {
     when: "The first password was written to a file or a journal and has not been changed.",
     remedy: "fix the request",
   },
+  AuthReauthenticationRequired: {
+    error: "AuthReauthenticationRequired",
+    errorNumber: 266,
+    status: 403,
+    message: "Enter your password again: it was given more than ten minutes ago.",
+    when: "The operation wants proof that is at most ten minutes old.",
+    remedy: "fix the request",
+  },
   ParameterMissingRequiredValue: {
     error: "ParameterMissingRequiredValue",
     errorNumber: 513,
@@ -277,6 +285,8 @@ export class ApiError extends Error {
   readonly serviceRoot: string | undefined;
   /** The documented name of the one parameter at fault, of a member inside it by a dot. */
   readonly parameter: string | undefined;
+  /** How the caller can prove who it is, for `AuthReauthenticationRequired`. */
+  readonly methods: readonly string[] | undefined;
 
   constructor(
     condition: ErrorCondition,
@@ -286,6 +296,7 @@ export class ApiError extends Error {
       readonly retryAfterSeconds?: number | undefined;
       readonly serviceRoot?: string | undefined;
       readonly parameter?: string | undefined;
+      readonly methods?: readonly string[] | undefined;
     },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
@@ -294,6 +305,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = options?.retryAfterSeconds ?? errorRow(condition).retryAfterSeconds;
     this.serviceRoot = options?.serviceRoot;
     this.parameter = options?.parameter;
+    this.methods = options?.methods;
   }
 }
 

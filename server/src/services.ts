@@ -3,6 +3,7 @@ import type { RateLimits } from "./api/rate-limits.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { IdTokens } from "./auth/oidc.ts";
 import type { OperatorMarks } from "./auth/operator-marks.ts";
+import type { OperatorSessionCookies } from "./auth/operator-session-cookies.ts";
 import type { OperatorTokens } from "./auth/operator-tokens.ts";
 import type { PasswordChanges } from "./auth/password-changes.ts";
 import type { Passwords } from "./auth/passwords.ts";
@@ -62,6 +63,7 @@ export interface Services {
   readonly tokenUses: TokenUses;
   readonly operatorTokens: OperatorTokens;
   readonly operatorMarks: OperatorMarks;
+  readonly operatorSessionCookies: OperatorSessionCookies;
   readonly revocations: Revocations;
   readonly passwords: Passwords;
   readonly passwordChanges: PasswordChanges;

@@ -295,8 +295,10 @@ export interface CreateOperatorSessionRequest {
   readonly name: string;
   /** The empty text is a wrong password. */
   readonly password: string;
-  /** Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins. */
+  /** Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins. With the header `X-Rollcall-Console`, the token is set as a cookie as well, in place of being answered. */
   readonly cookie?: boolean | undefined;
+  /** Keeps the cookie of the session when the browser is closed. */
+  readonly isPersistent?: boolean | undefined;
 }
 
 /** The parameters of createPublicLocation. */
@@ -361,16 +363,44 @@ export type CreatedOrDistanceSortOrder = "created" | "-created" | "distance" | "
 /** Ascending: `created`. Descending: `-created`. */
 export type CreatedSortOrder = "created" | "-created";
 
+/** The session of the call, and the deployment that it belongs to. */
+export interface CurrentOperatorSession {
+  readonly id: string;
+  readonly operator: Operator;
+  readonly expires: Date;
+  /** The session also ends when it is not used for so long. */
+  readonly idleMs: number;
+  readonly created: Date;
+  /** When the password was given last. */
+  readonly proved: Date;
+  readonly deployment: DeploymentName;
+}
+
 /** What deleteApplication looks for. */
 export interface DeleteApplicationQuery {
   /** The id of the application again. */
   readonly confirm: string;
 }
 
+/** What tells this deployment from others. */
+export interface DeploymentName {
+  /** The release that the server runs. */
+  readonly version: string;
+  readonly region: string;
+  /** PUBLIC_URL. */
+  readonly publicUrl?: string;
+}
+
 /** Rules for the e-mail addresses of users. */
 export interface EmailSettings {
   /** A change of the address needs currentPassword. */
   readonly requirePassword?: boolean;
+}
+
+/** What endOperatorSessions looks for. */
+export interface EndOperatorSessionsQuery {
+  /** For owners: of this operator, in place of one's own. */
+  readonly operatorId?: string | undefined;
 }
 
 /** What eraseUser looks for. */
@@ -534,6 +564,16 @@ export interface ListOperatedMetadataQuery {
   readonly pagingToken?: string | undefined;
 }
 
+/** What listOperatorSessions looks for. */
+export interface ListOperatorSessionsQuery {
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+  /** For owners: of this operator, in place of one's own. */
+  readonly operatorId?: string | undefined;
+}
+
 /** What listOperators looks for. */
 export interface ListOperatorsQuery {
   /** The number of objects on the page. */
@@ -576,6 +616,36 @@ export interface ListedCrashReport {
 /** A page of a listing. */
 export interface ListedCrashReportPage {
   readonly pageResults: readonly ListedCrashReport[];
+  /** Asks for this page again. */
+  readonly currentToken: string;
+  /** Asks for the next page; absent on the last one. */
+  readonly nextToken?: string;
+  /** Asks for the page before; absent on the first one. */
+  readonly previousToken?: string;
+}
+
+/** A session in a list. */
+export interface ListedOperatorSession {
+  readonly id: string;
+  /** Whose session it is. */
+  readonly operatorId: string;
+  readonly created: Date;
+  /** About a minute behind. */
+  readonly lastUsed: Date;
+  readonly expires: Date;
+  /** The address that signed in; empty for a session of an older release. */
+  readonly address: string;
+  /** The browser and its system, as far as it is known. */
+  readonly browser: string;
+  /** Whether the session is in a cookie of the console. */
+  readonly isCookie: boolean;
+  /** Whether it is the session of this call. */
+  readonly current: boolean;
+}
+
+/** A page of a listing. */
+export interface ListedOperatorSessionPage {
+  readonly pageResults: readonly ListedOperatorSession[];
   /** Asks for this page again. */
   readonly currentToken: string;
   /** Asks for the next page; absent on the last one. */
@@ -1137,12 +1207,18 @@ export type OperatorRole = "viewer" | "editor" | "owner";
 
 /** A session of an operator. */
 export interface OperatorSession {
-  /** The token of the session, opaque. */
-  readonly token: string;
+  /** The token of the session, opaque; absent if it was set as a cookie. */
+  readonly token?: string;
   readonly expires: Date;
   /** The session also ends when it is not used for so long. */
   readonly idleMs: number;
   readonly operator: Operator;
+}
+
+/** The parameters of proveOperatorPassword. */
+export interface ProveOperatorPasswordRequest {
+  /** The empty text is a wrong password. */
+  readonly password: string;
 }
 
 /** The parameters of putApplicationSettings. */
@@ -1486,16 +1562,51 @@ export interface UserCounts {
 /**
  * Sign in as an operator
  *
- * Answers with the token of a new session. After too many wrong passwords, attempts are RateLimitExceeded.
+ * Answers with the token of a new session, or sets it as a cookie for the console. After too many wrong passwords, attempts are RateLimitExceeded.
  */
 export const createOperatorSession: (fields: CreateOperatorSessionRequest) => Call<OperatorSession> = /* @__PURE__ */ define("createOperatorSession", "POST /_/api/sessions", "aps");
 
 /**
+ * List the own sessions, newest first
+ *
+ * Lists those that have not ended. Owners list the sessions of any operator.
+ */
+export const listOperatorSessions: (fields?: ListOperatorSessionsQuery) => Call<ListedOperatorSessionPage> = /* @__PURE__ */ define("listOperatorSessions", "GET /_/api/sessions", "os");
+
+/**
+ * End all own sessions except this one
+ *
+ * With `operatorId`, owners end all sessions of that operator.
+ */
+export const endOperatorSessions: (fields?: EndOperatorSessionsQuery) => Call<void> = /* @__PURE__ */ define("endOperatorSessions", "DELETE /_/api/sessions", "ops");
+
+/**
+ * Read this session
+ *
+ * Answers with the operator, the end of the session, and the deployment.
+ */
+export const getOperatorSession: () => Call<CurrentOperatorSession> = /* @__PURE__ */ define("getOperatorSession", "GET /_/api/sessions/current", "os");
+
+/**
  * Sign out: end this session
  *
- * Ends the token of the call.
+ * Ends the token of the call, and clears its cookie.
  */
 export const deleteOperatorSession: () => Call<void> = /* @__PURE__ */ define("deleteOperatorSession", "DELETE /_/api/sessions/current", "ops");
+
+/**
+ * End one of the own sessions
+ *
+ * A session of another operator does not exist for the caller.
+ */
+export const endOperatorSession: (sessionId: string) => Call<void> = /* @__PURE__ */ define("endOperatorSession", "DELETE /_/api/sessions/{sessionId}", "ops");
+
+/**
+ * Give the password again, for operations that ask for a recent one
+ *
+ * Counts for ten minutes, as signing in does.
+ */
+export const proveOperatorPassword: (fields: ProveOperatorPasswordRequest) => Call<void> = /* @__PURE__ */ define("proveOperatorPassword", "POST /_/api/sessions/current/password", "ops");
 
 /**
  * List the operators, oldest first

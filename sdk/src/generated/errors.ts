@@ -9,6 +9,7 @@ export type ServiceErrorName =
   | "AuthBadUsernameOrPassword"
   | "AuthFailed"
   | "AuthPasswordChangeRequired"
+  | "AuthReauthenticationRequired"
   | "AuthSignatureInvalid"
   | "AuthUserAccessTokenRequired"
   | "AuthUserAccountDisabled"
@@ -53,6 +54,10 @@ export type AuthFailed = NamedServiceError<"AuthFailed">;
 /** 403: The first password was written to a file or a journal and has not been changed. What to do: fix the request. */
 export const AuthPasswordChangeRequired: ServiceErrorClass<"AuthPasswordChangeRequired"> = /* @__PURE__ */ nameClass("AuthPasswordChangeRequired");
 export type AuthPasswordChangeRequired = NamedServiceError<"AuthPasswordChangeRequired">;
+
+/** 403: The operation wants proof that is at most ten minutes old. What to do: fix the request. */
+export const AuthReauthenticationRequired: ServiceErrorClass<"AuthReauthenticationRequired"> = /* @__PURE__ */ nameClass("AuthReauthenticationRequired");
+export type AuthReauthenticationRequired = NamedServiceError<"AuthReauthenticationRequired">;
 
 /** 401: A signedUrl was altered, or has expired; or the application requires signed requests and the signature is missing or wrong. What to do: fix the request. */
 export const AuthSignatureInvalid: ServiceErrorClass<"AuthSignatureInvalid"> = /* @__PURE__ */ nameClass("AuthSignatureInvalid");

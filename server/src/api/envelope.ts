@@ -8,7 +8,7 @@ import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 /** Without a charset: RFC 8259 defines none, and shipped clients compare the text (spec/transport#content-type). */
 export const jsonContentType = "application/json";
 
-/** Any web page may call: tokens travel in a header, so there are no cookies to abuse. */
+/** Any web page may call: tokens travel in a header, and the cookies of operators count for pages of this server alone. */
 export const anyOrigin = "*";
 
 /** More than any documented name has; names inside a parameter are data. */
@@ -36,6 +36,12 @@ export const ErrorEnvelope = named(
     ...failureDetails,
     serviceRoot: Type.Optional(
       Type.String({ description: "Of the region that the token or its application belongs to." }),
+    ),
+    methods: Type.Optional(
+      Type.Unsafe<string[]>({
+        ...Type.Array(Type.String()),
+        description: "With AuthReauthenticationRequired: how the caller can prove itself.",
+      }),
     ),
     request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
@@ -91,7 +97,7 @@ export function successReply(status: number, resultJson: string): Reply {
 
 export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
-  const { message, serviceRoot, retryAfterSeconds } = failure;
+  const { message, serviceRoot, retryAfterSeconds, methods } = failure;
   const parameter = failure.parameter?.slice(0, parameterCharactersMax).toWellFormed();
   const content = JSON.stringify({
     error,
@@ -100,6 +106,7 @@ export function errorReply(failure: ApiError): Reply {
     parameter,
     retryAfterSeconds,
     serviceRoot,
+    methods,
   }).slice(1, -1);
   const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
   return { status, content, isSuccess: false, failure, ...quota };

@@ -90,7 +90,11 @@ const securityOf = {
 };
 
 function callerFields(route: Route) {
-  return { "x-caller": route.caller, ...(route.caller === "operator" && { "x-role": roleOf(route) }) };
+  return {
+    "x-caller": route.caller,
+    ...(route.caller === "operator" && { "x-role": roleOf(route) }),
+    ...(route.proof !== undefined && { "x-proof": route.proof }),
+  };
 }
 
 function takesBody({ method, parameters = Type.Object({}), upload }: Route): boolean {

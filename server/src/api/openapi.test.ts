@@ -186,8 +186,11 @@ describe("/_/openapi.json", () => {
       if (name.startsWith("x-")) words.add(name);
       return value;
     });
-    const promised = ["x-batchable", "x-caller", "x-error-catalogue", "x-errors", "x-idempotent", "x-role"];
-    assert.deepEqual([...words].sort(), promised);
+    const promised = ["batchable", "caller", "error-catalogue", "errors", "idempotent", "proof", "role"];
+    assert.deepEqual(
+      [...words].sort(),
+      promised.map((word) => `x-${word}`),
+    );
   });
 
   it("explains every error condition", () => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
+import type { Browser } from "../contract/browser.ts";
 import { type Call, callWith, type RawParameters, type StoredUpload } from "../contract/call.ts";
 import { ArchiveResult, FileResult } from "../contract/file-result.ts";
 import { compileParameters, readParameter } from "../contract/parameters.ts";
@@ -25,10 +26,15 @@ import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts"
 import type { RateLimits } from "./rate-limits.ts";
 import type { Rehearsals } from "./rehearsals.ts";
 
-/** Identifies the caller; throws or rejects with an ApiError. */
+/**
+ * Identifies the caller; throws or rejects with an ApiError.
+ *
+ * @param cookieCall for a request of an operator, who may have a session in a cookie
+ */
 export type Authenticate = (
   authorization: string | undefined,
   required: Exclude<CallerKind, "anyone">,
+  cookieCall?: { readonly browser: Browser; readonly isDownload: boolean },
 ) => AnyCaller | Promise<AnyCaller>;
 
 /**
@@ -208,11 +214,14 @@ function admit(
   });
 }
 
-/** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied */
-function requireRole(route: Route, { role, mustChangePassword }: OperatorCaller): void {
+/** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied, AuthReauthenticationRequired */
+function requireRole(route: Route, { role, mustChangePassword, mustProve }: OperatorCaller): void {
   if (mustChangePassword && route.withFirstPassword !== true) throw new ApiError("AuthPasswordChangeRequired");
   const required = roleOf(route);
   if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This requires the role ${required}.`);
+  if (route.proof === "recent" && mustProve === true) {
+    throw new ApiError("AuthReauthenticationRequired", undefined, { methods: ["password"] });
+  }
 }
 
 /** The response to a failed call; internal errors are also logged. @throws Interrupted */

@@ -3,6 +3,7 @@ import type { Browser } from "../contract/browser.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
+import { createCookie } from "./operator-cookie.ts";
 
 /**
  * A browser from which an operator has signed in. It proves nothing: it only exempts its owner from queueing with
@@ -35,28 +36,12 @@ export function createOperatorMarks(
 ): OperatorMarks {
   const { secrets, region, publicUrl } = settings;
   const sealer = createSealer(secrets, "operator mark");
-  const path = publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/, "");
-
-  /** The name keeps other services on the host from receiving the cookie; `__Host-` requires the path `/`. */
-  function nameFor({ isSecure, port }: Browser): string {
-    const prefix = isSecure ? (path === "" ? "__Host-" : "__Secure-") : "";
-    return `${prefix}rollcall-known-${port}`;
-  }
-
-  function attributesFor({ isSecure }: Browser): string[] {
-    return [
-      `Path=${path === "" ? "/" : `${path}/_/api`}`,
-      `Max-Age=${lifetimeMs / 1_000}`,
-      "HttpOnly",
-      "SameSite=Strict",
-      ...(isSecure ? ["Secure"] : []),
-    ];
-  }
+  const cookie = createCookie("rollcall-known", publicUrl);
 
   return {
     read(browser) {
       if (browser === undefined || !browser.isSameOrigin) return undefined;
-      const sealed = browser.readCookie(nameFor(browser));
+      const sealed = cookie.read(browser);
       const text = sealed === undefined ? undefined : sealer.open(sealed, region);
       if (text === undefined) return undefined;
       const [operatorId, passwordVersion, id, expiresAt] = JSON.parse(text) as [string, string, string, number]; // sealed here
@@ -74,7 +59,7 @@ export function createOperatorMarks(
         randomBytes(12).toString("base64url"),
         clock.now() + lifetimeMs,
       ];
-      browser.setCookie(nameFor(browser), sealer.seal(JSON.stringify(mark), region), attributesFor(browser));
+      cookie.set(browser, sealer.seal(JSON.stringify(mark), region), lifetimeMs / 1_000);
     },
   };
 }

@@ -3,11 +3,21 @@ import { prepare } from "../db/prepared.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
 import { digestSecret } from "../lib/secrets.ts";
 
+export interface NewOperatorSession {
+  readonly at: number;
+  readonly expiresAt: number;
+  /** The address and the browser that signed in. */
+  readonly address?: string;
+  readonly browser?: string;
+  /** Whether the token is in a cookie. */
+  readonly isCookie?: boolean;
+}
+
 /** Begins an operator session, valid once the transaction commits; only the token's digest is stored. */
 export async function insertOperatorSession(
   operatorId: string,
   token: string,
-  { at, expiresAt }: { readonly at: number; readonly expiresAt: number },
+  { at, expiresAt, address = "", browser = "", isCookie = false }: NewOperatorSession,
   queries: Queries,
 ): Promise<void> {
   await queries
@@ -18,18 +28,27 @@ export async function insertOperatorSession(
       created_at: at,
       used_at: at,
       expires_at: expiresAt,
+      proved_at: at,
+      address,
+      browser,
+      is_cookie: isCookie ? 1 : 0,
     })
     .execute();
 }
 
 /** A session with its operator. */
 export type OperatorOfSession = Pick<OperatorRow, "id" | "name" | "role" | "must_change_password"> &
-  Pick<OperatorSessionRow, "used_at" | "expires_at">;
+  Pick<OperatorSessionRow, "created_at" | "used_at" | "expires_at" | "proved_at" | "is_cookie">;
 
 /** The session of a token, even if it has ended. */
 export async function findOperatorBySession(digest: string, queries: Queries): Promise<OperatorOfSession | undefined> {
   const [found] = await find(queries, { digest });
   return found;
+}
+
+/** The password of the operator was given again. */
+export async function updateOperatorSessionProved(digest: string, at: number, queries: Queries): Promise<void> {
+  await queries.updateTable("operator_sessions").set({ proved_at: at }).where("digest", "=", digest).execute();
 }
 
 export async function updateOperatorSessionUsed(digest: string, at: number, queries: Queries): Promise<void> {
@@ -100,5 +119,5 @@ const find = prepare<{ digest: string }, OperatorOfSession>((queries, parameter)
     .innerJoin("operators as operator", "operator.id", "session.operator_id")
     .where("session.digest", "=", parameter("digest"))
     .select(["operator.id", "operator.name", "operator.role", "operator.must_change_password"])
-    .select(["session.used_at", "session.expires_at"]),
+    .select(["session.created_at", "session.used_at", "session.expires_at", "session.proved_at", "session.is_cookie"]),
 );

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { browserNameOf } from "../lib/browser-names.ts";
 
 /** The browser behind a call, for operator operations that use cookies. */
 export interface Browser {
@@ -7,6 +8,17 @@ export interface Browser {
   readonly isSecure: boolean;
   /** False when the browser reports that a page of another origin made the call. */
   readonly isSameOrigin: boolean;
+  /** How the call names itself in `X-Rollcall-Console`; undefined without the header, and for any other value. */
+  readonly consoleCall: "1" | "poll" | undefined;
+  /** `Sec-Fetch-Site`, which browsers send over https and on this machine. */
+  readonly site: string | undefined;
+  readonly origin: string | undefined;
+  /** The origin that the browser called; undefined if the `Host` header is none. */
+  readonly calledOrigin: string | undefined;
+  /** Whether the call is a GET or HEAD. */
+  readonly isRead: boolean;
+  /** A browser and its system in words of ours: `Firefox on Linux`. */
+  readonly name: string;
   /** @returns undefined without a cookie of this name, and with several, since one of them may be forged */
   readCookie(name: string): string | undefined;
   /** @param attributes appended to the value, in the syntax of RFC 6265 */
@@ -14,12 +26,21 @@ export interface Browser {
 }
 
 export function browserOf(request: IncomingMessage, response: ServerResponse, isSecure: boolean): Browser {
-  const { host = "", cookie = "" } = request.headers;
-  const site = request.headers["sec-fetch-site"];
+  const { host = "", cookie = "", origin } = request.headers;
+  const site = request.headers["sec-fetch-site"]?.toString();
+  const consoleCall = request.headers["x-rollcall-console"];
   return {
     port: /:(\d{1,5})$/.exec(host)?.[1] ?? (isSecure ? "443" : "80"),
     isSecure,
     isSameOrigin: site === undefined || site === "same-origin",
+    consoleCall: consoleCall === "1" || consoleCall === "poll" ? consoleCall : undefined,
+    site,
+    origin,
+    calledOrigin: originOf(`${isSecure ? "https" : "http"}://${host}`),
+    isRead: request.method === "GET" || request.method === "HEAD",
+    get name() {
+      return browserNameOf(request.headers["user-agent"]);
+    },
     readCookie(name) {
       const values = cookie.split(";").flatMap((pair) => {
         const [given = "", ...rest] = pair.trim().split("=");
@@ -31,4 +52,9 @@ export function browserOf(request: IncomingMessage, response: ServerResponse, is
       response.appendHeader("set-cookie", [`${name}=${value}`, ...attributes].join("; "));
     },
   };
+}
+
+/** The scheme, host and port of a URL, as browsers write them in `Origin`. */
+export function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -47,6 +47,8 @@ export interface OperatorCaller {
   readonly mustChangePassword: boolean;
   /** The digest of the token. */
   readonly sessionId: string;
+  /** Set for a session in a cookie whose password was given more than ten minutes ago. */
+  readonly mustProve?: true;
 }
 
 export type AnyCaller = Caller | OperatorCaller;
@@ -93,6 +95,8 @@ export interface RouteInterface<
   readonly role?: OperatorRole;
   /** Operators who must change their first password may call it. */
   readonly withFirstPassword?: true;
+  /** `recent`: a session in a cookie must have given its password in the last ten minutes (spec/console#recent-password). */
+  readonly proof?: "recent";
   /** Applies a rate limit per address as well. */
   readonly addressLimit?: AddressLimit;
   /** False for operations that a batch cannot contain. */
@@ -195,6 +199,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
     conditions.add("AuthFailed");
     if (route.withFirstPassword !== true) conditions.add("AuthPasswordChangeRequired");
     if (roleOf(route) !== "viewer") conditions.add("ObjectPermissionDenied");
+    if (route.proof !== undefined) conditions.add("AuthReauthenticationRequired");
   } else if (route.caller !== "anyone") {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
     conditions.add("AuthSignatureInvalid").add("ParameterOutOfRange"); // for a rehearsal that is not possible

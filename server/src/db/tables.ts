@@ -534,6 +534,13 @@ interface OperatorSessionsTable {
   /** About a minute behind. */
   used_at: number;
   expires_at: number;
+  /** When the password was given last; null for a session of an older release, which began with it. */
+  proved_at: Generated<number | null>;
+  /** The address and the browser that signed in; empty for a session of an older release. */
+  address: Generated<string>;
+  browser: Generated<string>;
+  /** 1 for a token in a cookie. */
+  is_cookie: Generated<number>;
 }
 
 /**

@@ -4,6 +4,7 @@ import { createIgnoredNames, ignoredHeader } from "../api/ignored.ts";
 import type { Authenticate, Operation } from "../api/operations.ts";
 import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
+import { browserOf } from "../contract/browser.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
 import type { AnyCaller, CallerKind } from "../contract/route.ts";
 import { setOrigin } from "./cors.ts";
@@ -27,14 +28,16 @@ const fileBufferBytes = 65_536;
 
 /** Adds one operation: authenticates first, then reads the body and the parameters, then runs the handler. */
 export function mountOperation(routes: RouteTable, operation: Operation, services: MountOptions): void {
-  const { authenticate, inFlight, scheme } = services;
+  const { authenticate, inFlight, scheme, isSecure } = services;
   const { route } = operation;
+  const isDownload = route.method === "GET" && route.result["x-media-type"] !== undefined;
   const { caller: required } = route;
   const ignoredNames = createIgnoredNames(route);
 
   function accept(exchange: Exchange): void | Promise<void> {
     exchange.setOperation(route.operation);
     if (required === "anyone") return undefined;
+    if (required === "operator") return acceptOperator(exchange);
     if (route.download === undefined || exchange.query === "") return acceptCaller(exchange, required, authenticate);
     // For clients that cannot send headers: media players, and pages that show pictures.
     const given = new Map(Array.from(parseQuery(exchange.query), ([name, value]) => [name.toLowerCase(), value]));
@@ -44,6 +47,13 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
       return acceptCaller(exchange, required, authenticate);
     }
     return acceptCaller(exchange, required, authenticate, `${scheme} ${token}`);
+  }
+
+  async function acceptOperator(exchange: Exchange): Promise<void> {
+    const { request, response, headers } = exchange;
+    const browser = browserOf(request, response, isSecure(request));
+    if (isDownload) exchange.setHeader("cross-origin-resource-policy", "same-origin");
+    exchange.caller = await authenticate(headers.authorization, "operator", { browser, isDownload });
   }
 
   async function answer(exchange: Exchange): Promise<void> {

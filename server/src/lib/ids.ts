@@ -12,6 +12,7 @@ const prefixes = {
   Place: "plc",
   MetricEvent: "met",
   Operator: "opr",
+  OperatorSession: "ses",
   AuditEntry: "aud",
   Mail: "mal",
   Picture: "pic",

@@ -1,6 +1,6 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
-import { Choice, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
+import { Choice, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { OperatorRole } from "../roles.ts";
@@ -37,18 +37,6 @@ export const ChangeOwnOperator = Type.Object({
   currentPassword: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
 });
 
-export const SignIn = Type.Object({
-  // Without bounds: a text that is too long is an unknown name or a wrong password.
-  name: Text({}),
-  password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
-  cookie: Type.Optional(
-    Flag({
-      description:
-        "Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins.",
-    }),
-  ),
-});
-
 const members = {
   id: Type.String(),
   name: Type.String(),
@@ -74,17 +62,6 @@ export const CreatedOperator = named(
 );
 
 export const OperatorPage = PageOf(Operator);
-
-export const Session = named(
-  "OperatorSession",
-  "A session of an operator.",
-  Type.Object({
-    token: Type.String({ description: "The token of the session, opaque." }),
-    expires: WireDate,
-    idleMs: Type.Integer({ format: "int64", description: "The session also ends when it is not used for so long." }),
-    operator: Operator,
-  }),
-);
 
 /** Never includes the hash of the password. */
 export function presentOperator(row: OperatorRow): Static<typeof Operator> {

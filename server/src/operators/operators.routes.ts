@@ -1,13 +1,10 @@
-import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { operatorTicket } from "../auth/hash-queue.ts";
-import type { Call } from "../contract/call.ts";
-import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import type { CommandServices, Services } from "../services.ts";
+import type { CommandServices } from "../services.ts";
 import {
   ChangeOperator,
   ChangeOwnOperator,
@@ -19,6 +16,7 @@ import {
   OperatorPath,
   presentOperator,
 } from "./operators.contract.ts";
+import { requireCurrentPassword } from "./operators.current-password.ts";
 import { OperatorNameError, readOperatorName } from "./operators.names.ts";
 import { newOperator } from "./operators.new.ts";
 import {
@@ -59,6 +57,7 @@ export const createOperator = operation({
   tag: "Operators",
   caller: "operator",
   role: "owner",
+  proof: "recent",
   parameters: CreateOperator,
   status: 201,
   result: CreatedOperator,
@@ -113,7 +112,8 @@ const changeOwnOperator = operation({
         parameter: "password",
       });
     async function change(): Promise<OperatorRow | OperatorRefusal> {
-      const known = await requireCurrentPassword(caller, currentPassword, call, services);
+      const attempt = { caller, password: currentPassword, call, action: "changeOwnOperator" };
+      const known = await requireCurrentPassword(attempt, "AuthBadUsernameOrPassword", services);
       const change = { password_hash: await passwords.hash(password, operatorTicket(call, operatorId)) };
       return database.write(({ queries }) =>
         updateOperator(operatorId, change, database.dialect, queries, { keptSession: sessionId, password_hash: known }),
@@ -124,32 +124,6 @@ const changeOwnOperator = operation({
     return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
   },
 });
-
-/** @returns the hash of the current password @throws ApiError AuthBadUsernameOrPassword, AuthFailed */
-async function requireCurrentPassword(
-  caller: OperatorCaller,
-  currentPassword: string,
-  call: Call,
-  { database, passwords, signInGuard, audit }: Services,
-): Promise<string> {
-  const { operatorId } = caller;
-  const operator = await findOperator(operatorId, database.reads);
-  if (operator === undefined) throw new ApiError("AuthFailed"); // deleted after the session check
-  const { name, password_hash } = operator;
-  // Counted with the failed sign-ins under this name, because the guesses are for the same password.
-  const origin = { deviceId: undefined, recognizedOrigin: undefined, hasToken: true, address: call.address };
-  const attempt = { applicationId: undefined, nameKey: name, ...origin };
-  const ticket = operatorTicket(call, operatorId);
-  const isRight = await database.apart(
-    `current password ${password_hash} ${currentPassword}`,
-    () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, currentPassword, ticket)),
-    { hasEffect: true },
-  );
-  if (isRight) return password_hash;
-  const event: AuditEvent = { ...calledBy(caller, call), action: "changeOwnOperator", target: operatorId };
-  await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-  throw new ApiError("AuthBadUsernameOrPassword");
-}
 
 const getOperator = operation({
   method: "GET",
@@ -178,6 +152,7 @@ export const changeOperator = operation({
   tag: "Operators",
   caller: "operator",
   role: "owner",
+  proof: "recent",
   pathParameters: OperatorPath,
   parameters: ChangeOperator,
   status: 200,

@@ -4,14 +4,16 @@ import type { OperatorMark } from "../auth/operator-marks.ts";
 import { deleteOperatorSession, insertOperatorSession } from "../auth/operator-sessions.ts";
 import type { Browser } from "../contract/browser.ts";
 import type { Call } from "../contract/call.ts";
-import { Type } from "../contract/schema.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
+import { digestSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
-import { presentOperator, Session, SignIn } from "./operators.contract.ts";
+import { presentOperator } from "./operators.contract.ts";
 import { OperatorNameError, readOperatorName } from "./operators.names.ts";
+import { ownSessionOperations } from "./operators.own-sessions.routes.ts";
+import { Session, SignIn } from "./operators.sessions.contract.ts";
 import { findOperatorByName, updateOperatorLogin } from "./operators.store.ts";
 
 const signInPath = { method: "POST", path: "/_/api/sessions" } as const;
@@ -21,7 +23,7 @@ const createSession = operation({
   operation: "createOperatorSession",
   summary: "Sign in as an operator",
   description:
-    "Answers with the token of a new session. After too many wrong passwords, attempts are RateLimitExceeded.",
+    "Answers with the token of a new session, or sets it as a cookie for the console. After too many wrong passwords, attempts are RateLimitExceeded.",
   tag: "Operators",
   caller: "anyone",
   isBatchable: false, // two hundred guesses are two hundred requests
@@ -29,25 +31,35 @@ const createSession = operation({
   status: 201,
   result: Session,
   errors: ["AuthFailed", "RateLimitExceeded"],
-  async handle({ parameters: { name, password, cookie = false }, call }, services) {
+  async handle({ parameters: { name, password, cookie = false, isPersistent = false }, call }, services) {
+    const { operatorMarks, operatorSessionCookies: cookies, config } = services;
     const nameKey = lookedUpName(name);
     const browser = call.browser?.();
+    const isCookie = cookie && cookies.mayBegin(browser);
+    const earlier = isCookie ? cookies.read({ browser, isDownload: false })?.token : undefined;
     const { found, mark } = await admitSignIn(nameKey, browser, call, services);
     const { isRight, ticket } = await checkPassword(nameKey, password, found, mark, call, services);
     const event: AuditEvent = { ...calledBy(undefined, call), action: "createOperatorSession", target: found?.id };
+    const origin = { address: call.address, browser: browser?.name ?? "", isCookie, earlier };
+    const attempt = { password, ticket, event, origin };
     const begun =
       found === undefined || !isRight
         ? undefined
-        : ((await begin(found, password, ticket, event, services)) ??
-          (await beginAgain(nameKey, password, ticket, event, services)));
+        : ((await begin(found, attempt, services)) ?? (await beginAgain(nameKey, attempt, services)));
     if (found === undefined || begun === undefined) {
       await services.audit.note({ ...event, ...refusedWith("AuthFailed") });
       throw new ApiError("AuthFailed", "The name or the password is wrong.");
     }
     const { token, at, expiresAt, hash } = begun;
-    if (cookie) services.operatorMarks.set(browser, { id: found.id, password_hash: hash });
+    if (cookie) operatorMarks.set(browser, { id: found.id, password_hash: hash });
+    if (isCookie) cookies.set(browser, token, isPersistent);
     const operator = presentOperator({ ...found, last_login_at: at });
-    return { token, expires: formatDate(expiresAt), idleMs: services.config.operatorIdleMs, operator };
+    return {
+      ...(!isCookie && { token }),
+      expires: formatDate(expiresAt),
+      idleMs: config.operatorIdleMs,
+      operator,
+    };
   },
 });
 
@@ -109,12 +121,24 @@ interface Begun {
   readonly hash: string;
 }
 
+/** A sign-in with the right password. */
+interface Attempt {
+  readonly password: string;
+  readonly ticket: HashTicket;
+  readonly event: AuditEvent;
+  readonly origin: {
+    readonly address: string;
+    readonly browser: string;
+    readonly isCookie: boolean;
+    /** The token that the new cookie replaces: a browser has at most one session. */
+    readonly earlier: string | undefined;
+  };
+}
+
 /** @returns undefined when the password or its hash has changed */
 async function begin(
   found: OperatorRow,
-  password: string,
-  ticket: HashTicket,
-  event: AuditEvent,
+  { password, ticket, event, origin: { earlier, ...origin } }: Attempt,
   { database, passwords, operatorTokens, audit, config, clock }: Services,
 ): Promise<Begun | undefined> {
   const isOutdated = passwords.isOutdated(found.password_hash);
@@ -125,43 +149,20 @@ async function begin(
     if (!(await updateOperatorLogin(found, hash, at, queries))) return undefined;
     await audit.record({ ...event, actor: { kind: "operator", id: found.id, name: found.name } }, queries);
     const token = operatorTokens.issue();
-    await insertOperatorSession(found.id, token, { at, expiresAt }, queries);
+    if (earlier !== undefined) await deleteOperatorSession(digestSecret(earlier), queries);
+    await insertOperatorSession(found.id, token, { at, expiresAt, ...origin }, queries);
     return { token, at, expiresAt, hash };
   });
 }
 
 /** A concurrent login may have rehashed the same password. */
-async function beginAgain(
-  nameKey: string,
-  password: string,
-  ticket: HashTicket,
-  event: AuditEvent,
-  services: Services,
-): Promise<Begun | undefined> {
+async function beginAgain(nameKey: string, attempt: Attempt, services: Services): Promise<Begun | undefined> {
+  const { password, ticket, event } = attempt;
   const { database, passwords } = services;
   const found = await findOperatorByName(nameKey, database.reads);
   const isRight = found !== undefined && (await passwords.verify(found.password_hash || undefined, password, ticket));
-  return isRight && found.id === event.target ? begin(found, password, ticket, event, services) : undefined;
+  return isRight && found.id === event.target ? begin(found, attempt, services) : undefined;
 }
 
-const deleteSession = operation({
-  method: "DELETE",
-  path: "/_/api/sessions/current",
-  operation: "deleteOperatorSession",
-  summary: "Sign out: end this session",
-  description: "Ends the token of the call.",
-  tag: "Operators",
-  caller: "operator",
-  withFirstPassword: true,
-  role: "viewer",
-  status: 200,
-  result: Type.Literal(true),
-  errors: [],
-  async handle({ caller }, { database }) {
-    await database.write(({ queries }) => deleteOperatorSession(caller.sessionId, queries));
-    return true as const;
-  },
-});
-
-/** Operators sign in with their password and get the token of a session that expires. */
-export const operatorSessionOperations = [createSession, deleteSession];
+/** Operators sign in with their password and get a session that expires. */
+export const operatorSessionOperations = [createSession, ...ownSessionOperations];

@@ -20,7 +20,10 @@ export interface AdminOptions extends TransportOptions {
 
 /** A client for scripts and tools of operators. Its token is in memory alone. */
 export interface Admin {
-  signIn(input: { readonly name: string; readonly password: string }, options?: CallOptions): Promise<OperatorSession>;
+  signIn(
+    input: { readonly name: string; readonly password: string },
+    options?: CallOptions,
+  ): Promise<OperatorSession & { readonly token: string }>;
   /** Ends the session. */
   signOut(options?: CallOptions): Promise<void>;
   /** Rejects with NotSignedIn without a session, and with SessionEnded once the service has ended it. */
@@ -78,9 +81,9 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
 
   return {
     async signIn(input, callOptions) {
-      const session = await send(createOperatorSession(input), callOptions);
-      token = session.token;
-      return session;
+      const { token: begun = "", ...session } = await send(createOperatorSession(input), callOptions); // absent for the cookie of a browser alone
+      token = begun;
+      return { ...session, token };
     },
     async signOut(callOptions) {
       const ended = token;

@@ -33,6 +33,7 @@ import { revisions } from "./0034-revisions.ts";
 import { tokenRenewals } from "./0035-token-renewals.ts";
 import { sharedLimits } from "./0036-shared-limits.ts";
 import { deviceUses } from "./0037-device-uses.ts";
+import { sessionBrowsers } from "./0038-operator-sessions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -72,4 +73,5 @@ export const migrations: readonly Migration[] = [
   tokenRenewals,
   sharedLimits,
   deviceUses,
+  sessionBrowsers,
 ];

@@ -1,0 +1,184 @@
+import {
+  deleteOperatorSession,
+  deleteOperatorSessions,
+  updateOperatorSessionProved,
+} from "../auth/operator-sessions.ts";
+import type { OperatorCaller } from "../contract/route.ts";
+import { Type } from "../contract/schema.ts";
+import type { Queries } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { formatDate } from "../lib/dates.ts";
+import { operation } from "../operation.ts";
+import { version } from "../version.ts";
+import { presentOperator } from "./operators.contract.ts";
+import { requireCurrentPassword } from "./operators.current-password.ts";
+import {
+  CurrentSession,
+  EndSessions,
+  ListSessions,
+  ProvePassword,
+  presentSession,
+  SessionPage,
+  SessionPath,
+} from "./operators.sessions.contract.ts";
+import {
+  type Alive,
+  deleteOperatorSessionById,
+  findOperatorSession,
+  listOperatorSessionPage,
+  sessionIdOf,
+} from "./operators.sessions.store.ts";
+import { findOperator } from "./operators.store.ts";
+
+const deleteSession = operation({
+  method: "DELETE",
+  path: "/_/api/sessions/current",
+  operation: "deleteOperatorSession",
+  summary: "Sign out: end this session",
+  description: "Ends the token of the call, and clears its cookie.",
+  tag: "Operators",
+  caller: "operator",
+  withFirstPassword: true,
+  role: "viewer",
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  async handle({ caller, call }, { database, operatorSessionCookies }) {
+    await database.write(({ queries }) => deleteOperatorSession(caller.sessionId, queries));
+    if (call.authorization === undefined) operatorSessionCookies.clear(call.browser?.());
+    return true as const;
+  },
+});
+
+const getSession = operation({
+  method: "GET",
+  path: "/_/api/sessions/current",
+  operation: "getOperatorSession",
+  summary: "Read this session",
+  description: "Answers with the operator, the end of the session, and the deployment.",
+  tag: "Operators",
+  caller: "operator",
+  status: 200,
+  result: CurrentSession,
+  errors: [],
+  async handle({ caller: { operatorId, sessionId } }, { database, config }) {
+    const [operator, session] = [
+      await findOperator(operatorId, database.reads),
+      await findOperatorSession(sessionId, database.reads),
+    ];
+    if (operator === undefined || session === undefined) throw new ApiError("AuthFailed"); // ended after the session check
+    const { created_at, expires_at, proved_at } = session;
+    const { operatorIdleMs, region, publicUrl } = config;
+    return {
+      id: sessionIdOf(sessionId, created_at),
+      operator: presentOperator(operator),
+      expires: formatDate(expires_at),
+      idleMs: operatorIdleMs,
+      created: formatDate(created_at),
+      proved: formatDate(proved_at ?? created_at),
+      deployment: { version, region, ...(publicUrl !== undefined && { publicUrl }) },
+    };
+  },
+});
+
+const listSessions = operation({
+  method: "GET",
+  path: "/_/api/sessions",
+  operation: "listOperatorSessions",
+  summary: "List the own sessions, newest first",
+  description: "Lists those that have not ended. Owners list the sessions of any operator.",
+  tag: "Operators",
+  caller: "operator",
+  parameters: ListSessions,
+  status: 200,
+  result: SessionPage,
+  errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, parameters, call }, { database, paging, config, clock }) {
+    const request = await paging.read("operatorSessions", caller, parameters, call);
+    const operatorId = await readSubject(caller, request.filters.operatorId, database.reads);
+    const now = clock.now();
+    const alive: Alive = { now, usedAfter: now - config.operatorIdleMs };
+    const page = await listOperatorSessionPage(operatorId, alive, request.position, request.size, database.reads);
+    return paging.present("operatorSessions", caller, request, page, (row) => presentSession(row, caller.sessionId));
+  },
+});
+
+const endSession = operation({
+  method: "DELETE",
+  path: "/_/api/sessions/{sessionId}",
+  operation: "endOperatorSession",
+  summary: "End one of the own sessions",
+  description: "A session of another operator does not exist for the caller.",
+  tag: "Operators",
+  caller: "operator",
+  role: "viewer",
+  pathParameters: SessionPath,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { sessionId } }, { database }) {
+    const isEnded = await database.write(({ queries }) =>
+      deleteOperatorSessionById(sessionId, caller.operatorId, queries),
+    );
+    if (!isEnded) throw new ApiError("ItemDoesNotExist");
+    return true as const;
+  },
+});
+
+const endSessions = operation({
+  method: "DELETE",
+  path: "/_/api/sessions",
+  operation: "endOperatorSessions",
+  summary: "End all own sessions except this one",
+  description: "With `operatorId`, owners end all sessions of that operator.",
+  tag: "Operators",
+  caller: "operator",
+  role: "viewer",
+  parameters: EndSessions,
+  status: 200,
+  result: Type.Literal(true),
+  errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+  async handle({ caller, parameters: { operatorId: given } }, { database }) {
+    const operatorId = await readSubject(caller, given, database.reads);
+    const kept = given === undefined ? caller.sessionId : undefined;
+    await database.write(({ queries }) => deleteOperatorSessions(operatorId, kept, queries));
+    return true as const;
+  },
+});
+
+const provePassword = operation({
+  method: "POST",
+  path: "/_/api/sessions/current/password",
+  operation: "proveOperatorPassword",
+  summary: "Give the password again, for operations that ask for a recent one",
+  description: "Counts for ten minutes, as signing in does.",
+  tag: "Operators",
+  caller: "operator",
+  role: "viewer",
+  parameters: ProvePassword,
+  status: 200,
+  result: Type.Literal(true),
+  errors: [],
+  async handle({ caller, parameters: { password }, call }, services) {
+    const attempt = { caller, password, call, action: "proveOperatorPassword" };
+    await requireCurrentPassword(attempt, "AuthFailed", services);
+    const { database, clock } = services;
+    await database.write(({ queries }) => updateOperatorSessionProved(caller.sessionId, clock.now(), queries));
+    return true as const;
+  },
+});
+
+/** The operator that an owner names, or the caller. @throws ApiError ObjectPermissionDenied, ItemDoesNotExist */
+async function readSubject(
+  { operatorId, role }: OperatorCaller,
+  given: string | undefined,
+  queries: Queries,
+): Promise<string> {
+  if (given === undefined || given === operatorId) return operatorId;
+  if (role !== "owner") throw new ApiError("ObjectPermissionDenied", "This requires the role owner.");
+  if ((await findOperator(given, queries)) === undefined) throw new ApiError("ItemDoesNotExist");
+  return given;
+}
+
+/** What operators do with sessions that they have. */
+export const ownSessionOperations = [getSession, listSessions, deleteSession, endSession, endSessions, provePassword];

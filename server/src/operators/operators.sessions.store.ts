@@ -1,0 +1,76 @@
+import { sql } from "kysely";
+import { deleteOperatorSession } from "../auth/operator-sessions.ts";
+import { condition, equals, numberOrderBy } from "../db/conditions.ts";
+import type { Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { OperatorSessionRow } from "../db/tables.ts";
+import { firstIdAt } from "../lib/ids.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+
+/** A session as an operator sees it: `id` is its digest, which stays inside. */
+export type ListedSession = Omit<OperatorSessionRow, "digest"> & { readonly id: string };
+
+/** When a session must have been used last, and must expire first, to be alive. */
+export interface Alive {
+  readonly now: number;
+  readonly usedAfter: number;
+}
+
+const listed = sql`digest as id, operator_id, created_at, used_at, expires_at, proved_at, address, browser, is_cookie`;
+
+/** The live sessions of an operator, newest first. */
+export function listOperatorSessionPage(
+  operatorId: string,
+  { now, usedAfter }: Alive,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<ListedSession>> {
+  const scope = {
+    shape: "operator sessions",
+    from: sql`operator_sessions`,
+    select: listed,
+    tie: "digest",
+    conditions: [
+      equals("operator_id", operatorId),
+      condition(
+        "alive",
+        { now, usedAfter },
+        (parameter) => sql`expires_at > ${parameter("now")} and used_at > ${parameter("usedAfter")}`,
+      ),
+    ],
+  };
+  return readPage(
+    scopeStream<ListedSession>(scope, numberOrderBy("created_at", "digest"), true, queries),
+    position,
+    size,
+  );
+}
+
+export function findOperatorSession(digest: string, queries: Queries): Promise<OperatorSessionRow | undefined> {
+  return queries.selectFrom("operator_sessions").selectAll().where("digest", "=", digest).executeTakeFirst();
+}
+
+/**
+ * The public id of a session, made of its creation and its digest, so that sessions of older releases have one. It
+ * reveals nothing of the token, which is random.
+ */
+export function sessionIdOf(digest: string, createdAt: number): string {
+  return `${firstIdAt("OperatorSession", createdAt)}${digest.slice(0, digestDigits)}`;
+}
+
+/** As many as the ids of other kinds have after their time. */
+const digestDigits = 17;
+
+/** Ends a session of the operator. @returns false if the operator has none with this id */
+export async function deleteOperatorSessionById(id: string, operatorId: string, queries: Queries): Promise<boolean> {
+  const rows = await queries
+    .selectFrom("operator_sessions")
+    .select(["digest", "created_at"])
+    .where("operator_id", "=", operatorId)
+    .execute();
+  const found = rows.find(({ digest, created_at }) => sessionIdOf(digest, created_at) === id);
+  if (found !== undefined) await deleteOperatorSession(found.digest, queries);
+  return found !== undefined;
+}
