@@ -60,7 +60,7 @@ function withCookie(cookie: string, headers: Record<string, string> = byPerson):
 }
 
 const readSelf = "GET /_/api/operators/me";
-const isAlive = async (cookie: string, headers = byPerson, app = test) =>
+const isAlive = async (cookie: string, headers: Record<string, string> = byPerson, app = test) =>
   (await app.call(readSelf, withCookie(cookie, headers))).status === 200;
 
 const assertNoOperator = (answer: Answer, message = "An operator token is required.") =>
