@@ -1,6 +1,7 @@
 import type { IdentityOptions } from "./identity/options.ts";
-import { isInsecure, normalizeAddress } from "./lib/address.ts";
 import type { Timeouts, TransportOptions } from "./transport/options.ts";
+import { repeatsMax } from "./transport/repeats.ts";
+import { checkAddress } from "./wire/address.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 
 export interface RollcallOptions extends IdentityOptions, Omit<TransportOptions, "clock" | "timeouts"> {
@@ -15,73 +16,59 @@ export interface RollcallOptions extends IdentityOptions, Omit<TransportOptions,
 }
 
 const signInMsDefault = 30_000;
-const repeatsMax = 10;
 
 /** Options that have been checked. */
 export interface CheckedOptions extends RollcallOptions {
   readonly signInMs: number;
 }
 
+/** What the client needs, and what brings it to a runtime without it. */
+const polyfills = {
+  fetch: "whatwg-fetch",
+  AbortController: "abortcontroller-polyfill",
+  URL: "react-native-url-polyfill or core-js",
+  "crypto.getRandomValues": "react-native-get-random-values",
+};
+
 /** @throws ConfigurationError that names the option, and never its value where that is secret */
 export function checkOptions(options: RollcallOptions): CheckedOptions {
-  const { appid, appkey, insecure = false, instance, renewal, methods, retry, scheme, timeouts = {} } = options;
-  requireRuntime();
-  const url = checkAddress("url", options.url, insecure);
-  const roots = (options.roots ?? []).map((root) => checkAddress("roots", root, insecure));
-  require(typeof appid === "string" && appid !== "", "appid", "is missing: it is the id of the application");
-  require(typeof appkey === "function" ||
-    (typeof appkey === "string" &&
-      appkey !== ""), "appkey", "is missing: it is a key of the application, or a function that returns one");
-  require(instance === undefined || (typeof instance === "string" && instance !== ""), "instance", "must be a text");
-  require(["auto", "never", undefined].includes(renewal), "renewal", 'must be "auto" or "never"');
-  require(["all", "get-post", undefined].includes(methods), "methods", 'must be "all" or "get-post"');
-  require(scheme === undefined || /^[\w-]+$/.test(scheme), "scheme", "must be a word");
+  const { appid, appkey, insecure, instance, renewal, methods, retry, scheme, timeouts = {} } = options;
+  for (const [name, polyfill] of Object.entries(polyfills)) {
+    const found = name.split(".").reduce<unknown>((owner, member) => Object(owner)[member], globalThis);
+    if (!isFunction(found))
+      throw new ConfigurationError(`This runtime has no ${name}: install a polyfill, such as ${polyfill}.`);
+  }
+  const url = checkAddress("createRollcall: url", options.url, insecure);
+  const roots = (options.roots ?? []).map((root) => checkAddress("createRollcall: roots", root, insecure));
+  require("appid", isText(appid), "the id of the application");
+  require("appkey", isText(appkey) || isFunction(appkey), "a key of the application, or a function that returns one");
+  require("instance", instance === undefined || isText(instance), "a text");
+  require("renewal", ["auto", "never", undefined].includes(renewal), '"auto" or "never"');
+  require("methods", ["all", "get-post", undefined].includes(methods), '"all" or "get-post"');
+  require("scheme", scheme === undefined || /^[\w-]+$/.test(scheme), "a word");
   const { repeats = 0 } = retry || {};
-  require(Number.isInteger(repeats) &&
-    repeats >= 0 &&
-    repeats <= repeatsMax, "retry", `repeats must be an integer from 0 to ${repeatsMax}`);
+  const isCount = Number.isInteger(repeats) && repeats >= 0 && repeats <= repeatsMax;
+  require("retry.repeats", isCount, `an integer from 0 to ${repeatsMax}`);
   for (const [name, ms] of Object.entries(timeouts)) {
-    require(ms === undefined ||
-      (typeof ms === "number" && ms > 0), `timeouts.${name}`, "must be a positive number of milliseconds");
+    require(`timeouts.${name}`, ms === undefined ||
+      (typeof ms === "number" && ms > 0), "a number of milliseconds above 0");
   }
   for (const name of ["store", "secrets"] as const) {
     const store = options[name];
-    const isStore =
-      store === undefined ||
-      [store?.get, store?.set, store?.delete, store?.list].every((member) => typeof member === "function");
-    require(isStore, name, "must be a store, such as memoryStore()");
+    const isStore = [store?.get, store?.set, store?.delete, store?.list].every(isFunction);
+    require(name, store === undefined || isStore, "a store, such as memoryStore()");
   }
   return { ...options, url, roots, signInMs: timeouts.signInMs ?? signInMsDefault };
 }
 
-function checkAddress(option: string, address: unknown, insecure: boolean): string {
-  const normal = normalizeAddress(address);
-  if (normal === undefined) throw problem(option, "must be an address that begins with https:// and holds no password");
-  require(insecure ||
-    !isInsecure(normal), option, "must begin with https://; for a server on a trusted network set the option insecure");
-  return normal;
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
-function requireRuntime(): void {
-  const needed: readonly (readonly [name: string, isThere: boolean, polyfill: string])[] = [
-    ["fetch", typeof fetch === "function", "whatwg-fetch"],
-    ["AbortController", typeof AbortController === "function", "abortcontroller-polyfill"],
-    ["URL", typeof URL === "function", "react-native-url-polyfill or core-js"],
-    [
-      "crypto.getRandomValues",
-      typeof globalThis.crypto?.getRandomValues === "function",
-      "react-native-get-random-values",
-    ],
-  ];
-  for (const [name, isThere, polyfill] of needed) {
-    if (!isThere) throw new ConfigurationError(`This runtime has no ${name}: install a polyfill, such as ${polyfill}.`);
-  }
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
 }
 
-function require(isRight: boolean, option: string, rule: string): void {
-  if (!isRight) throw problem(option, rule);
-}
-
-function problem(option: string, rule: string): ConfigurationError {
-  return new ConfigurationError(`createRollcall: ${option} ${rule}.`);
+function require(option: string, isRight: boolean, rule: string): void {
+  if (!isRight) throw new ConfigurationError(`createRollcall: ${option} must be ${rule}.`);
 }

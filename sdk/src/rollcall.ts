@@ -20,14 +20,15 @@ import type {
 import type { IdentityClient } from "./identity/client.ts";
 import type { DeviceState } from "./identity/device.ts";
 import type { EventName, EventOf, RollcallEvent } from "./identity/events.ts";
-import type { IdentityEvent } from "./identity/identity.ts";
 import { type HasInside, inside } from "./identity/inside.ts";
+import type { IdentityEvent } from "./identity/scope-parts.ts";
 import { createScopes, type Scopes } from "./identity/scopes.ts";
 import { createSession, type Session } from "./identity/session.ts";
 import type { SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
 import { createEvents, reportThrown } from "./lib/events.ts";
+import { withoutAbsent } from "./lib/without-absent.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
 import { createNouns, type Nouns } from "./nouns/nouns.ts";
 import type { Send } from "./nouns/send.ts";
@@ -112,24 +113,10 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   const { state, sessions, device } = identity;
   let isReady = false;
 
-  function notify(event: IdentityEvent): void {
-    const { type } = event;
-    if ("message" in event) {
-      logger.warn(event.message, {});
-      events.emit({ type, message: event.message });
-    } else if ("error" in event) {
-      logger.warn(
-        type === "storeFailed"
-          ? "The store failed: the client goes on from memory."
-          : "The service refuses to register this app.",
-        {},
-      );
-      events.emit({ type, error: event.error });
-    } else {
-      const { session } = event;
-      events.emit({ type, ...(session !== undefined && { session: viewOf(session) }) });
-      if (type === "signedOut" && session !== undefined) views.delete(session.login);
-    }
+  function notify({ type, session, error, message }: IdentityEvent): void {
+    if (message !== undefined) logger.warn(message, {});
+    events.emit(withoutAbsent({ type, session: session && viewOf(session), error, message }));
+    if (type === "signedOut" && session !== undefined) views.delete(session.login);
   }
 
   function viewOf(session: SessionState): Session {
@@ -142,17 +129,11 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     await state.load();
     if (isReady) return;
     isReady = true;
-    if (isShared)
-      notify({
-        type: "warning",
-        message: "Another client of this application shares its device and sessions with this one.",
-      });
+    const warn = (message: string) => notify({ type: "warning", message });
+    if (isShared) warn("Another client of this application shares its device and sessions with this one.");
     if (isForgetful)
-      notify({
-        type: "warning",
-        message: "There is no IndexedDB, and no store is named: the device and the sessions end with the process.",
-      });
-    events.emit({ type: "ready" });
+      warn("There is no IndexedDB, and no store is named: the device and the sessions end with the process.");
+    notify({ type: "ready" });
   }
 
   async function signIn(

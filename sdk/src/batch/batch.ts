@@ -1,5 +1,5 @@
 import { newUuid } from "../lib/uuid.ts";
-import { type Failure, judgeAnswer } from "../transport/answer.ts";
+import { type Failure, judgeAnswer, repeatabilityOf } from "../transport/answer.ts";
 import { decodeResult } from "../transport/decode.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Pace } from "../transport/transport.ts";
@@ -7,7 +7,7 @@ import type { BatchableCall, Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import { encodeParameters } from "../wire/encode.ts";
 import { ConfigurationError, describeCall, RollcallError } from "../wire/errors.ts";
-import { createReferences, type Refs, type Replacement, type Target } from "./references.ts";
+import { createReferences, type Refs } from "./references.ts";
 
 /** `independent`: a failure stops nothing. `sequential`: it stops the items after it. `atomic`: all or nothing. */
 export type BatchMode = "independent" | "sequential" | "atomic";
@@ -68,14 +68,15 @@ interface Entry {
   readonly idempotencyKey: string | undefined;
   /** The encoded parameters, with references that are not replaced yet. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  readonly needs: readonly Target[];
+  /** The items whose results it needs. */
+  readonly needs: readonly number[];
   attempts: number;
   /** Answers of InternalError, after which one repeat may help. */
   errors: number;
   /** As on the wire, for references. */
   result?: unknown;
   outcome?: ItemOutcome<unknown>;
-  failure?: Failure;
+  failure?: Failure | undefined;
 }
 
 interface BatchAnswer {
@@ -98,13 +99,13 @@ const runBatch: (fields: object) => Call<BatchAnswer> = /* @__PURE__ */ define("
 /** The same, with items that need a user. */
 const runUserBatch: typeof runBatch = /* @__PURE__ */ define("runBatch", "POST /batch", "prs");
 
-export function createBatch(sender: BatchSender, { mode = "independent" }: BatchOptions = {}): Batch {
+export function createBatch({ pace, send }: BatchSender, { mode = "independent" }: BatchOptions = {}): Batch {
   const references = createReferences();
   const entries: Entry[] = [];
-  const indexes = new Map<Item<unknown>, number>();
+  const entryOf = new Map<Item<unknown>, Entry>();
 
   function outcomeOf<T>(item: Item<T>): ItemOutcome<T> {
-    const outcome = entries[indexes.get(item) ?? -1]?.outcome;
+    const outcome = entryOf.get(item)?.outcome;
     if (outcome === undefined) throw new ConfigurationError("ConfigurationError: the item is not of this batch");
     // The item carries the type of its result.
     return outcome as ItemOutcome<T>;
@@ -119,49 +120,38 @@ export function createBatch(sender: BatchSender, { mode = "independent" }: Batch
     },
   };
 
-  function replacementIn(piece: readonly Entry[]): (target: Target) => Replacement {
-    return ({ index, member }) => {
-      if (piece.some((entry) => entry.index === index)) return { reference: `{{${index}.result.${member}}}` };
-      return { value: Object(entries[index]?.result)[member] };
-    };
-  }
-
   function bodyOf(piece: readonly Entry[]): object {
-    const replacementOf = replacementIn(piece);
-    const hasReferences = piece.some(({ needs }) =>
-      needs.some(({ index }) => piece.some((entry) => entry.index === index)),
-    );
-    const requests = piece.map(({ call, index, idempotencyKey, parameters, needs }) => ({
+    const known = {
+      isPending: (index: number) => piece.some((entry) => entry.index === index),
+      read: (index: number, member: string) => Object(entries[index]?.result)[member],
+    };
+    const hasReferences = piece.some(({ needs }) => needs.some(known.isPending));
+    const requests = piece.map(({ call: { operation, path }, index, idempotencyKey, parameters }) => ({
       key: `${index}`,
-      method: call.operation.method,
-      path: needs.length > 0 ? references.replaceInPath(call.path, replacementOf) : call.path,
-      parameters:
-        needs.length > 0 || hasReferences ? references.replace(parameters, replacementOf, hasReferences) : parameters,
+      method: operation.method,
+      path: references.replaceInPath(path, known),
+      parameters: references.replace(parameters, known, hasReferences),
       idempotencyKey,
     }));
     return { mode, ...(hasReferences && { references: true }), requests };
   }
 
   /** The first entries that fit into one request. */
-  function takePiece(waiting: Entry[]): Entry[] {
-    const piece: Entry[] = [];
+  function takePiece(waiting: readonly Entry[]): readonly Entry[] {
     let bytes = 100;
-    for (const entry of waiting) {
+    const end = waiting.findIndex((entry, position) => {
       bytes += sizeOf(bodyOf([entry]));
-      if (piece.length === itemsMax || (bytes > bytesMax && piece.length > 0)) break;
-      piece.push(entry);
-    }
-    return piece;
+      return position === itemsMax || (bytes > bytesMax && position > 0);
+    });
+    return end < 0 ? waiting : waiting.slice(0, end);
   }
 
-  function settle(entry: Entry, response: Readonly<Record<string, unknown>>, attempts: number): void {
+  function settle(entry: Entry, response: object, attempts: number): void {
     const { call, idempotencyKey } = entry;
-    const { operation } = call;
-    const isKeyed = idempotencyKey !== undefined || operation.isRepeatable;
-    const repeatability = operation.method === "GET" ? "read" : isKeyed ? "keyed" : "plain";
-    const judged = judgeAnswer(call, repeatability, { status: 500, headers: new Headers() }, JSON.stringify(response));
+    const repeatability = repeatabilityOf(call, idempotencyKey);
+    const judged = judgeAnswer(repeatability, { status: 500, headers: new Headers() }, JSON.stringify(response));
     entry.attempts += attempts;
-    delete entry.failure;
+    entry.failure = undefined;
     if (judged.isSuccess) {
       entry.result = judged.result;
       entry.outcome = { ok: true, value: decodeResult(judged.result) };
@@ -180,12 +170,12 @@ export function createBatch(sender: BatchSender, { mode = "independent" }: Batch
   }
 
   /** Fails the entries that need the result of another one that has none. Returns the others. */
-  function withoutUnmet(waiting: readonly Entry[]): Entry[] {
-    const ids = new Set(waiting.map(({ index }) => index));
+  function withoutUnmet(waiting: readonly Entry[]): readonly Entry[] {
+    const isWaiting = (index: number) => waiting.some((entry) => entry.index === index);
     return waiting.filter((entry) => {
-      const unmet = entry.needs.some(({ index }) => !ids.has(index) && !entries[index]?.outcome?.ok);
-      if (unmet) settle(entry, notRun, 0);
-      return !unmet;
+      const isUnmet = entry.needs.some((index) => !isWaiting(index) && !entries[index]?.outcome?.ok);
+      if (isUnmet) settle(entry, notRun, 0);
+      return !isUnmet;
     });
   }
 
@@ -197,66 +187,68 @@ export function createBatch(sender: BatchSender, { mode = "independent" }: Batch
       if (mode !== "independent" && piece.length < left.length) {
         throw new ConfigurationError(`ConfigurationError: a batch of mode ${mode} has at most 200 items and 900 KiB`);
       }
-      left = left.slice(piece.length);
+      const rest = left.slice(piece.length);
       try {
         const needsUser = piece.some(({ call }) => call.operation.caller === "user");
-        const sent = sender.send((needsUser ? runUserBatch : runBatch)(bodyOf(piece)), options);
+        const sent = send((needsUser ? runUserBatch : runBatch)(bodyOf(piece)), options);
         const { responses } = await sent;
         const { attempts } = await sent.meta;
-        for (const [position, entry] of piece.entries()) settle(entry, responses[position] ?? notRun, attempts);
+        piece.forEach((entry, position) => {
+          settle(entry, responses[position] ?? notRun, attempts);
+        });
       } catch (error) {
         // Without any answer there is nothing to report of single items.
         if (canThrow || !(error instanceof RollcallError)) throw error;
-        for (const entry of [...piece, ...left]) entry.outcome = { ok: false, error };
+        for (const entry of left) entry.outcome = { ok: false, error };
         return;
       }
       canThrow = false;
-      left = withoutUnmet(left);
+      left = withoutUnmet(rest);
     }
   }
 
   /** The entries that may succeed if they are sent again. */
-  function findRepeats(): Entry[] {
-    const failed = entries.filter(
-      ({ failure, errors }) => failure?.repeats === "yes" || (failure?.repeats === "once" && errors < 2),
-    );
-    if (mode !== "independent") return failed.some(({ failure }) => failure?.repeats === "yes") ? entries : [];
-    const again = new Set(failed);
-    for (const entry of entries) {
-      if (entry.failure?.status === 424 && entry.needs.some(({ index }) => again.has(entries[index] ?? entry)))
-        again.add(entry);
-    }
-    return [...again].sort((a, b) => a.index - b.index);
+  function findRepeats(): readonly Entry[] {
+    const isAsked = ({ failure }: Entry) => failure?.repeats === "yes";
+    if (mode !== "independent") return entries.some(isAsked) ? entries : [];
+    const again = new Set<number>();
+    return entries.filter((entry) => {
+      const { failure, needs, errors, index } = entry;
+      const isOnce = failure?.repeats === "once" && errors < 2;
+      const isFreed = failure?.status === 424 && needs.some((needed) => again.has(needed));
+      const isRepeat = isAsked(entry) || isOnce || isFreed;
+      if (isRepeat) again.add(index);
+      return isRepeat;
+    });
   }
 
   return {
     add<T>(call: BatchableCall<T>): Item<T> {
       const { operation, path } = call;
-      if (!operation.isBatchable) {
-        const message = `${operation.id}: ConfigurationError: it cannot be in a batch`;
-        throw new ConfigurationError(message, { call: describeCall(call) });
-      }
+      if (!operation.isBatchable) throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
       const index = entries.length;
       const parameters = encodeParameters(call.parameters ?? {});
-      const needs = [...references.find(path), ...references.find(parameters)].filter((target) => target.index < index);
+      const needs = references.find([path, parameters]).filter((needed) => needed < index);
       const idempotencyKey = operation.isIdempotent ? newUuid() : undefined;
-      entries.push({ call, index, idempotencyKey, parameters, needs, attempts: 0, errors: 0 });
+      const entry: Entry = { call, index, idempotencyKey, parameters, needs, attempts: 0, errors: 0 };
       const item = { call, ref: references.refsOf<T>(index) };
-      indexes.set(item, index);
+      entries.push(entry);
+      entryOf.set(item, entry);
       return item;
     },
     async send(options = {}) {
-      const { pace } = sender;
       const deadline = pace.now() + (options.timeoutMs ?? pace.totalMs);
-      const repeats = pace.repeats(options);
-      let waiting = entries;
+      const nextRepeat = pace.repeats(options);
+      let waiting: readonly Entry[] = entries;
       for (let round = 0; waiting.length > 0; round += 1) {
         await sendAll(waiting, options, round === 0);
         waiting = findRepeats();
-        const [worst] = [...waiting].sort((a, b) => askedWait(b) - askedWait(a));
-        const waitMs = worst?.failure && repeats.next(worst.failure, deadline - pace.now());
+        const [longest] = waiting
+          .flatMap(({ failure }) => (failure === undefined || failure.repeats === "no" ? [] : [failure]))
+          .sort((a, b) => (b.retryAfterMs ?? 0) - (a.retryAfterMs ?? 0));
+        const waitMs = longest && nextRepeat(longest, deadline - pace.now());
         if (waitMs === undefined) break;
-        await pace.wait(waitMs, options);
+        await pace.wait(waitMs, options, { call: describeCall(runBatch({})) });
       }
       const failed = entries.find(({ failure }) => failure !== undefined && failure.status !== 424);
       if (mode === "atomic" && failed?.outcome?.ok === false) {
@@ -269,8 +261,4 @@ export function createBatch(sender: BatchSender, { mode = "independent" }: Batch
 
 function sizeOf(value: object): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
-}
-
-function askedWait({ failure }: Entry): number {
-  return failure?.retryAfterMs ?? (failure === undefined || failure.repeats === "no" ? -1 : 0);
 }

@@ -2,19 +2,16 @@ import { changeDevice, registerDevice } from "../generated/calls.ts";
 import type { DeviceRegistration, DeviceToken as IssuedToken } from "../generated/types.ts";
 import { isInsecure, normalizeAddress } from "../lib/address.ts";
 import { inBackground } from "../lib/background.ts";
-import type { Clock } from "../lib/clock.ts";
 import { createFlights } from "../lib/flights.ts";
 import { newUuid } from "../lib/uuid.ts";
-import { unlessAborted } from "../lib/wait.ts";
-import type { Principal } from "../transport/principal.ts";
-import { ConfigurationError, ConnectionError, ServiceError, TimeoutError, UnexpectedAnswer } from "../wire/errors.ts";
+import { type Answered, type Credentials, fixedPrincipal, type Principal } from "../transport/principal.ts";
+import { ConfigurationError, ServiceError } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
-import { changedFacts, digestsOf, factsOf } from "./facts.ts";
-import type { Records } from "./records.ts";
-import type { ServiceClock } from "./service-clock.ts";
-import type { DeviceToken, SharedState, Token } from "./state.ts";
+import { digestsOf, factsOf } from "./facts.ts";
+import type { DeviceFacts } from "./options.ts";
+import type { ScopeParts } from "./scope-parts.ts";
+import type { DeviceToken, Token } from "./state.ts";
 import type { Awaitable } from "./store.ts";
-import type { Tabs } from "./tabs.ts";
 
 /** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
 export type DeviceState = "new" | "registering" | "registered" | "rejected" | "disabled";
@@ -43,21 +40,7 @@ interface Refusal {
   readonly waitMs: number;
 }
 
-export function createDevice({
-  store,
-  state,
-  tabs,
-  clock,
-  serviceClock,
-  onRejected,
-}: {
-  readonly store: Records;
-  readonly state: SharedState;
-  readonly tabs: Pick<Tabs, "lock">;
-  readonly clock: Clock;
-  readonly serviceClock: ServiceClock;
-  readonly onRejected: (error: ServiceError) => void;
-}): Device {
+export function createDevice({ store, state, tabs, clock, serviceClock, notify }: ScopeParts): Device {
   const registrations = createFlights<DeviceToken>();
   let isRegistering = false;
   let refusal: Refusal | undefined;
@@ -65,9 +48,11 @@ export function createDevice({
   let nextRefresh = Number.NEGATIVE_INFINITY;
   const compared = new WeakSet<IdentityClient>();
 
+  const answered = (_: Credentials, { date }: Answered) => serviceClock.observe(date);
+
   /** @param dead the token that must not be used again @param hint where the service says that the app is */
-  function register(client: IdentityClient, dead: string | undefined, hint?: string): Promise<DeviceToken> {
-    return registrations.join(dead ?? "", async () => {
+  function register(client: IdentityClient, dead = "", hint?: string): Promise<DeviceToken> {
+    return registrations.join(dead, async () => {
       throwIfRefused();
       const { appkey } = client.options;
       const key = typeof appkey === "function" ? await askForKey(appkey) : appkey;
@@ -84,32 +69,27 @@ export function createDevice({
   }
 
   async function registerNow(client: IdentityClient, appkey: string, hint: string | undefined): Promise<DeviceToken> {
+    const { url, options } = client;
     const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
-    const facts = factsOf(client.options);
-    const call = registerDevice({ appid: client.options.appid, appkey, ...facts, uniqueId });
-    const result = await client.transport.send(call, registrar(client.url)).catch((error: unknown) => {
+    const facts = factsOf(options);
+    const call = registerDevice({ appid: options.appid, appkey, ...facts, uniqueId });
+    const sendTo = (root: string) =>
+      client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
+    const result = await sendTo(url).catch((error: unknown) => {
+      noteRefusal(error);
       const root = normalizeAddress(hint);
-      const isReachable = !(
-        error instanceof ConnectionError ||
-        error instanceof TimeoutError ||
-        error instanceof UnexpectedAnswer
-      );
-      if (isReachable || root === undefined || client.options.roots?.includes(root) !== true) throw noteRefusal(error);
-      return client.transport.send(call, registrar(root));
+      if (error instanceof ServiceError || root === undefined || !options.roots?.includes(root)) throw error;
+      return sendTo(root);
     });
     refusal = undefined;
     await client.verifyRegistration?.(result, appkey);
     const issued = serviceClock.now();
     const registered = Math.max(issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration
-    const device = { ...tokenOf(result, rootOf(result, client.url), issued), registered };
+    const device = { ...tokenOf(result, rootOf(result, url), issued), registered };
     await state.change((now) => ({ ...now, device }));
     await store.write("facts", { digests: digestsOf(facts) });
     compared.add(client);
     return device;
-  }
-
-  function registrar(root: string): Principal {
-    return { ...anonymous(root), answered: (_, { date }) => serviceClock.observe(date) };
   }
 
   function throwIfRefused(): void {
@@ -118,14 +98,15 @@ export function createDevice({
     if (passedMs >= 0 && passedMs < refusal.waitMs) throw refusal.error;
   }
 
-  /** Remembers that the service refuses this app. Returns the error. */
-  function noteRefusal(error: unknown): unknown {
-    const kind = refusalOf(error);
-    if (kind === undefined || !(error instanceof ServiceError)) return error;
+  /** Remembers that the service refuses this app. */
+  function noteRefusal(error: unknown): void {
+    if (!(error instanceof ServiceError)) return;
+    const isDisabled = error.is("AuthAPICallDisabledByDeveloper");
+    const isMalformed = error.is("ParameterOutOfRange") && error.status === 401;
+    if (!isDisabled && !isMalformed && !error.is("AuthAppCredentialsInvalid")) return;
     const waitMs = Math.min(hourMs, refusal === undefined ? minuteMs : refusal.waitMs * 2);
-    refusal = { error, state: kind, since: clock.now(), waitMs };
-    onRejected(error);
-    return error;
+    refusal = { error, state: isDisabled ? "disabled" : "rejected", since: clock.now(), waitMs };
+    notify({ type: "deviceRejected", error, message: "The service refuses to register this app." });
   }
 
   /** Registers again when less than a tenth of the token's life is left, spread over time. */
@@ -144,26 +125,28 @@ export function createDevice({
     compared.add(client);
     const facts = factsOf(client.options);
     const stored = await store.read("facts", { digests: {} as Readonly<Record<string, string>> });
-    const { platform, ...changed } = changedFacts(facts, stored?.digests ?? {});
-    if (platform !== undefined) await register(client, token);
+    const digests = digestsOf(facts);
+    const isChanged = ([name]: [string, unknown]) => digests[name] !== stored?.digests[name];
+    const changed: DeviceFacts = Object.fromEntries(Object.entries(facts).filter(isChanged));
+    if (changed.platform !== undefined) await register(client, token);
     else if (Object.keys(changed).length > 0) {
       await client.transport.send(changeDevice(changed), principal(client));
-      await store.write("facts", { digests: digestsOf(facts) });
+      await store.write("facts", { digests });
     }
   }
 
   function principal(client: IdentityClient): Principal {
     return {
       id: "device",
-      async credentials(signal) {
-        const { device } = await unlessSignalled(state.load(), signal);
-        if (device === undefined) return unlessSignalled(register(client, undefined), signal);
+      async credentials() {
+        const { device } = await state.load();
+        if (device === undefined) return register(client);
         refreshSoon(client, device);
         inBackground(compareFacts(client, device));
         return device;
       },
-      replace: (dead, error, _, signal) => unlessSignalled(register(client, dead.token, error.serviceRoot), signal),
-      answered: (_, { date }) => serviceClock.observe(date),
+      replace: (dead, error) => register(client, dead.token, error.serviceRoot),
+      answered,
     };
   }
 
@@ -175,7 +158,7 @@ export function createDevice({
     principal,
     async start(client) {
       refusal = undefined;
-      await principal(client).credentials(undefined);
+      await principal(client).credentials();
     },
     async offer(issued, root) {
       const now = serviceClock.now();
@@ -202,23 +185,9 @@ async function askForKey(appkey: () => Awaitable<string>): Promise<string> {
   }
 }
 
-/** Sends a call without a token. */
-export function anonymous(root: string): Principal {
-  return {
-    id: "anonymous",
-    credentials: async () => ({ root, token: "" }),
-    replace: (_, error) => Promise.reject(error),
-  };
-}
-
 /** The members of a token that a call of the service has issued. */
 export function tokenOf({ accessToken, accessTokenExpires }: IssuedToken, root: string, issued: number): Token {
   return { token: accessToken, root, expires: accessTokenExpires.getTime(), issued };
-}
-
-/** Settles like the work, or rejects as soon as the call is aborted: the work goes on for others. */
-export function unlessSignalled<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return signal === undefined ? work : unlessAborted(work, signal);
 }
 
 /** Where the service says that the calls of the device go. */
@@ -229,11 +198,4 @@ function rootOf({ serviceRoot }: DeviceRegistration, url: string): string {
     throw new ConfigurationError(`registerDevice: the service names the root ${serviceRoot}, which is not https.`);
   }
   return root;
-}
-
-function refusalOf(error: unknown): Refusal["state"] | undefined {
-  if (!(error instanceof ServiceError)) return undefined;
-  if (error.is("AuthAPICallDisabledByDeveloper")) return "disabled";
-  const isMalformed = error.is("ParameterOutOfRange") && error.status === 401;
-  return isMalformed || error.is("AuthAppCredentialsInvalid") ? "rejected" : undefined;
 }

@@ -1,13 +1,12 @@
 import { logoutUser } from "../generated/calls.ts";
 import type { DeviceToken as IssuedToken } from "../generated/types.ts";
 import { inBackground } from "../lib/background.ts";
-import type { Clock } from "../lib/clock.ts";
 import { newUuid } from "../lib/uuid.ts";
 import type { CallOptions } from "../transport/options.ts";
+import { fixedPrincipal } from "../transport/principal.ts";
 import { ServiceError } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
-import type { Records } from "./records.ts";
-import type { ServiceClock } from "./service-clock.ts";
+import type { ScopeParts } from "./scope-parts.ts";
 import type { UserToken } from "./state.ts";
 
 /** Tokens that the app has given up and the service has still to revoke. */
@@ -24,18 +23,11 @@ const tokensMax = 20;
 const pauseMs = 30_000;
 const pattern = { token: "", root: "", expires: 0, issued: 0, id: "", at: 0 };
 
-export function createOutbox({
-  secrets,
-  clock,
-  serviceClock,
-  onDeviceToken,
-}: {
-  readonly secrets: Records;
-  readonly clock: Clock;
-  readonly serviceClock: ServiceClock;
-  /** A logout answers a token of the device. */
-  readonly onDeviceToken: (issued: IssuedToken, root: string) => Promise<void>;
-}): Outbox {
+/** @param onDeviceToken called with the token of the device that a logout answers */
+export function createOutbox(
+  { secrets, clock, serviceClock }: ScopeParts,
+  onDeviceToken: (issued: IssuedToken, root: string) => Promise<void>,
+): Outbox {
   /** Whether there may be tokens; unknown at the start. */
   let isEmpty = false;
   let flushing: Promise<void> | undefined;
@@ -66,11 +58,7 @@ export function createOutbox({
     options: CallOptions,
   ): Promise<boolean> {
     try {
-      const principal = {
-        id: `outbox:${id}`,
-        credentials: async () => ({ root, token }),
-        replace: (_: unknown, error: ServiceError) => Promise.reject(error),
-      };
+      const principal = fixedPrincipal(`outbox:${id}`, { root, token });
       await onDeviceToken(await client.transport.send(logoutUser(), principal, { retry: false, ...options }), root);
       return true;
     } catch (error) {

@@ -47,57 +47,44 @@ export function createRecords({ store, prefix, onFailed, onWarning, lock }: Reco
     }
   }
 
-  async function readText(name: string): Promise<string | undefined> {
-    if (unwritten.has(name)) return known.get(name);
-    const found = await attempt(() => store.get(prefix + name));
+  /** Asks the store for a value unless memory has a newer one. Returns what counts now. */
+  async function ask(name: string, work: (key: string) => Awaitable<string | undefined>): Promise<string | undefined> {
+    const found = unwritten.has(name) ? undefined : await attempt(() => work(prefix + name));
     if (found !== undefined && !unwritten.has(name)) known.set(name, found.value);
     return known.get(name);
   }
 
   async function change(name: string, text: string | undefined): Promise<void> {
+    const key = prefix + name;
     known.set(name, text);
     unwritten.add(name);
-    const done = await attempt(() =>
-      text === undefined ? store.delete(prefix + name) : store.set(prefix + name, text),
-    );
+    const done = await attempt(() => (text === undefined ? store.delete(key) : store.set(key, text)));
     if (done !== undefined && known.get(name) === text) unwritten.delete(name);
   }
 
   function parse<T extends object>(name: string, text: string | undefined, pattern: T): T | undefined {
-    if (text === undefined) return undefined;
-    const record = parseRecord(text, pattern);
-    if (record === undefined && !reported.has(name)) {
+    const record = text === undefined ? undefined : parseRecord(text, pattern);
+    if (record === undefined && text !== undefined && !reported.has(name)) {
       reported.add(name);
       onWarning(`The stored record "${name}" cannot be read, and counts as absent.`);
     }
     return record;
   }
 
-  async function putIfAbsent(name: string, text: string): Promise<string | undefined> {
-    if (unwritten.has(name)) return known.get(name);
-    const key = prefix + name;
-    const put = await attempt(async () => {
-      if (store.putIfAbsent !== undefined) return store.putIfAbsent(key, text);
-      return lock(name, async () => {
-        if ((await store.get(key)) === undefined) await store.set(key, text);
-        return store.get(key); // another tab may have set it in between: the last one counts
-      });
+  async function putIfAbsent(key: string, text: string): Promise<string | undefined> {
+    if (store.putIfAbsent !== undefined) return store.putIfAbsent(key, text);
+    return lock(key, async () => {
+      if ((await store.get(key)) === undefined) await store.set(key, text);
+      return store.get(key); // another tab may have set it in between: the last one counts
     });
-    if (put === undefined) {
-      // In memory from now on, unless a former value is known.
-      if (known.get(name) === undefined) {
-        known.set(name, text);
-        unwritten.add(name);
-      }
-    } else known.set(name, put.value);
-    return known.get(name);
   }
 
   const records: Records = {
-    read: async (name, pattern) => parse(name, await readText(name), pattern),
+    read: async (name, pattern) => parse(name, await ask(name, (key) => store.get(key)), pattern),
     write: (name, record) => change(name, JSON.stringify({ v: version, ...record })),
     async claim(name, record) {
-      const present = parse(name, await putIfAbsent(name, JSON.stringify({ v: version, ...record })), record);
+      const text = JSON.stringify({ v: version, ...record });
+      const present = parse(name, await ask(name, (key) => putIfAbsent(key, text)), record);
       if (present !== undefined) return present;
       await records.write(name, record);
       return (await records.read(name, record)) ?? record;
@@ -125,14 +112,13 @@ function parseRecord<T extends object>(text: string, pattern: T): T | undefined 
   }
 }
 
-async function withinTime<T>(work: () => Awaitable<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The store did not answer within ${storeMsMax / 1_000} s.`)), storeMsMax);
+function withinTime<T>(work: () => Awaitable<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(new Error(`The store did not answer within ${storeMsMax / 1_000} s.`));
+    const timer = setTimeout(fail, storeMsMax);
+    const run = async () => work();
+    run()
+      .finally(() => clearTimeout(timer))
+      .then(resolve, reject);
   });
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { createIdentity, type Identity, type IdentityEvent } from "./identity.ts";
+import { createIdentity, type Identity } from "./identity.ts";
 import { indexedDbStore } from "./indexed-db-store.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { IdentityOptions } from "./options.ts";
+import type { IdentityEvent } from "./scope-parts.ts";
 import type { Store } from "./store.ts";
 
 /** A client's part in the identity of its scope. */

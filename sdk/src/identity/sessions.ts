@@ -1,4 +1,5 @@
 import { loginSocialUser, loginUser, renewToken } from "../generated/calls.ts";
+import { dateMembers } from "../generated/dates.ts";
 import type {
   LoginSocialUserRequest,
   LoginUserRequest,
@@ -6,26 +7,31 @@ import type {
   SocialUserWithToken,
   UserWithToken,
 } from "../generated/types.ts";
+import { normalizeAddress } from "../lib/address.ts";
 import { inBackground } from "../lib/background.ts";
-import type { Clock } from "../lib/clock.ts";
 import { createFlights } from "../lib/flights.ts";
 import { newUuid } from "../lib/uuid.ts";
 import type { CallOptions } from "../transport/options.ts";
-import type { Answered, Credentials, Principal } from "../transport/principal.ts";
+import {
+  type Answered,
+  type Credentials,
+  fixedPrincipal,
+  type Principal,
+  type PrincipalSource,
+} from "../transport/principal.ts";
 import type { AnyCall, Call } from "../wire/call.ts";
 import { describeCall, NotSignedIn, ServiceError, SessionEnded } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
-import { anonymous, type Device, tokenOf, unlessSignalled } from "./device.ts";
-import type { EndReason } from "./options.ts";
+import { type Device, tokenOf } from "./device.ts";
+import type { EndedSession, EndReason } from "./options.ts";
 import type { Outbox } from "./outbox.ts";
-import type { ServiceClock } from "./service-clock.ts";
-import { type Change, currentSession, type SessionState, type SharedState, type UserToken } from "./state.ts";
-import type { Tabs } from "./tabs.ts";
+import type { ScopeParts } from "./scope-parts.ts";
+import { currentSession, type SessionState, type UserToken } from "./state.ts";
 
 /** The users who are signed in on this device. */
 export interface Sessions {
   /** Who a call is sent for: the user, the current user, or the device. */
-  principal(client: IdentityClient, call: AnyCall, userId?: string): Principal;
+  principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource;
   /** Sends a sign-in or sign-up, and makes its user the current one. */
   signIn(
     client: IdentityClient,
@@ -64,28 +70,14 @@ const ofDevice = new Set([
 const hourMs = 3_600_000;
 const reauthenticateMsMax = 30_000;
 const signOutMsMax = 10_000;
-const dates = ["dateOfBirth", "lastLogin", "created", "lastModified"];
 
-export function createSessions({
-  state,
-  device,
-  outbox,
-  tabs,
-  clock,
-  serviceClock,
-  onChange,
-  onWarning,
-}: {
-  readonly state: SharedState;
-  readonly device: Device;
-  readonly outbox: Outbox;
-  readonly tabs: Pick<Tabs, "lock">;
-  readonly clock: Clock;
-  readonly serviceClock: ServiceClock;
-  /** What changes in this tab alone. */
-  readonly onChange: (change: Change) => void;
-  readonly onWarning: (message: string) => void;
-}): Sessions {
+type Input = LoginUserRequest | LoginSocialUserRequest;
+
+export function createSessions(
+  { state, tabs, clock, serviceClock, notify }: ScopeParts,
+  device: Device,
+  outbox: Outbox,
+): Sessions {
   const recoveries = createFlights<Credentials>();
   const renewals = createFlights<void>();
   /** When the token of a sign-in may be renewed again. */
@@ -94,47 +86,40 @@ export function createSessions({
   let here: string | undefined;
 
   function current(): SessionState | undefined {
-    if (state.now === undefined) return undefined;
-    return currentSession({ ...state.now, current: here ?? state.now.current });
+    return state.now && currentSession({ ...state.now, current: here ?? state.now.current });
   }
 
   function find(userId: string): SessionState | undefined {
     return state.now?.sessions.find((session) => session.userId === userId);
   }
 
-  function update(login: string, change: Partial<SessionState>): Promise<void> {
-    return state.change((now) => ({
-      ...now,
-      sessions: now.sessions.map((session) => (session.login === login ? { ...session, ...change } : session)),
-    }));
+  /** Changes the session of a sign-in, or removes it. */
+  function update(login: string, change: (session: SessionState) => SessionState | undefined): Promise<void> {
+    return state.change((now) => {
+      const sessions = now.sessions.flatMap((session) => (session.login === login ? (change(session) ?? []) : session));
+      const isThere = sessions.some(({ userId }) => userId === now.current);
+      return { ...now, sessions, current: isThere ? now.current : undefined };
+    });
   }
 
   function remove({ login, userId }: SessionState): Promise<void> {
     if (here === userId) here = undefined;
-    return state.change((now) => ({
-      ...now,
-      sessions: now.sessions.filter((session) => session.login !== login),
-      current: now.current === userId ? undefined : now.current,
-    }));
+    return update(login, () => undefined);
   }
 
   /** The principal of a user, which stays the same for all attempts of a call. */
-  function userPrincipal(client: IdentityClient, userId: string): Principal {
+  function userPrincipal(client: IdentityClient, userId: string, call: AnyCall): Principal {
     return {
       id: `user:${userId}`,
-      async credentials(signal) {
-        await unlessSignalled(state.load(), signal);
+      async credentials() {
         const session = find(userId);
-        if (session === undefined) throw new NotSignedIn("The user of this call is not signed in.");
-        if (session.token === undefined) throw new SessionEnded("The session of this call has ended.");
-        if (mayRenew(client, session, session.token)) inBackground(renew(client, session, session.token));
+        const details = { call: describeCall(call) };
+        if (session === undefined) throw new NotSignedIn("the user is not signed in", details);
+        if (session.token === undefined) throw new SessionEnded("the session has ended", details);
+        renewSoon(client, session, session.token);
         return session.token;
       },
-      replace: (dead, error, call, signal) =>
-        unlessSignalled(
-          recoveries.join(dead.token, () => recover(client, userId, dead, error, call)),
-          signal,
-        ),
+      replace: (dead, error, call) => recoveries.join(dead.token, () => recover(client, userId, dead, error, call)),
       answered: (credentials, answer) => inBackground(observe(client, userId, credentials, answer)),
     };
   }
@@ -148,12 +133,14 @@ export function createSessions({
   ): Promise<void> {
     serviceClock.observe(date);
     const session = find(userId);
-    if (error === undefined) outbox.flushSoon(client);
+    const isSuccess = error === undefined;
+    if (isSuccess) outbox.flushSoon(client);
     if (session?.token?.token !== token) return;
     const { id } = call.operation;
-    if (error === undefined && (id === "deleteUser" || id === "logoutUser")) return remove(session);
-    if (error?.is("AuthUserAccountDisabled")) await update(session.login, { state: "disabled" });
-    else if (error === undefined && session.state === "disabled") await update(session.login, { state: "active" });
+    if (isSuccess && (id === "deleteUser" || id === "logoutUser")) return remove(session);
+    const isDisabled = session.state === "disabled";
+    if (isSuccess ? isDisabled : error.is("AuthUserAccountDisabled"))
+      await update(session.login, (now) => ({ ...now, state: isSuccess ? "active" : "disabled" }));
   }
 
   /** Finds other credentials of a user whose token the service refuses, or ends the session. */
@@ -166,56 +153,46 @@ export function createSessions({
   ): Promise<Credentials> {
     await state.refresh(); // another tab may have renewed the token, or signed in again
     const session = find(userId);
-    const ended = new SessionEnded("The session of this call has ended.", { call: describeCall(call), cause: error });
+    const ended = new SessionEnded("the session has ended", { call: describeCall(call), cause: error });
     if (session?.token === undefined) throw ended;
-    if (session.token.token !== dead.token) return session.token;
-    const { userName, token } = session;
+    const { userName, token, login } = session;
+    if (token.token !== dead.token) return token;
     const reason = reasonOf(token, error);
     const input = await askForCredentials(client, { userId, userName, reason });
-    const again = input === undefined ? undefined : await signInAgain(client, userId, input);
+    const again = input && (await signInAgain(client, userId, input));
     if (again !== undefined) return again;
-    await state.change((now) => ({
-      ...now,
-      sessions: now.sessions.map((other) => (other.token?.token === dead.token ? endOf(other, reason) : other)),
-    }));
+    await update(login, (now) => (now.token?.token === dead.token ? endOf(now, reason) : now));
     throw ended;
   }
 
   function reasonOf({ root, expires }: UserToken, { serviceRoot }: ServiceError): EndReason {
-    if (serviceRoot !== undefined && serviceRoot.replace(/\/+$/, "") !== root) return "moved";
+    if (serviceRoot !== undefined && normalizeAddress(serviceRoot) !== root) return "moved";
     return expires <= serviceClock.now() ? "expired" : "revoked";
   }
 
   /** What the app answers within its time; undefined if it cannot. */
-  async function askForCredentials(
-    client: IdentityClient,
-    ended: { userId: string; userName: string; reason: EndReason },
-  ): Promise<LoginUserRequest | LoginSocialUserRequest | undefined> {
-    const { reauthenticate } = client.options;
-    if (reauthenticate === undefined) return undefined;
-    let cancel = () => {};
-    const late = new Promise<undefined>((resolve) => {
-      cancel = clock.after(reauthenticateMsMax, () => resolve(undefined));
+  function askForCredentials(
+    { options: { reauthenticate } }: IdentityClient,
+    ended: EndedSession,
+  ): Promise<Input | undefined> {
+    return new Promise((resolve) => {
+      const cancel = clock.after(reauthenticateMsMax, () => resolve(undefined));
+      const ask = async () => reauthenticate?.(ended);
+      ask()
+        .catch(() => {
+          notify({ type: "warning", message: "The function of the option reauthenticate failed." });
+          return undefined;
+        })
+        .then(resolve)
+        .then(cancel);
     });
-    try {
-      return await Promise.race([reauthenticate(ended), late]);
-    } catch {
-      onWarning("The function of the option reauthenticate failed.");
-      return undefined;
-    } finally {
-      cancel();
-    }
   }
 
   /**
    * @returns undefined if the service refuses the credentials, or they are another user's
    * @throws the error of a sign-in that was not answered: the network must not end a session
    */
-  async function signInAgain(
-    client: IdentityClient,
-    userId: string,
-    input: LoginUserRequest | LoginSocialUserRequest,
-  ): Promise<Credentials | undefined> {
+  async function signInAgain(client: IdentityClient, userId: string, input: Input): Promise<Credentials | undefined> {
     try {
       const result = await login(client, "userName" in input ? loginUser(input) : loginSocialUser(input));
       if (result.user.id === userId) return (await accept(result)).token;
@@ -248,83 +225,59 @@ export function createSessions({
   /** Makes a sign-in the current session, in place of an earlier one of the same user. */
   async function accept({ user, token }: Login): Promise<SessionState & { readonly token: UserToken }> {
     await state.load();
-    const old = find(user.id);
     const { accessToken, accessTokenExpires, isNew, ...profile } = { isNew: false, ...user };
-    const session = {
-      login: newUuid(),
-      userId: user.id,
-      userName: user.userName,
-      user: Object.fromEntries(Object.entries(profile).map(([name, value]) => [name, dateToNumber(value)])),
-      at: Math.max(serviceClock.now(), (old?.at ?? 0) + 1),
-      state: "active" as const,
-      token,
-    };
+    const { id: userId, userName } = profile;
+    const old = find(userId);
+    const at = Math.max(serviceClock.now(), (old?.at ?? 0) + 1);
+    const session = { login: newUuid(), userId, userName, user: profile, at, state: "active" as const, token };
     here = undefined;
     if (old?.token !== undefined) await outbox.add(old.token);
     await state.change((now) => ({
       ...now,
-      sessions: [...now.sessions.filter(({ userId }) => userId !== user.id), session],
-      current: user.id,
+      sessions: [...now.sessions.filter((other) => other.userId !== userId), session],
+      current: userId,
     }));
     return session;
   }
 
-  function mayRenew({ options }: IdentityClient, { login }: SessionState, { issued, expires }: UserToken): boolean {
-    const now = serviceClock.now();
-    const isDue = expires - now < (expires - issued) / 2 && clock.now() >= (nextRenewal.get(login) ?? 0);
-    return isDue && options.renewal !== "never";
-  }
-
-  /** Replaces a token by its successor, which every tab gets from the service alike. */
-  function renew(client: IdentityClient, { login, userId }: SessionState, old: UserToken): Promise<void> {
-    const work = async () => {
+  /** Replaces a token in the second half of its life by its successor, which every tab gets from the service alike. */
+  function renewSoon(client: IdentityClient, { login, userId }: SessionState, old: UserToken): void {
+    const { root, issued, expires } = old;
+    const isEarly =
+      expires - serviceClock.now() >= (expires - issued) / 2 || clock.now() < (nextRenewal.get(login) ?? 0);
+    if (isEarly || client.options.renewal === "never") return;
+    const renew = async () => {
       nextRenewal.set(login, clock.now() + hourMs);
       await state.refresh();
       const session = find(userId);
       if (session?.login !== login || session.token?.token !== old.token) return;
-      const fixed = {
-        id: `user:${userId}`,
-        credentials: async () => old,
-        replace: (_: unknown, error: ServiceError) => Promise.reject(error),
-      };
       try {
-        const issued = await client.transport.send(renewToken(), fixed);
-        const token = { ...tokenOf(issued, old.root, serviceClock.now()), id: userId };
-        if (token.expires <= old.expires) return;
+        const renewed = await client.transport.send(renewToken(), fixedPrincipal(`user:${userId}`, old));
+        const token = { ...tokenOf(renewed, root, serviceClock.now()), id: userId };
+        if (token.expires <= expires) return;
         nextRenewal.delete(login);
-        await update(login, { token });
+        await update(login, (now) => ({ ...now, token }));
       } catch (error) {
         if (!(error instanceof ServiceError && error.is("OperationNotFound"))) return;
         nextRenewal.set(login, Number.POSITIVE_INFINITY);
-        onWarning("This server does not renew user tokens: sessions end when their tokens expire.");
+        const message = "This server does not renew user tokens: sessions end when their tokens expire.";
+        notify({ type: "warning", message });
       }
     };
-    return renewals.join(old.token, () => tabs.lock(`renewal:${login}`, work, client.transport.hasInterceptors));
+    const lockAndRenew = () => tabs.lock(`renewal:${login}`, renew, client.transport.hasInterceptors);
+    inBackground(renewals.join(old.token, lockAndRenew));
   }
 
-  function principal(client: IdentityClient, { operation }: AnyCall, userId?: string): Principal {
-    if (userId !== undefined && !ofDevice.has(operation.id)) return userPrincipal(client, userId);
-    if (operation.caller === "anyone") return anonymous(state.now?.device?.root ?? client.url);
-    const ofTheDevice = device.principal(client);
-    if (ofDevice.has(operation.id)) return ofTheDevice;
-    let chosen: Principal | undefined;
-    const choose = (): Principal => {
-      const session = current();
-      if (session !== undefined) return userPrincipal(client, session.userId);
-      if (operation.caller === "device") return ofTheDevice;
-      throw new NotSignedIn(`${operation.id}: NotSignedIn: no user is signed in`);
-    };
-    return {
-      get id() {
-        return (chosen ?? (state.now === undefined ? ofTheDevice : choose())).id;
-      },
-      async credentials(signal) {
-        await unlessSignalled(state.load(), signal);
-        chosen ??= choose();
-        return chosen.credentials(signal);
-      },
-      replace: (...refused) => (chosen ?? ofTheDevice).replace(...refused),
-      answered: (...answer) => chosen?.answered?.(...answer),
+  function principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource {
+    const { id, caller } = call.operation;
+    return async () => {
+      if (caller === "anyone" && userId === undefined)
+        return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
+      await state.load();
+      const user = userId ?? current()?.userId;
+      if (ofDevice.has(id) || (user === undefined && caller === "device")) return device.principal(client);
+      if (user === undefined) throw new NotSignedIn("no user is signed in", { call: describeCall(call) });
+      return userPrincipal(client, user, call);
     };
   }
 
@@ -343,7 +296,7 @@ export function createSessions({
     async signOut(client, userId, options) {
       const session = find(userId);
       if (session === undefined) return;
-      const kept = session.token === undefined ? undefined : outbox.add(session.token);
+      const kept = session.token && outbox.add(session.token);
       await Promise.all([kept, remove(session)]);
       if (kept !== undefined) await outbox.flush(client, { timeoutMs: signOutMsMax, ...options });
     },
@@ -358,8 +311,8 @@ export function createSessions({
       if (session.state === "ended") throw new SessionEnded("use: the session of the user has ended");
       const before = current()?.login;
       here = isHere ? userId : undefined;
-      if (isHere && before !== session.login) onChange({ type: "sessionChanged", session });
       if (!isHere) await state.change((now) => (now.current === userId ? now : { ...now, current: userId }));
+      else if (before !== session.login) notify({ type: "sessionChanged", session });
     },
   };
 }
@@ -370,20 +323,15 @@ interface Login {
 }
 
 function endOf({ token, ...session }: SessionState, reason: EndReason): SessionState {
-  return { ...session, state: "ended", reason, ...(token && { expires: token.expires }) };
+  return { ...session, state: "ended", reason, expires: token?.expires };
 }
 
-function dateToNumber(value: unknown): unknown {
-  return value instanceof Date ? value.getTime() : value;
-}
-
-/** The profile of a stored session, with its dates. */
+/** The profile of a session. The dates of one that was stored are texts. */
 export function profileOf({ user }: SessionState): OwnUser {
-  const profile = Object.fromEntries(
-    Object.entries(user).map(([name, value]) => [
-      name,
-      dates.includes(name) && typeof value === "number" ? new Date(value) : value,
-    ]),
-  );
-  return profile as OwnUser & typeof profile;
+  const members = Object.entries(user).map(([name, value]) => [
+    name,
+    dateMembers.has(name) ? new Date(value as Date | string) : value,
+  ]);
+  const profile = Object.fromEntries(members);
+  return profile;
 }

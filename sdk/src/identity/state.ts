@@ -25,7 +25,7 @@ export interface SessionState {
   readonly login: string;
   readonly userId: string;
   readonly userName: string;
-  /** The profile as the sign-in answered it; dates in milliseconds. */
+  /** The profile as the sign-in answered it. */
   readonly user: Readonly<Record<string, unknown>>;
   /** Orders the sign-ins of one user. */
   readonly at: number;
@@ -34,7 +34,7 @@ export interface SessionState {
   /** Absent after the end. */
   readonly token?: UserToken;
   /** When the token would have expired, of a session that has ended. */
-  readonly expires?: number;
+  readonly expires?: number | undefined;
 }
 
 /** What all tabs of a scope share. */
@@ -79,12 +79,12 @@ export function createState({
   store,
   secrets,
   tabs,
-  onChange,
+  notify,
 }: {
   readonly store: Records;
   readonly secrets: Records;
   readonly tabs: Pick<Tabs, "announce">;
-  readonly onChange: (changes: readonly Change[]) => void;
+  readonly notify: (change: Change) => void;
 }): SharedState {
   let now: State | undefined;
   let loading: Promise<State> | undefined;
@@ -103,7 +103,7 @@ export function createState({
   function apply(next: State): void {
     const before = now;
     now = next;
-    if (before !== undefined) onChange(changesBetween(before, next));
+    if (before !== undefined) changesBetween(before, next).forEach(notify);
   }
 
   /** Calls that come before the read has begun share it. */

@@ -1,9 +1,8 @@
 import { type Batch, type BatchOptions, createBatch } from "../batch/batch.ts";
-import { isInsecure, normalizeAddress } from "../lib/address.ts";
 import type { TransportOptions } from "../transport/options.ts";
-import type { Principal } from "../transport/principal.ts";
+import { fixedPrincipal } from "../transport/principal.ts";
 import { createTransport } from "../transport/transport.ts";
-import { ConfigurationError } from "../wire/errors.ts";
+import { checkAddress } from "../wire/address.ts";
 import { createNouns, type Nouns } from "./nouns.ts";
 import type { Send } from "./send.ts";
 
@@ -31,19 +30,9 @@ export interface Connection extends Nouns {
  * @throws ConfigurationError if an address is wrong
  */
 export function connect({ url, token, root = url, insecure = false, ...options }: ConnectOptions): Connection {
-  const address = normalizeAddress(root);
-  if (address === undefined || (!insecure && isInsecure(address))) {
-    throw new ConfigurationError("connect: the address must begin with https://, or the option insecure be set.");
-  }
+  const address = checkAddress("connect: url or root", root, insecure);
   const transport = createTransport(options);
-  const credentials = { root: address, token };
-  const principal: Principal = {
-    id: token,
-    credentials: async () => credentials,
-    replace: async (_dead, error) => {
-      throw error;
-    },
-  };
+  const principal = fixedPrincipal("", { root: address, token });
   const send: Send = (call, callOptions) => transport.send(call, principal, callOptions);
   const batch = (batchOptions?: BatchOptions) => createBatch({ send, pace: transport.pace }, batchOptions);
   return { ...createNouns(send), send, batch };

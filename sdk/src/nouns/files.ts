@@ -1,3 +1,4 @@
+import { hexOf } from "../lib/hex.ts";
 import type { CallOptions } from "../transport/options.ts";
 import type { Call } from "../wire/call.ts";
 import type { Download } from "../wire/download.ts";
@@ -65,10 +66,9 @@ export function sizeText(size: PictureSize | undefined): string | undefined {
 async function verified(file: Download, hash: string | undefined, call: Call<Download>): Promise<Download> {
   const blob = await file.blob();
   const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
-  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (hex !== hash) {
-    const message = `${call.operation.id}: UnexpectedAnswer: the bytes are not those of the object`;
-    throw new UnexpectedAnswer(message, { status: 200, call: describeCall(call), attempts: 1 });
+  if (hexOf(new Uint8Array(digest)) !== hash) {
+    const details = { status: 200, call: describeCall(call), attempts: 1 };
+    throw new UnexpectedAnswer("the bytes are not those of the object", details);
   }
   return { ...file, stream: () => blob.stream(), blob: async () => blob, text: () => blob.text() };
 }

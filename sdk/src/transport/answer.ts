@@ -18,6 +18,7 @@ export interface Success {
   readonly replayed: boolean;
   /** As on the wire. */
   readonly result: unknown;
+  /** The time of the service. */
   readonly date?: Date | undefined;
 }
 
@@ -29,8 +30,6 @@ export interface Failure {
   readonly mayBeDone: boolean;
   /** Whether it shows that no earlier attempt with the same key was done, either. */
   readonly provesUndone?: boolean;
-  /** The error of the service. */
-  readonly error?: string;
   readonly status?: number;
   readonly retryAfterMs?: number | undefined;
   /** The time of the service. */
@@ -43,123 +42,117 @@ export interface Failure {
 /** How a call may be repeated: a read, a write that the service recognizes, or a write that would be done again. */
 export type Repeatability = "read" | "keyed" | "plain";
 
+/** What the service writes around a result or an error. */
+interface Envelope {
+  readonly success: boolean;
+  readonly request_id: string;
+  readonly status?: number;
+  readonly result?: unknown;
+  readonly error?: string;
+  readonly errorNumber?: number;
+  readonly message?: string;
+  readonly parameter?: string;
+  readonly serviceRoot?: string;
+  readonly retryAfterSeconds?: number;
+}
+
 const snippetLength = 200;
 /** Statuses that proxies and the service answer for a while. */
 const passing: readonly number[] = [408, 425, 429, 502, 503, 504];
 /** Statuses that the service answers to a call only after it has looked for the response under its key. */
 const afterKey: readonly number[] = [400, 404, 409, 413, 424];
 
+export function repeatabilityOf(
+  { operation: { method, isRepeatable } }: AnyCall,
+  key: string | undefined,
+): Repeatability {
+  if (method === "GET") return "read";
+  return key !== undefined || isRepeatable ? "keyed" : "plain";
+}
+
 /** What a response means for a call. */
 export function judgeAnswer(
-  call: AnyCall,
   repeatability: Repeatability,
   response: Pick<Response, "status" | "headers">,
   text: string,
 ): Judged {
   const envelope = readEnvelope(text);
-  const { headers } = response;
-  const date = readDate(headers);
-  if (envelope?.["success"] === true) {
-    return {
-      isSuccess: true,
-      status: numberOf(envelope["status"], response.status),
-      requestId: `${envelope["request_id"]}`,
-      replayed: headers.get("idempotent-replayed") === "true",
-      result: envelope["result"],
-      date,
-    };
+  const header = (name: string) => response.headers.get(name) ?? "";
+  const dateMs = Date.parse(header("date"));
+  const common = {
+    status: envelope?.status ?? response.status,
+    date: Number.isNaN(dateMs) ? undefined : new Date(dateMs),
+  };
+  const { status } = common;
+  if (envelope?.success === true) {
+    const { request_id: requestId, result } = envelope;
+    return { ...common, isSuccess: true, requestId, replayed: header("idempotent-replayed") === "true", result };
   }
-  const status = numberOf(envelope?.["status"], response.status);
-  const retryAfterMs = readRetryAfter(headers, envelope);
+  const retryAfterMs = retryAfter(header("retry-after"), envelope?.retryAfterSeconds, dateMs || Date.now());
   const isForeign = envelope === undefined && (status < 400 || status === 511);
   const mayRepeat = repeatability !== "plain" || status === 429;
   const failure = {
+    ...common,
     isSuccess: false,
     repeats: (passing.includes(status) || isForeign) && mayRepeat ? "yes" : "no",
     mayBeDone: repeatability !== "read" && (status < 400 || status === 408 || status >= 500),
-    status,
-    date,
     retryAfterMs,
-    closesGate: status === 503 || (status === 429 && /"(caller|application)"/.test(headers.get("ratelimit") ?? "")),
+    closesGate: status === 503 || (status === 429 && /"(caller|application)"/.test(header("ratelimit"))),
   } as const;
   if (envelope === undefined) {
-    const message = `${call.operation.id}: UnexpectedAnswer: status ${status}, which the service has not written`;
-    const isText = /^text\/|json|xml/.test(headers.get("content-type") ?? "");
-    const snippet = isText ? text.slice(0, snippetLength) : undefined;
+    const snippet = /^text\/|json|xml/.test(header("content-type")) ? text.slice(0, snippetLength) : undefined;
     return {
       ...failure,
-      create: (details) => new UnexpectedAnswer(message, { retryAfterMs, ...details, status, snippet }),
+      create: (details) =>
+        new UnexpectedAnswer(`status ${status}, which the service has not written`, {
+          retryAfterMs,
+          ...details,
+          status,
+          snippet,
+        }),
     };
   }
-  const error = `${envelope["error"]}`;
-  const requestId = `${envelope["request_id"]}`;
-  const explanation = textOf(envelope["message"]);
-  const message = `${call.operation.id}: ${error}${explanation ? `: ${explanation}` : ""} (request ${requestId})`;
-  const about = {
-    status,
-    errorNumber: numberOf(envelope["errorNumber"], 0),
-    requestId,
-    retryAfterMs,
-    parameter: textOf(envelope["parameter"]),
-    serviceRoot: textOf(envelope["serviceRoot"]),
-  };
+  const { error = "", errorNumber = 0, request_id: requestId, message, parameter, serviceRoot } = envelope;
+  const about = { status, errorNumber, requestId, retryAfterMs, parameter, serviceRoot };
   const isOnce = error === "AuthAccessTokenInvalid" || (status === 500 && mayRepeat);
   return {
     ...failure,
     repeats: isOnce ? "once" : failure.repeats,
     provesUndone: afterKey.includes(status) && error !== "IdempotencyKeyReused",
-    error,
-    create: (details) => new ServiceError(message, { ...about, ...details }, error),
+    create: (details) =>
+      new ServiceError(`${message ? `${message} ` : ""}(request ${requestId})`, { ...about, ...details }, error),
   };
 }
 
 /** What it means that no answer came. An error of the client itself is none of the network, and is not repeated. */
-export function judgeSilence(call: AnyCall, repeatability: Repeatability, cause: unknown): Failure {
+export function judgeSilence(repeatability: Repeatability, cause: unknown): Failure {
   const isTimeout = cause instanceof TimeoutError;
-  if (cause instanceof RollcallError && !isTimeout) {
-    return { isSuccess: false, repeats: "no", mayBeDone: repeatability !== "read", create: () => cause };
-  }
+  const isOwn = cause instanceof RollcallError && !isTimeout;
   return {
     isSuccess: false,
-    repeats: repeatability === "plain" ? "no" : "yes",
+    repeats: isOwn || repeatability === "plain" ? "no" : "yes",
     mayBeDone: repeatability !== "read",
     create(details) {
+      if (isOwn) return cause;
       if (isTimeout) return new TimeoutError(cause.message, cause.limit, details);
-      return new ConnectionError(`${call.operation.id}: ConnectionError: no answer came`, { ...details, cause });
+      return new ConnectionError("no answer came", { ...details, cause });
     },
   };
 }
 
-function readEnvelope(text: string): Readonly<Record<string, unknown>> | undefined {
+function readEnvelope(text: string): Envelope | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    const isEnvelope = typeof value === "object" && value !== null && "success" in value && "request_id" in value;
-    return isEnvelope ? (value as Readonly<Record<string, unknown>>) : undefined;
+    const value = JSON.parse(text);
+    return "success" in value && "request_id" in value ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function readDate(headers: Headers): Date | undefined {
-  const ms = Date.parse(headers.get("date") ?? "");
-  return Number.isNaN(ms) ? undefined : new Date(ms);
-}
-
-/** The larger of the header, in seconds or as a date, and the member of the envelope. */
-function readRetryAfter(headers: Headers, envelope: Readonly<Record<string, unknown>> | undefined): number | undefined {
-  const header = headers.get("retry-after")?.trim() ?? "";
-  const now = readDate(headers)?.getTime() ?? Date.now();
+/** The larger of the header, in seconds or as a date, and the member of the envelope; in milliseconds. */
+function retryAfter(header: string, seconds: number | undefined, now: number): number | undefined {
   // Date.parse would take "3600" for a year.
   const byHeader = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
-  const byEnvelope = numberOf(envelope?.["retryAfterSeconds"], Number.NaN);
-  const known = [byHeader, byEnvelope].filter((seconds) => seconds >= 0);
+  const known = [byHeader, seconds ?? Number.NaN].filter((value) => value >= 0);
   return known.length > 0 ? Math.max(...known) * 1000 : undefined;
-}
-
-function numberOf(value: unknown, otherwise: number): number {
-  return typeof value === "number" ? value : otherwise;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

@@ -1,98 +1,89 @@
-import type { Clock } from "../lib/clock.ts";
-import { unlessAborted } from "../lib/wait.ts";
-import type { AnyCall } from "../wire/call.ts";
+import { unlessAborted, whenAborted } from "../lib/wait.ts";
 import { TimeoutError } from "../wire/errors.ts";
-import { type Judged, judgeAnswer, judgeSilence, type Repeatability } from "./answer.ts";
+import { type Judged, judgeAnswer, judgeSilence } from "./answer.ts";
 import { isFile, openDownload } from "./download.ts";
-import { type InterceptedRequest, type Interceptor, runIntercepted } from "./interceptors.ts";
-import type { CallOptions } from "./options.ts";
+import { runIntercepted } from "./interceptors.ts";
 import type { Credentials } from "./principal.ts";
 import { reportProgress } from "./progress.ts";
-import { readTunnelled, type WireRequest } from "./request.ts";
+import { readTunnelled } from "./request.ts";
+import type { Run } from "./run.ts";
 import { countBytes, sendByXhr } from "./upload.ts";
 
-/** What the attempts of a call have in common. */
-export interface Attempts {
-  readonly call: AnyCall;
-  readonly request: WireRequest;
-  readonly repeatability: Repeatability;
-  readonly interceptors: readonly Interceptor[];
-  readonly attemptMs: number;
-  /** Ends the call. */
-  readonly stop: AbortSignal;
-  readonly fetch: typeof fetch | undefined;
-  readonly clock: Clock;
-  readonly options: CallOptions;
-  readonly closing: AbortSignal;
-  readonly stallMs: number;
-}
+/** How fast an upload has to be where its progress cannot be seen, in bytes per millisecond. */
+const uploadSpeedMin = 16_384 / 1000;
 
 /**
  * Sends a request once.
  *
+ * @param added the headers of the app @param attempt from 1 on
  * @throws the reason of `stop`, once that is aborted
  */
 export async function attemptOnce(
-  attempts: Attempts,
+  run: Run,
   { root }: Credentials,
   authorization: string | undefined,
-  seen: InterceptedRequest,
+  added: Headers,
+  attempt: number,
 ): Promise<Judged> {
-  const { call, request, repeatability, interceptors, stop, clock } = attempts;
+  const { call, options, request, repeatability, stop, shared } = run;
+  const { operation, path } = call;
+  const { clock, timeouts, interceptors } = shared;
+  const { method, key, contentType, length = 0 } = request;
   const end = new AbortController();
-  const endByStop = () => end.abort(stop.reason);
-  const endLate = () =>
-    end.abort(new TimeoutError(`${call.operation.id}: TimeoutError: the time of the attempt is up`, "attempt"));
-  let cancelTimer = clock.after(attempts.attemptMs, endLate);
-  stop.addEventListener("abort", endByStop);
+  const endLate = () => end.abort(new TimeoutError("the time of the attempt is up", "attempt"));
+  const attemptMs = operation.hasFile ? timeouts.stallMs + length / uploadSpeedMin : timeouts.attemptMs;
+  let cancelTimer = clock.after(attemptMs, endLate);
+  const release = whenAborted([stop], () => end.abort(stop.reason));
+  const headers = new Headers(added);
 
   async function send(): Promise<Response> {
-    const { key, contentType } = request;
-    const headers = new Headers(seen.headers);
-    headers.delete("Authorization");
-    if (authorization !== undefined) headers.set("Authorization", authorization);
-    if (key !== undefined) headers.set("Idempotency-Key", key);
-    if (contentType !== undefined) headers.set("Content-Type", contentType);
-    return sendRequest(`${root}${request.path}${request.query ?? ""}`, headers, end.signal, attempts, () => {
+    const sent = new Headers(headers);
+    sent.delete("Authorization");
+    if (authorization !== undefined) sent.set("Authorization", authorization);
+    if (key !== undefined) sent.set("Idempotency-Key", key);
+    if (contentType !== undefined) sent.set("Content-Type", contentType);
+    return sendRequest(run, `${root}${request.path}${request.query ?? ""}`, sent, end.signal, () => {
       cancelTimer();
-      cancelTimer = clock.after(attempts.stallMs, endLate);
+      cancelTimer = clock.after(timeouts.stallMs, endLate);
     });
   }
 
   async function exchange(): Promise<Judged> {
-    const wrappers = interceptors.map(({ attempt }) => attempt);
+    if (authorization !== undefined) headers.set("Authorization", "[secret]");
+    const wrappers = [...interceptors].map((interceptor) => interceptor.attempt);
+    const seen = { operation, method, path, headers, context: options.context, attempt };
     const response = await runIntercepted(wrappers, seen, send);
-    if (call.operation.isDownload && isFile(response)) {
-      const result = openDownload(response, { ...attempts, end: () => end.abort() });
+    if (operation.isDownload && isFile(response)) {
+      const result = openDownload(response, run, () => end.abort());
       return { isSuccess: true, status: response.status, requestId: "", replayed: false, result };
     }
     const text = await response.text();
-    return judgeAnswer(call, repeatability, response, request.isTunnelled ? readTunnelled(text) : text);
+    return judgeAnswer(repeatability, response, request.isTunnelled ? readTunnelled(text) : text);
   }
 
   try {
     return await unlessAborted(exchange(), end.signal);
   } catch (error) {
-    if (stop.aborted) throw stop.reason;
-    return judgeSilence(call, repeatability, error);
+    stop.throwIfAborted();
+    return judgeSilence(repeatability, error);
   } finally {
     cancelTimer();
-    stop.removeEventListener("abort", endByStop);
+    release();
   }
 }
 
 /** @param moved called when bytes of an upload have been sent */
 function sendRequest(
+  { call, options, request: { method, length, body: source }, shared }: Run,
   url: string,
   headers: Headers,
   signal: AbortSignal,
-  { call, request, options, clock, fetch: ownFetch }: Attempts,
   moved: () => void,
 ): Promise<Response> {
-  const { method, length } = request;
-  let body = typeof request.body === "function" ? request.body() : request.body;
+  const ownFetch = shared.options.fetch;
+  let body = typeof source === "function" ? source() : source;
   if (options.onProgress !== undefined && body !== undefined && typeof body !== "string") {
-    const report = reportProgress(options.onProgress, length, clock);
+    const report = reportProgress(options.onProgress, length, shared.clock);
     const onProgress = (done: number) => {
       moved();
       report(done);

@@ -1,101 +1,83 @@
-import type { Clock } from "../lib/clock.ts";
-import type { AnyCall } from "../wire/call.ts";
+import { unlessAborted, whenAborted } from "../lib/wait.ts";
 import type { Download } from "../wire/download.ts";
 import { AbortedError, ConnectionError, describeCall, RollcallError, TimeoutError } from "../wire/errors.ts";
-import type { CallOptions } from "./options.ts";
 import { reportProgress } from "./progress.ts";
-
-interface Transfer {
-  readonly call: AnyCall;
-  readonly options: CallOptions;
-  /** Aborted when the client is closed. */
-  readonly closing: AbortSignal;
-  /** The longest time without a byte. */
-  readonly stallMs: number;
-  readonly clock: Clock;
-  /** Ends the request. */
-  end(): void;
-}
+import type { Run } from "./run.ts";
 
 /** Whether a response is the bytes of a file rather than an envelope. */
-export function isFile(response: Response): boolean {
-  return response.status === 200 || response.status === 206;
+export function isFile({ status }: Response): boolean {
+  return status === 200 || status === 206;
 }
 
-/** The bytes of a response, which end with an error unless all of them have come. */
-export function openDownload(response: Response, transfer: Transfer): Download {
+/**
+ * The bytes of a response, which end with an error unless all of them have come.
+ *
+ * @param end ends the request
+ */
+export function openDownload(response: Response, run: Run, end: () => void): Download {
   const { headers } = response;
   const length = headers.get("content-length");
+  const type = headers.get("content-type");
   // An encoding changes the number of bytes.
   const contentLength = length === null || headers.has("content-encoding") ? undefined : Number(length);
-  const stream = () => checkedStream(response, contentLength, transfer);
+  const stream = () => checkedStream(response, contentLength, run, end);
   const read = () => new Response(stream());
   return {
-    contentType: headers.get("content-type") ?? "application/octet-stream",
+    contentType: type ?? "application/octet-stream",
     contentLength,
     stream,
-    blob: async () => new Blob([await read().arrayBuffer()], { type: headers.get("content-type") ?? "" }),
+    blob: async () => new Blob([await read().arrayBuffer()], { type: type ?? "" }),
     text: () => read().text(),
   };
 }
 
-function checkedStream(response: Response, total: number | undefined, transfer: Transfer): ReadableStream<Uint8Array> {
-  const { call, options, closing, clock, stallMs } = transfer;
-  const reader = response.body?.getReader();
-  const report = options.onProgress === undefined ? () => {} : reportProgress(options.onProgress, total, clock);
-  const { id } = call.operation;
+function checkedStream(
+  response: Response,
+  total: number | undefined,
+  { call, options: { signal, onProgress }, shared: { closing, clock, timeouts } }: Run,
+  end: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = (response.body ?? new Blob().stream()).getReader();
+  const report = onProgress === undefined ? () => {} : reportProgress(onProgress, total, clock);
   const details = { call: describeCall(call), attempts: 1, isRetryable: true };
-  let done = 0;
-  let fail: (error: RollcallError) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
+  const failing = new AbortController();
+  const release = whenAborted([signal, closing], () => {
+    const cause = signal?.reason ?? closing.reason;
+    failing.abort(new AbortedError("the download was aborted", { ...details, isRetryable: false, cause }));
   });
-  failed.catch(() => {});
-  const abort = () => {
-    const cause = options.signal?.reason ?? closing.reason;
-    fail(new AbortedError(`${id}: AbortError: the download was aborted`, { ...details, isRetryable: false, cause }));
-  };
-  const signals = [closing, ...(options.signal ? [options.signal] : [])];
-  for (const signal of signals) {
-    signal.addEventListener("abort", abort);
-    if (signal.aborted) abort();
+  let done = 0;
+
+  function finish(): void {
+    release();
+    end();
   }
-  const release = () => {
-    for (const signal of signals) signal.removeEventListener("abort", abort);
-  };
 
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const cancelTimer = clock.after(stallMs, () =>
-          fail(new TimeoutError(`${id}: TimeoutError: the download has stalled`, "stalled", details)),
+        const cancelTimer = clock.after(timeouts.stallMs, () =>
+          failing.abort(new TimeoutError("the download has stalled", "stalled", details)),
         );
         try {
-          const chunk = await Promise.race([reader?.read() ?? { done: true as const, value: undefined }, failed]);
-          if (chunk.value !== undefined) {
-            done += chunk.value.byteLength;
+          const { value } = await unlessAborted(reader.read(), failing.signal);
+          if (value !== undefined) {
+            done += value.byteLength;
             report(done);
-            controller.enqueue(chunk.value);
+            controller.enqueue(value);
           } else if (total !== undefined && done !== total) throw new Error(`${done} of ${total} bytes`);
           else {
-            release();
+            finish();
             controller.close();
           }
-        } catch (error) {
-          release();
-          transfer.end();
-          const message = `${id}: ConnectionError: the download has ended early`;
-          controller.error(
-            error instanceof RollcallError ? error : new ConnectionError(message, { ...details, cause: error }),
-          );
+        } catch (cause) {
+          finish();
+          const isOwn = cause instanceof RollcallError;
+          controller.error(isOwn ? cause : new ConnectionError("the download has ended early", { ...details, cause }));
         } finally {
           cancelTimer();
         }
       },
-      cancel() {
-        release();
-        transfer.end();
-      },
+      cancel: finish,
     },
     { highWaterMark: 0 },
   );

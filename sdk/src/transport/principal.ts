@@ -23,18 +23,26 @@ export interface Principal {
   /** Calls of one principal share a gate. */
   readonly id: string;
   /**
-   * Registers the device first where that is needed.
+   * Registers the device first where that is needed. The call may have been aborted before it is done.
    *
    * @throws NotSignedIn, SessionEnded, or the error of the registration
    */
-  credentials(signal: AbortSignal | undefined): Promise<Credentials>;
+  credentials(): Promise<Credentials>;
   /**
    * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with what it returns. It is not
    * called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown outcome: that is a success.
    *
    * @throws the error of the call; it takes over `call`, `attempts`, `outcome` and `idempotencyKey` of the given one
    */
-  replace(dead: Credentials, error: ServiceError, call: AnyCall, signal: AbortSignal | undefined): Promise<Credentials>;
+  replace?(dead: Credentials, error: ServiceError, call: AnyCall): Promise<Credentials>;
   /** Called after each answer of the service. */
   answered?(credentials: Credentials, answer: Answered): void;
+}
+
+/** A principal, or how it is found when the call begins. */
+export type PrincipalSource = Principal | (() => Promise<Principal>);
+
+/** The owner of certain credentials, which nothing replaces. */
+export function fixedPrincipal(id: string, credentials: Credentials): Principal {
+  return { id, credentials: async () => credentials };
 }

@@ -1,41 +1,42 @@
 import type { Clock } from "../lib/clock.ts";
-import { AbortedError, type ErrorDetails, type RollcallError, TimeoutError } from "../wire/errors.ts";
+import { unlessAborted, whenAborted } from "../lib/wait.ts";
+import { AbortedError, type ErrorDetails, TimeoutError } from "../wire/errors.ts";
 
-/** What ends a call from outside: its time, the signal of the app, or the end of the client. */
-export interface Stop {
-  readonly signal: AbortSignal;
-  /** The error of the call, once the signal is aborted. */
-  create(operation: string, details: ErrorDetails): RollcallError;
-  dispose(): void;
+/** What ends a call from outside. */
+export interface Limits {
+  /** Its time with all repeats; may be infinite. */
+  readonly totalMs: number;
+  /** The signal of the app. */
+  readonly signal: AbortSignal | undefined;
+  /** The end of the client. */
+  readonly closing: AbortSignal;
+  readonly clock: Clock;
 }
 
-export function createStop(
-  totalMs: number,
-  bySignal: AbortSignal | undefined,
-  closing: AbortSignal,
-  clock: Clock,
-): Stop {
+/**
+ * Runs work until it ends or has to stop.
+ *
+ * @param describe the details of the error of a call that had to stop
+ */
+export async function runWithin<T>(
+  { totalMs, signal, closing, clock }: Limits,
+  describe: () => ErrorDetails,
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController();
   const abort = () => stop.abort();
-  const cancelTimer = totalMs === Number.POSITIVE_INFINITY ? abort : clock.after(totalMs, abort);
-  const signals = bySignal === undefined ? [closing] : [bySignal, closing];
-  for (const signal of signals) {
-    signal.addEventListener("abort", abort);
-    if (signal.aborted) abort();
+  const cancelTimer = Number.isFinite(totalMs) ? clock.after(totalMs, abort) : abort;
+  const release = whenAborted([signal, closing], abort);
+  try {
+    return await unlessAborted(work(stop.signal), stop.signal);
+  } catch (error) {
+    if (error !== stop.signal.reason) throw error;
+    if (signal?.aborted)
+      throw new AbortedError("the app has aborted the call", { ...describe(), cause: signal.reason });
+    if (closing.aborted) throw new AbortedError("the client is closed", describe());
+    throw new TimeoutError("the time of the call is up", "total", describe());
+  } finally {
+    cancelTimer();
+    release();
   }
-  return {
-    signal: stop.signal,
-    create(operation, details) {
-      if (bySignal?.aborted) {
-        const cause = bySignal.reason;
-        return new AbortedError(`${operation}: AbortError: the app has aborted the call`, { ...details, cause });
-      }
-      if (closing.aborted) return new AbortedError(`${operation}: AbortError: the client is closed`, details);
-      return new TimeoutError(`${operation}: TimeoutError: the time of the call is up`, "total", details);
-    },
-    dispose() {
-      if (totalMs !== Number.POSITIVE_INFINITY) cancelTimer();
-      for (const signal of signals) signal.removeEventListener("abort", abort);
-    },
-  };
 }

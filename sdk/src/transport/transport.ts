@@ -1,21 +1,23 @@
 import { systemClock } from "../lib/clock.ts";
 import { sleep } from "../lib/wait.ts";
+import { withoutAbsent } from "../lib/without-absent.ts";
 import type { Call } from "../wire/call.ts";
-import { RollcallError } from "../wire/errors.ts";
+import { type ErrorDetails, RollcallError } from "../wire/errors.ts";
 import type { Failure } from "./answer.ts";
 import { createGate, type Gate } from "./gate.ts";
 import type { Interceptor } from "./interceptors.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Sent, Signer, TransportOptions } from "./options.ts";
-import type { Principal } from "./principal.ts";
-import { createBudget, createRepeats, type Repeats } from "./repeats.ts";
-import { runCall, type Shared, totalMsDefault } from "./run-call.ts";
-import { createStop } from "./stop.ts";
+import type { PrincipalSource } from "./principal.ts";
+import { budgetMax, createRepeats, type NextRepeat } from "./repeats.ts";
+import type { Shared } from "./run.ts";
+import { runCall } from "./run-call.ts";
+import { runWithin } from "./stop.ts";
 
 /** Sends calls, and repeats them until they are answered or their time is up. */
 export interface Transport {
   /** The request begins in the next microtask. */
-  send<T>(call: Call<T>, principal: Principal, options?: CallOptions): Sent<T>;
+  send<T>(call: Call<T>, principal: PrincipalSource, options?: CallOptions): Sent<T>;
   /** Whether code of the app runs around calls. */
   readonly hasInterceptors: boolean;
   /** Returns what removes the interceptor. */
@@ -32,11 +34,13 @@ export interface Transport {
 export interface Pace {
   /** How long a call may take with all its repeats. */
   readonly totalMs: number;
-  repeats(options: CallOptions): Repeats;
+  repeats(options: CallOptions): NextRepeat;
   /** @throws AbortedError once the app has aborted the call or closed the client */
-  wait(ms: number, options: CallOptions): Promise<void>;
+  wait(ms: number, options: CallOptions, details: ErrorDetails): Promise<void>;
   now(): number;
 }
+
+const timeoutsDefault = { attemptMs: 30_000, totalMs: 90_000, stallMs: 60_000 };
 
 export function createTransport(options: TransportOptions = {}): Transport {
   const { clock = systemClock, logger = consoleLogger } = options;
@@ -45,11 +49,12 @@ export function createTransport(options: TransportOptions = {}): Transport {
   const interceptors = new Set<Interceptor>();
   const shared: Shared = {
     options,
+    timeouts: { ...timeoutsDefault, ...withoutAbsent(options.timeouts ?? {}) },
     clock,
     logger,
     closing: closing.signal,
     interceptors,
-    budget: createBudget(),
+    budget: { left: budgetMax },
     gateOf({ id }) {
       const gate = gates.get(id) ?? createGate<Failure>(clock);
       gates.set(id, gate);
@@ -58,7 +63,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 
   return {
-    send<T>(call: Call<T>, principal: Principal, callOptions: CallOptions = {}): Sent<T> {
+    send<T>(call: Call<T>, principal: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
       const origin = new Error(); // its text is made when it is read, which costs more than a request
       const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared));
       const result = answer.then(
@@ -83,17 +88,15 @@ export function createTransport(options: TransportOptions = {}): Transport {
       shared.signer = signer;
     },
     pace: {
-      totalMs: options.timeouts?.totalMs ?? totalMsDefault,
+      totalMs: shared.timeouts.totalMs,
       repeats: ({ retry }) => createRepeats(retry ?? options.retry, shared.budget, clock),
-      async wait(ms, { signal }) {
-        const stop = createStop(Number.POSITIVE_INFINITY, signal, closing.signal, clock);
-        try {
-          await sleep(ms, stop.signal, clock);
-        } catch {
-          throw stop.create("runBatch", {});
-        } finally {
-          stop.dispose();
-        }
+      wait(ms, { signal }, details) {
+        const limits = { totalMs: Number.POSITIVE_INFINITY, signal, closing: closing.signal, clock };
+        return runWithin(
+          limits,
+          () => details,
+          (stop) => sleep(ms, stop, clock),
+        );
       },
       now: clock.now,
     },

@@ -14,9 +14,10 @@ export function sendByXhr(
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onerror = request.onabort = () => reject(new TypeError("the upload has failed"));
     request.onload = () => {
-      const lines = request.getAllResponseHeaders().trim().split(/\r?\n/);
-      const pairs = lines.map((line) => line.split(/:\s*(.*)/).slice(0, 2) as [string, string]);
-      resolve(new Response(request.responseText, { status: request.status, headers: pairs.filter(([name]) => name) }));
+      const answered = new Headers();
+      for (const [, name = "", value = ""] of request.getAllResponseHeaders().matchAll(/^(.+?): ?(.*)$/gm))
+        answered.append(name, value);
+      resolve(new Response(request.responseText, { status: request.status, headers: answered }));
     };
     request.onloadend = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort);

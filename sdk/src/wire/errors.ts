@@ -1,3 +1,4 @@
+import { withoutAbsent } from "../lib/without-absent.ts";
 import type { AnyCall } from "./call.ts";
 
 /** `none`: the call certainly had no effect. `unknown`: a write was sent, and whether it was done is not known. */
@@ -36,26 +37,24 @@ const brand: symbol = Symbol.for("@rollcall/sdk error");
 /** The base of all errors of the client. `instanceof` also recognizes errors of another copy of this package. */
 export class RollcallError extends Error {
   static readonly kind: string = "RollcallError";
-  override readonly name: string;
-  readonly isRetryable: boolean;
-  readonly outcome: Outcome;
-  readonly call?: FailedCall;
-  readonly attempts: number;
-  readonly idempotencyKey?: string;
+  declare readonly name: string;
+  declare readonly isRetryable: boolean;
+  declare readonly outcome: Outcome;
+  declare readonly call?: FailedCall;
+  declare readonly attempts: number;
+  declare readonly idempotencyKey?: string;
   /** How long to wait before the call is made again, where the service has said it. */
-  readonly retryAfterMs?: number;
+  declare readonly retryAfterMs?: number;
 
-  constructor(message: string, details: ErrorDetails = {}, name?: string) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  /** @param text follows the operation and the name in the message, where the call is known */
+  constructor(text: string, { cause, ...details }: ErrorDetails = {}, name?: string) {
     const kinds = kindsOf(new.target);
-    this.name = name ?? kinds[0] ?? "RollcallError";
-    Object.defineProperty(this, brand, { value: [this.name, ...kinds] });
-    this.isRetryable = details.isRetryable ?? false;
-    this.outcome = details.outcome ?? "none";
-    this.attempts = details.attempts ?? 0;
-    if (details.call !== undefined) this.call = details.call;
-    if (details.idempotencyKey !== undefined) this.idempotencyKey = details.idempotencyKey;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    const ownName = name ?? kinds[0];
+    const message = details.call === undefined ? text : `${details.call.operation}: ${ownName}: ${text}`;
+    super(message, cause === undefined ? undefined : { cause });
+    Object.defineProperty(this, brand, { value: [ownName, ...kinds] });
+    const about = { isRetryable: false, outcome: "none", attempts: 0, ...withoutAbsent(details) };
+    Object.assign(this, about, { name: ownName });
   }
 
   /** Whether the error has this name; narrows without importing its class. */
@@ -72,21 +71,16 @@ export class RollcallError extends Error {
 /** The service answered with an error; `name` is the name on the wire. */
 export class ServiceError extends RollcallError {
   static override readonly kind: string = "ServiceError";
-  readonly status: number;
-  readonly errorNumber: number;
-  readonly requestId: string;
+  declare readonly status: number;
+  declare readonly errorNumber: number;
+  declare readonly requestId: string;
   /** The parameter that is at fault. */
-  readonly parameter?: string;
+  declare readonly parameter?: string;
   /** The root of the region that serves the application. */
-  readonly serviceRoot?: string;
+  declare readonly serviceRoot?: string;
 
-  constructor(message: string, details: ServiceErrorDetails, name?: string) {
-    super(message, details, name);
-    this.status = details.status;
-    this.errorNumber = details.errorNumber;
-    this.requestId = details.requestId;
-    if (details.parameter !== undefined) this.parameter = details.parameter;
-    if (details.serviceRoot !== undefined) this.serviceRoot = details.serviceRoot;
+  constructor(text: string, details: ServiceErrorDetails, name?: string) {
+    super(text, details, name);
   }
 }
 
@@ -100,8 +94,8 @@ export class TimeoutError extends RollcallError {
   static override readonly kind: string = "TimeoutError";
   readonly limit: "attempt" | "total" | "stalled";
 
-  constructor(message: string, limit: "attempt" | "total" | "stalled", details?: ErrorDetails) {
-    super(message, details);
+  constructor(text: string, limit: "attempt" | "total" | "stalled", details?: ErrorDetails) {
+    super(text, details);
     this.limit = limit;
   }
 }
@@ -110,25 +104,23 @@ export class TimeoutError extends RollcallError {
 export class AbortedError extends RollcallError {
   static override readonly kind: string = "AbortedError";
 
-  constructor(message: string, details?: ErrorDetails) {
-    super(message, details, "AbortError");
+  constructor(text: string, details?: ErrorDetails) {
+    super(text, details, "AbortError");
   }
 }
 
 /** The answer is none of the service's: a proxy or a captive portal wrote it. */
 export class UnexpectedAnswer extends RollcallError {
   static override readonly kind: string = "UnexpectedAnswer";
-  readonly status: number;
+  declare readonly status: number;
   /** The first 200 characters, if the answer is a text. */
-  readonly snippet?: string;
+  declare readonly snippet?: string;
 
   constructor(
-    message: string,
+    text: string,
     details: ErrorDetails & { readonly status: number; readonly snippet?: string | undefined },
   ) {
-    super(message, details);
-    this.status = details.status;
-    if (details.snippet !== undefined) this.snippet = details.snippet;
+    super(text, details);
   }
 }
 
@@ -155,17 +147,10 @@ export function describeCall({ operation, path }: AnyCall): FailedCall {
 function isInstance(type: typeof RollcallError, value: unknown): boolean {
   // A class that an app derives has no kind of its own, and is recognized by its prototype.
   if (!Object.hasOwn(type, "kind")) return Function.prototype[Symbol.hasInstance].call(type, value);
-  const kinds: unknown = Object(value)[brand];
-  return Array.isArray(kinds) && kinds.includes(type.kind);
+  return Object(value)[brand]?.includes(type.kind) === true;
 }
 
 /** The kinds of a class and of those that it extends. */
 function kindsOf(type: typeof RollcallError): string[] {
-  const kinds: string[] = [];
-  let current = type;
-  while (current.kind !== undefined) {
-    kinds.push(current.kind);
-    current = Object.getPrototypeOf(current);
-  }
-  return kinds;
+  return type.kind === undefined ? [] : [type.kind, ...kindsOf(Object.getPrototypeOf(type))];
 }

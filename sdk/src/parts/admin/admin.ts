@@ -1,13 +1,13 @@
 import { createOperatorSession, deleteOperatorSession, type OperatorSession } from "../../generated/admin.ts";
-import { isInsecure, normalizeAddress } from "../../lib/address.ts";
 import { createEvents, reportThrown } from "../../lib/events.ts";
 import { createPages, type PageOptions, type Pages, type WirePage } from "../../pages/pages.ts";
 import type { CallOptions, Sent, TransportOptions } from "../../transport/options.ts";
-import type { Principal } from "../../transport/principal.ts";
+import { fixedPrincipal } from "../../transport/principal.ts";
 import { createTransport } from "../../transport/transport.ts";
-import type { AnyCall, Call } from "../../wire/call.ts";
+import { checkAddress } from "../../wire/address.ts";
+import type { Call } from "../../wire/call.ts";
 import type { Download } from "../../wire/download.ts";
-import { ConfigurationError, describeCall, NotSignedIn, ServiceError, SessionEnded } from "../../wire/errors.ts";
+import { describeCall, NotSignedIn, ServiceError, SessionEnded } from "../../wire/errors.ts";
 
 export interface AdminOptions extends TransportOptions {
   /** The address of the service. */
@@ -38,10 +38,7 @@ export interface Admin {
 
 /** @throws ConfigurationError if the address is wrong */
 export function createAdmin({ url, token: firstToken = "", insecure = false, ...options }: AdminOptions): Admin {
-  const root = normalizeAddress(url);
-  if (root === undefined || (!insecure && isInsecure(root))) {
-    throw new ConfigurationError("createAdmin: the address must begin with https://, or the option insecure be set.");
-  }
+  const root = checkAddress("createAdmin: url", url, insecure);
   const transport = createTransport(options);
   const events = createEvents<{ readonly type: "signedOut" }>(reportThrown);
   let token = firstToken;
@@ -52,27 +49,20 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
     events.emit({ type: "signedOut" });
   }
 
-  const principalOf = (call: AnyCall, ofCall: string): Principal => ({
-    id: "operator",
-    async credentials() {
-      if (ofCall !== "" || call.operation.caller === "anyone") return { root, token: ofCall };
-      const message = `${call.operation.id}: NotSignedIn: no operator is signed in`;
-      throw new NotSignedIn(message, { call: describeCall(call) });
-    },
-    replace: async (_dead, error) => {
-      throw error;
-    },
-  });
-
   function send<T>(call: Call<T>, callOptions?: CallOptions): Sent<T> {
-    const ofCall = call.operation.caller === "anyone" ? "" : token;
-    const sent = transport.send(call, principalOf(call, ofCall), callOptions);
-    const fail = (error: unknown): never => {
-      if (ofCall === "" || !(error instanceof ServiceError) || !error.is("AuthFailed")) throw error;
+    const isAnonymous = call.operation.caller === "anyone";
+    const ofCall = isAnonymous ? "" : token;
+    const details = { call: describeCall(call) };
+    const findPrincipal = async () => {
+      if (ofCall === "" && !isAnonymous) throw new NotSignedIn("no operator is signed in", details);
+      return fixedPrincipal("operator", { root, token: ofCall });
+    };
+    const sent = transport.send(call, findPrincipal, callOptions);
+    const fail = (cause: unknown): never => {
+      if (ofCall === "" || !(cause instanceof ServiceError) || !cause.is("AuthFailed")) throw cause;
       end(ofCall);
-      const { attempts, outcome } = error;
-      const message = `${call.operation.id}: SessionEnded: the session of the operator has ended`;
-      throw new SessionEnded(message, { call: describeCall(call), attempts, outcome, cause: error });
+      const { attempts, outcome } = cause;
+      throw new SessionEnded("the session of the operator has ended", { ...details, attempts, outcome, cause });
     };
     const meta = sent.meta.catch(fail);
     meta.catch(() => {});

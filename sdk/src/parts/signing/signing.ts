@@ -1,4 +1,5 @@
 import { type HasInside, inside } from "../../identity/inside.ts";
+import { hexOf } from "../../lib/hex.ts";
 import { ConfigurationError } from "../../wire/errors.ts";
 
 /** HMAC-SHA256 of a text under a secret, in hexadecimal digits. */
@@ -41,6 +42,6 @@ function createHmac(): Hmac {
   return async (secret, text) => {
     key ??= crypto.subtle.importKey("raw", bytes(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
     const signature = await crypto.subtle.sign("HMAC", await key, bytes(text));
-    return Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hexOf(new Uint8Array(signature));
   };
 }

@@ -1,0 +1,5 @@
+/** Leaves out the members that are undefined, so that an app that lists an object sees what there is. */
+export function withoutAbsent<T extends object>(members: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [Name in keyof T]: Exclude<T[Name], undefined> };
+}

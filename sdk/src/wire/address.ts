@@ -1,0 +1,13 @@
+import { isInsecure, normalizeAddress } from "../lib/address.ts";
+import { ConfigurationError } from "./errors.ts";
+
+/**
+ * @param option how the app knows the address
+ * @throws ConfigurationError unless it is one, whose traffic cannot be read on the way
+ */
+export function checkAddress(option: string, address: unknown, isInsecureAllowed = false): string {
+  const normal = normalizeAddress(address);
+  if (normal !== undefined && (isInsecureAllowed || !isInsecure(normal))) return normal;
+  const rule = "must be an address that begins with https:// and holds no password; http:// needs the option insecure";
+  throw new ConfigurationError(`${option} ${rule}.`);
+}
