@@ -295,7 +295,7 @@ export interface CreateOperatorSessionRequest {
   readonly name: string;
   /** The empty text is a wrong password. */
   readonly password: string;
-  /** Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins. With the header `X-Rollcall-Console`, the token is set as a cookie as well, in place of being answered. */
+  /** Marks this browser for 180 days, so that guesses of others do not delay its sign-ins. With `X-Rollcall-Console`, also sets the token as a cookie and does not answer it. */
   readonly cookie?: boolean | undefined;
   /** Keeps the cookie of the session when the browser is closed. */
   readonly isPersistent?: boolean | undefined;

@@ -161,7 +161,7 @@ function answerWith(result: Schema): Schema {
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
   return named(
     `${nameOf(result) ?? answersByType[`${result["type"]}`]}Answer`,
-    "What a successful call answers.",
+    "A success.",
     Type.Object({
       status: Type.Integer(),
       result: value,

@@ -277,11 +277,11 @@ describe("/_/openapi.json", () => {
     assert.deepEqual(requests && "maxItems" in requests && requests.maxItems, 7);
   });
 
-  it("takes at most 450 kB, and 60 kB compressed", async () => {
+  it("takes at most 350 kB, and 45 kB compressed", async () => {
     const { text } = await test.call("GET /_/openapi.json");
-    assert.ok(Buffer.byteLength(text) <= 450_000, `${Buffer.byteLength(text)} bytes`);
+    assert.ok(Buffer.byteLength(text) <= 350_000, `${Buffer.byteLength(text)} bytes`);
     const compressed = gzipSync(text).length;
-    assert.ok(compressed <= 60_000, `${compressed} bytes compressed`);
+    assert.ok(compressed <= 45_000, `${compressed} bytes compressed`);
   });
 
   it("names the media type of all bytes", () => {

@@ -12,7 +12,7 @@ export const SignIn = Type.Object({
   cookie: Type.Optional(
     Flag({
       description:
-        "Marks this browser for 180 days with a cookie that signs nobody in: guesses of others do not delay its sign-ins. With the header `X-Rollcall-Console`, the token is set as a cookie as well, in place of being answered.",
+        "Marks this browser for 180 days, so that guesses of others do not delay its sign-ins. With `X-Rollcall-Console`, also sets the token as a cookie and does not answer it.",
     }),
   ),
   isPersistent: Type.Optional(Flag({ description: "Keeps the cookie of the session when the browser is closed." })),
