@@ -10,6 +10,7 @@ import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
 import type { HttpServer } from "./http/http-server.ts";
 import { createInFlight } from "./http/in-flight.ts";
+import { joinObservers } from "./http/request-observer.ts";
 import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
@@ -53,8 +54,10 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const insight = await openInsight(config, { ...own, ...own.signInAlerts, maintenance, describeOperation: describe });
   const traces = await openTracing(config, log, describe);
 
+  const observer = joinObservers(own.statistics.count, insight?.observer);
+
   let isDraining = false;
-  const services: Services = { ...own, observer: insight?.observer, isDraining: () => isDraining };
+  const services: Services = { ...own, observer, isDraining: () => isDraining };
   const routes = createRoutes(services);
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
@@ -87,7 +90,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     pages: documentationPages({ routes, endpoints }, config),
     landingPage,
     guardedPages: insight?.pages ?? [],
-    observer: insight?.observer,
+    observer,
     tracer: traces?.tracer,
     beginTick: own.callers.noticeRevocations,
     authenticate: own.authenticate,
@@ -150,7 +153,7 @@ async function openTracing({ traces }: Config, log: Log, describeOperation: Desc
 
 /** What other regions ask of this one. */
 function regionHandlers(own: OwnServices, operations: readonly Operation[]): RegionHandlers {
-  const { regions, log, config } = own;
+  const { regions, log, config, statistics } = own;
   return {
     createApplication: creationHandler(own),
     deleteApplication: deletionHandler(own),
@@ -159,6 +162,7 @@ function regionHandlers(own: OwnServices, operations: readonly Operation[]): Reg
       regions,
       log,
       logSample: config.logSample,
+      onAnswered: statistics.count,
       findOperation: (name) => operations.find(({ route }) => route.operation === name),
     }),
   };

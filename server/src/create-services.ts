@@ -45,6 +45,7 @@ import { createRemoteRegistration } from "./regions/regions.registration.ts";
 import { createRegions } from "./regions/regions.ts";
 import { loadSecrets } from "./server-secret.ts";
 import type { Services } from "./services.ts";
+import { createStatistics } from "./statistics/statistics.ts";
 import { openByteStore } from "./storage/open.ts";
 import { createStorageHealth } from "./storage/storage-health.ts";
 import { traceStore } from "./storage/traced-store.ts";
@@ -113,6 +114,7 @@ export async function createServices(
   const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
+  const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
@@ -149,6 +151,7 @@ export async function createServices(
     remoteRegistration,
     resetDelays: createResetDelays(),
     audit,
+    statistics,
     signInGuard,
     paging,
     fuzzing,
@@ -236,12 +239,13 @@ function createMetricServices(
 
 /** @param graceMs how long background work may take to finish */
 export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
-  const { storageHealth, regionCalls, background, pictures, tokenUses, audit, database, log } = services;
+  const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
   await storageHealth.close();
   regionCalls.close();
   await background.stop(graceMs);
   await pictures.close();
   await tokenUses.save().catch((err) => log.warn({ err }, "the last use of tokens could not be saved"));
   await audit.close().catch((err) => log.warn({ err }, "the last audit log entries could not be saved"));
+  await statistics.save();
   await database.close();
 }

@@ -19,6 +19,7 @@ import { finishMove } from "./moves/moves.export.ts";
 import { dropLeftovers } from "./moves/moves.import.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { listApplicationRegions } from "./regions/regions.directory.store.ts";
+import { compactStatistics } from "./statistics/statistics.compaction.ts";
 import { eraseOldOrphans } from "./storage/orphaned-objects.ts";
 import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
@@ -113,6 +114,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await deleteEndedUsage(clock.now(), database, signal);
   await deleteExpiredMailLimits(clock.now(), database, signal);
   await deleteExpiredCounters(clock.now(), database, signal);
+  await compactStatistics("", clock.now(), database, signal);
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
@@ -140,6 +142,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await policies.resealOutdated(appid);
     const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
+    await compactStatistics(appid, clock.now(), database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
   for (const { application_id, state } of await listApplicationRegions(database.reads)) {

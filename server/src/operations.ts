@@ -28,6 +28,7 @@ import { operatorOperations } from "./operators/operators.routes.ts";
 import { operatorSessionOperations } from "./operators/operators.sessions.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
+import { statisticsOperations } from "./statistics/statistics.operator.routes.ts";
 import { userAccountOperations } from "./users/users.account.routes.ts";
 import { usersOfDeviceOperations } from "./users/users.devices.operator.routes.ts";
 import { userExportOperatorOperations } from "./users/users.export.operator.routes.ts";
@@ -76,6 +77,7 @@ const operations: readonly Operation[] = [
   ...metadataOperatorOperations,
   ...crashReportOperatorOperations,
   ...metricOperatorOperations,
+  ...statisticsOperations,
   ...serviceOperations,
 ];
 

@@ -11,6 +11,7 @@ import { findMailProblem } from "./mail/mail-check.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
+import { startStatistics } from "./statistics/statistics.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/application-settings.ts";
 import { beginThrowaway } from "./throwaway.ts";
@@ -65,9 +66,11 @@ export async function serve(
   }
   const maintenance = startMaintenance(app);
   const delivery = startDelivery(app);
+  const statistics = startStatistics(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");
+    statistics.stop();
     await Promise.all([maintenance.stop(), delivery.stop()]);
     await app.close(config.shutdownGraceMs);
     log.info("stopped");

@@ -35,6 +35,7 @@ import type { Fuzzing } from "./privacy/fuzzing.ts";
 import type { RegionCalls } from "./regions/regions.calls.ts";
 import type { RemoteRegistration } from "./regions/regions.registration.ts";
 import type { Regions } from "./regions/regions.ts";
+import type { Statistics } from "./statistics/statistics.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import type { StorageHealth } from "./storage/storage-health.ts";
 import type { GuardedProvider } from "./tenancy/identity-provider.ts";
@@ -85,8 +86,8 @@ export interface Services {
   readonly rateLimits: RateLimits;
   readonly paging: Paging;
   readonly dispatcher: Dispatcher;
-  /** Undefined when no metrics consumer is configured. */
-  readonly observer: RequestObserver | undefined;
+  readonly observer: RequestObserver;
+  readonly statistics: Statistics;
 
   readonly outgoing: Outgoing;
   readonly mailer: Mailer;

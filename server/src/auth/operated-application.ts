@@ -32,6 +32,12 @@ export async function holdApplication(applicationId: string, dialect: Dialect, q
   await requireApplication(applicationId, queries);
 }
 
+/** Whether clients can use the application in this region. */
+export async function isServed(applicationId: string, queries: Queries): Promise<boolean> {
+  const [found] = await findLive(queries, { applicationId });
+  return found?.moving_to === null;
+}
+
 const findLive = prepare<{ applicationId: string }, { moving_to: string | null }>((queries, parameter) =>
   queries
     .selectFrom("applications")

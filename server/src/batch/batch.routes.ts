@@ -17,7 +17,7 @@ function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, ou
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
   }
   const answered = { operation: route?.operation, status, failure, ms, caller, rehearsed: rehearsed?.what };
-  observer?.answeredItem(answered);
+  observer.answeredItem(answered);
   const asked = { requestId, method, path: path?.slice(0, config.headerBytesMax) };
   logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, config.logSample);
 }

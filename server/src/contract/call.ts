@@ -41,6 +41,8 @@ export interface Call {
   readonly isForwarded?: true;
   /** Marks the call as belonging to another region: this region must not log the client's address. */
   forgetAddress?(): void;
+  /** Counts a call without a caller for an application, in its statistics. */
+  countFor?(applicationId: string): void;
   /** For a call that may be retried internally: rate limits count it once. */
   readonly admission?: { isAdmitted: boolean; areEventsAdmitted?: boolean } | undefined;
   /** Adds a response header; absent for an item of a batch. */

@@ -23,6 +23,7 @@ export interface Tables {
   mail_outbox: MailOutboxTable;
   mail_limits: MailLimitsTable;
   limit_buckets: LimitBucketsTable;
+  statistics: StatisticsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
@@ -39,6 +40,7 @@ export interface Tables {
   metric_batches: MetricBatchesTable;
   leases: LeasesTable;
   deployment_limit_buckets: LimitBucketsTable;
+  deployment_statistics: StatisticsTable;
   region_nonces: RegionNoncesTable;
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
@@ -325,6 +327,24 @@ interface LimitBucketsTable {
   at: number;
   /** When the bucket is full again. */
   ends_at: number;
+}
+
+/** What one process counted in a minute, or all processes in an hour or a day. */
+interface StatisticsTable {
+  /** Empty in `deployment_statistics`. */
+  application_id: string;
+  /** The length of the interval in milliseconds. */
+  span: number;
+  starts_at: number;
+  /** Differs for each row that a process writes; empty for the sum of all processes. */
+  writer: string;
+  /** 1 until the row is part of the next longer interval. */
+  is_pending: number;
+  /** Also in `data`, for sums over applications. */
+  calls: number;
+  errors: number;
+  /** See `statistics/tally.ts`. */
+  data: Uint8Array;
 }
 
 /** The nonce of a call between regions, for as long as the call could be replayed. */

@@ -1,5 +1,6 @@
 import { signRegistration } from "../api/signatures.ts";
 import { type ApplicationCredentials, findCredentials } from "../auth/credentials.ts";
+import { isServed } from "../auth/operated-application.ts";
 import type { IssuedToken } from "../auth/tokens.ts";
 import { requireEnabled } from "../contract/policy.ts";
 import type { Static } from "../contract/schema.ts";
@@ -43,7 +44,11 @@ const registerDevice = operation({
       const host = await regions.hostOf(appid);
       if (host !== undefined) return remoteRegistration.register(host, appid, call);
     }
-    if (credentials === undefined) throw new ApiError("AuthAppCredentialsInvalid");
+    if (credentials === undefined) {
+      if (await isServed(appid, services.database.reads)) call.countFor?.(appid);
+      throw new ApiError("AuthAppCredentialsInvalid");
+    }
+    call.countFor?.(appid);
     const { policy } = credentials;
     requireEnabled(policy, registration, call.path);
     await rateLimits.admitTo({ id: appid, policy }, registration, call);

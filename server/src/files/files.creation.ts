@@ -1,10 +1,9 @@
-import type { Queries } from "../db/database.ts";
+import type { Transaction } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
 import { createOwned, newColumns } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
-import type { Fuzzing } from "../privacy/fuzzing.ts";
+import type { Services } from "../services.ts";
 import { claimOrphans, filePrefix } from "../storage/orphaned-objects.ts";
 import { chargeUsage } from "../storage/usage.ts";
 import type { NewFile } from "./files.contract.ts";
@@ -33,8 +32,8 @@ export async function createFile(
   owner: Owner,
   given: NewFile,
   stored: Omit<StoredFile, "discard">,
-  { fuzzing, clock }: { readonly fuzzing: Fuzzing; readonly clock: Clock },
-  queries: Queries,
+  { fuzzing, clock, statistics }: Pick<Services, "fuzzing" | "clock" | "statistics">,
+  { queries, afterCommit }: Transaction,
 ): Promise<FileRow> {
   const { applicationId, userId } = owner;
   const { location } = given;
@@ -57,5 +56,6 @@ export async function createFile(
   };
   await createOwned("files", row, queries);
   await chargeUsage(applicationId, userId, row.content_length, queries);
+  afterCommit(() => statistics.countFile(applicationId, row.content_length));
   return row;
 }

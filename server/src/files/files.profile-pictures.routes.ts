@@ -78,7 +78,7 @@ const setPicture = operation({
       if (locked === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
       if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
       const shared = { ...parameters, readPermissions: "App" } as const;
-      const created = await createFile(pictureKind, caller, shared, file, services, queries);
+      const created = await createFile(pictureKind, caller, shared, file, services, transaction);
       await setProfilePicture(created, services.clock.now(), queries);
       return created;
     });

@@ -6,6 +6,7 @@ import { ApiError, errorRow } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
+import type { Services } from "../services.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import {
   eraseOrphans,
@@ -28,6 +29,7 @@ export interface FinishingServices {
   readonly fuzzing: Fuzzing;
   readonly findLocation: FindLocation;
   readonly clock: Clock;
+  readonly statistics: Services["statistics"];
 }
 
 /** How long a process that dies keeps other processes from taking over. */
@@ -124,9 +126,10 @@ async function makeFile(upload: ResumableUploadRow, services: FinishingServices)
   });
   const stored = await writeOriginal(kind, owner, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
   const prefix = segmentsPrefix(upload);
-  await database.write(async ({ queries, afterCommit }) => {
+  await database.write(async (transaction) => {
+    const { queries, afterCommit } = transaction;
     if (!(await takeUpload(upload, queries))) throw new ApiError("ItemDoesNotExist");
-    await createFile(kind, owner, parameters, stored, services, queries);
+    await createFile(kind, owner, parameters, stored, services, transaction);
     await markForErasure(application_id, [prefix], queries);
     afterCommit(() =>
       background.run("eraseOrphans", () => eraseOrphans(application_id, prefix, 0, { database, bytes })),

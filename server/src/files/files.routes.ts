@@ -47,8 +47,8 @@ function operationsOf(kind: FileKind): Operation[] {
     result: contract.Result,
     errors: ["ServiceUnavailable"],
     async handle({ caller, parameters, file }, services) {
-      const stored = await services.database.write(({ queries }) =>
-        createFile(kind, caller, parameters, file, services, queries),
+      const stored = await services.database.write((transaction) =>
+        createFile(kind, caller, parameters, file, services, transaction),
       );
       return present(stored, caller, services);
     },

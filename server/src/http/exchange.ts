@@ -24,6 +24,8 @@ export class Exchange {
   /** The IP address of the client; the address of the socket may be a proxy's. */
   address = "";
   caller: AnyCaller | undefined;
+  /** The application of a call without a caller. */
+  applicationId: string | undefined;
   /** The operation name, once the request has reached its route. */
   operation: string | undefined;
   /** Undefined when running calls are not observed. */

@@ -53,6 +53,10 @@ export class HttpCall implements Call {
     this.exchange.address = "";
   }
 
+  countFor(applicationId: string): void {
+    this.exchange.applicationId = applicationId;
+  }
+
   whenGone(): AbortSignal {
     this.gone ??= abortOnClose(this.exchange.response);
     return this.gone;

@@ -31,7 +31,7 @@ export interface HttpServerOptions {
   readonly certificate: Certificate | undefined;
   readonly log: Log;
   /** Counts connections; undefined when metrics are off. */
-  readonly observer: RequestObserver | undefined;
+  readonly observer: RequestObserver;
 }
 
 /** Less than one read of the socket, so that only one chunk of an unread body is buffered, not two. */
@@ -62,7 +62,7 @@ export function createHttpServer(
 
   function refuse(error: BrokenRequest, socket: Socket): void {
     const answered = answerBrokenRequest(error, socket, log);
-    if (answered !== undefined) observer?.answered(answered);
+    if (answered !== undefined) observer.answered(answered);
   }
 
   server.on("request", handle);
@@ -75,7 +75,7 @@ export function createHttpServer(
   // Node.js would answer these two without a body.
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
-  if (observer !== undefined) server.on("connection", observer.connected);
+  server.on("connection", observer.connected);
 
   let url = "";
   let closeOthers = async () => {};

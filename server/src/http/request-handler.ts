@@ -27,8 +27,7 @@ export interface RequestHandlerOptions {
   readonly routeTable: RouteTable;
   readonly endpoints: readonly Endpoint[];
   readonly peers: Peers;
-  /** Counts requests; undefined when metrics are off. */
-  readonly observer: RequestObserver | undefined;
+  readonly observer: RequestObserver;
   /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;
   /** Runs before the requests of a tick are authenticated (see `createTick`). */
@@ -50,7 +49,7 @@ export function createRequestHandler(
 
   function begin(exchange: Exchange): void {
     const { request, response } = exchange;
-    observer?.began(response);
+    observer.began(response);
     const onEnd = () => finish(exchange);
     response.once("finish", onEnd).on("error", onEnd); // an error when the client disconnected before the response
     exchange.address = peers.addressOf(request);
@@ -106,7 +105,7 @@ export function createRequestHandler(
     if (exchange.isFinished) return;
     exchange.isFinished = true;
     const answered = describeExchange(exchange);
-    observer?.answered(answered);
+    observer.answered(answered);
     exchange.trace?.finish(answered);
     logExchange(log, exchange, answered, config.logSample);
   }

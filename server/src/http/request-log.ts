@@ -17,12 +17,13 @@ interface LoggedCall extends AnsweredCall {
 
 /** Describes the outcome of a request, for metrics and the log. */
 export function describeExchange(exchange: Exchange): AnsweredCall {
-  const { operation, caller, failure } = exchange;
+  const { operation, caller, applicationId, failure } = exchange;
   return {
     operation: operation ?? routeOf(exchange),
     status: exchange.response.statusCode,
     ms: exchange.elapsedMs(),
     caller,
+    applicationId,
     failure,
     rehearsed: exchange.rehearsed,
   };

@@ -10,6 +10,8 @@ export interface AnsweredCall {
   readonly status: number;
   readonly ms: number;
   readonly caller: AnyCaller | undefined;
+  /** The application of a call without a caller: one that registers a device. */
+  readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;
   /** What the client has rehearsed. */
   readonly rehearsed?: string | undefined;
@@ -22,6 +24,22 @@ export interface RequestObserver {
   answered(call: AnsweredCall): void;
   /** One call of a batch; the batch itself is reported too. */
   answeredItem(call: AnsweredCall): void;
+}
+
+/** Counts every call, and reports everything to the observer of the metrics, if there is one. */
+export function joinObservers(count: (call: AnsweredCall) => void, metrics?: RequestObserver): RequestObserver {
+  return {
+    connected: metrics?.connected ?? (() => {}),
+    began: metrics?.began ?? (() => {}),
+    answered(call) {
+      count(call);
+      metrics?.answered(call);
+    },
+    answeredItem(call) {
+      count(call);
+      metrics?.answeredItem(call);
+    },
+  };
 }
 
 /** The names for requests without an operation: a bounded set, whatever paths clients request. */

@@ -7,6 +7,7 @@ import { IdInput, Text } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { logLine } from "../http/request-log.ts";
+import type { AnsweredCall } from "../http/request-observer.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
 import type { Log } from "../log.ts";
@@ -70,11 +71,14 @@ export function registrationHandler({
   regions,
   log,
   logSample,
+  onAnswered,
   findOperation,
 }: {
   readonly regions: Regions;
   readonly log: Log;
   readonly logSample: number;
+  /** Receives each registration that was answered. */
+  onAnswered(call: AnsweredCall): void;
   findOperation(name: string): Operation | undefined;
 }): MessageHandler {
   const readMessage = compileParameters(Registration);
@@ -87,6 +91,7 @@ export function registrationHandler({
       const operation = findOperation("registerDevice");
       if (operation === undefined) throw new ApiError("OperationNotFound");
       const { parameters } = fieldsOf(message);
+      let applicationId: string | undefined;
       const call: Call = {
         requestId,
         address,
@@ -94,13 +99,17 @@ export function registrationHandler({
         idempotencyKey: undefined,
         path: {},
         isForwarded: true,
+        countFor(id) {
+          applicationId = id;
+        },
         readParameters: () => readPairs(parameters),
       };
       const began = performance.now();
       const { failure, content, status } = await operation.perform(call, undefined);
       const { route } = operation;
       const ms = performance.now() - began;
-      const answered = { operation: route.operation, status, failure, ms, caller: undefined };
+      const answered = { operation: route.operation, status, failure, ms, caller: undefined, applicationId };
+      onAnswered(answered);
       logLine(log, { ...call, ...answered, method: route.method, path: route.path }, logSample);
       if (failure !== undefined) throw failure;
       return { result: content.slice(resultMember.length) };

@@ -34,6 +34,7 @@ import { tokenRenewals } from "./0035-token-renewals.ts";
 import { sharedLimits } from "./0036-shared-limits.ts";
 import { deviceUses } from "./0037-device-uses.ts";
 import { sessionBrowsers } from "./0038-operator-sessions.ts";
+import { statistics } from "./0039-statistics.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -74,4 +75,5 @@ export const migrations: readonly Migration[] = [
   sharedLimits,
   deviceUses,
   sessionBrowsers,
+  statistics,
 ];

@@ -1,6 +1,6 @@
 import type { ByteReader, ByteWriter } from "../../lib/bytes.ts";
 import { DistinctCounter } from "../../lib/distinct-counter.ts";
-import { binOf, QuantileSketch } from "./quantile-sketch.ts";
+import { binOf, QuantileSketch } from "../../lib/quantile-sketch.ts";
 
 /** The number of value names that are counted separately, for a whole bucket and for one group. */
 export const namesMax = { all: 50, group: 10 } as const;

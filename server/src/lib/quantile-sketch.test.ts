@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { ByteReader, ByteWriter } from "../../lib/bytes.ts";
+import { ByteReader, ByteWriter } from "./bytes.ts";
 import { binOf, QuantileSketch } from "./quantile-sketch.ts";
 
 function sketchOf(numbers: readonly number[]): QuantileSketch {

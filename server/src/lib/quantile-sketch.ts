@@ -1,4 +1,4 @@
-import type { ByteReader, ByteWriter } from "../../lib/bytes.ts";
+import type { ByteReader, ByteWriter } from "./bytes.ts";
 
 const accuracy = 0.01;
 const gamma = (1 + accuracy) / (1 - accuracy);

@@ -1,0 +1,68 @@
+import type { Database } from "../db/database.ts";
+import {
+  deleteStatistics,
+  findPending,
+  hasOldStatistics,
+  lockTotal,
+  putTotal,
+  spans,
+  takePending,
+} from "./statistics.store.ts";
+import { Tally } from "./tally.ts";
+
+/** How long the intervals of each length are kept. */
+const keptMs = { minute: 2 * spans.day, hour: 90 * spans.day, day: 3 * 365 * spans.day } as const;
+const bytesMax = 65_536;
+
+/** Which intervals become part of longer ones, shorter ones first. */
+const steps = [
+  { from: "minute", into: "hour" },
+  { from: "hour", into: "day" },
+] as const;
+type Step = (typeof steps)[number];
+
+/**
+ * Adds up the minutes of each past hour, and the hours of each past day, and deletes what is no longer kept. Works in
+ * bounded steps, so that it can be stopped at any moment and resumed.
+ *
+ * @param applicationId empty for all applications together
+ */
+export async function compactStatistics(
+  applicationId: string,
+  now: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const step of steps) {
+    for (;;) {
+      signal?.throwIfAborted();
+      const before = startOf(step.into, now);
+      const found = await findPending(applicationId, spans[step.from], before, database.reads);
+      if (found === undefined) break;
+      await addUp(applicationId, step, startOf(step.into, found), database);
+    }
+  }
+  for (const interval of ["minute", "hour", "day"] as const) {
+    signal?.throwIfAborted();
+    const before = startOf("hour", now - keptMs[interval]); // once an hour, because each deletion is a transaction
+    if (!(await hasOldStatistics(applicationId, spans[interval], before, database.reads))) continue;
+    await database.write(({ queries }) => deleteStatistics(applicationId, spans[interval], before, queries));
+  }
+}
+
+export function startOf(interval: keyof typeof spans, at: number): number {
+  return Math.floor(at / spans[interval]) * spans[interval];
+}
+
+/** Adds what is pending to the interval that begins at a time, in one transaction, so that nothing counts twice. */
+async function addUp(applicationId: string, { from, into }: Step, start: number, database: Database): Promise<void> {
+  const total = { application_id: applicationId, span: spans[into], starts_at: start };
+  await database.write(async ({ queries }) => {
+    const before = await lockTotal(total, queries);
+    const parts = await takePending(applicationId, spans[from], { from: start, to: start + spans[into] }, queries);
+    const tally = before === undefined ? new Tally() : Tally.read(before.data);
+    for (const { data } of parts) tally.merge(Tally.read(data));
+    const counts = { calls: tally.calls, errors: tally.failed, data: tally.write(bytesMax) };
+    await putTotal({ ...total, is_pending: into === "day" ? 0 : 1, ...counts }, queries);
+  });
+}

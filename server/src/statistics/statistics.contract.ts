@@ -1,0 +1,101 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { Choice, DateInput, Text, WireDate } from "../contract/wire.ts";
+import type { Interval as IntervalWord } from "./statistics.store.ts";
+
+export const pointsMax = 2_000;
+
+export const StatisticsPath = Type.Object(applicationPathParameters);
+
+const Interval = enumeration<IntervalWord>("StatisticsInterval", "The length of an interval, in UTC.", {
+  minute: "A minute; kept for 48 hours.",
+  hour: "An hour; kept for 90 days.",
+  day: "A day; kept for three years.",
+});
+
+export const ReadStatistics = Type.Object({
+  from: Type.Optional(
+    DateInput({ description: "The first moment of the range: by default an hour, a day or 30 days before `to`." }),
+  ),
+  to: Type.Optional(DateInput({ description: "The first moment after the range; now by default." })),
+  interval: Type.Optional(Choice(Interval, { default: "minute", description: "The length of the intervals, in UTC." })),
+  series: Type.Optional(
+    Text({ maxLength: 500, description: "The names of the series, separated by commas; all of them by default." }),
+  ),
+});
+
+const Point = named(
+  "StatisticsPoint",
+  "A number in one interval.",
+  Type.Object({
+    time: { ...WireDate, description: "The first moment of the interval." },
+    value: Type.Number({ description: "A count, or milliseconds." }),
+  }),
+);
+
+const Series = named(
+  "StatisticsSeries",
+  "A number over time.",
+  Type.Object({
+    name: Type.String({ description: "The series; calls and latency are several, such as `calls.4xx`." }),
+    points: { ...Type.Array(Point), description: "One for each interval; latency has none where there were no calls." },
+  }),
+);
+export type Series = Static<typeof Series>;
+
+const OperationStatistics = named(
+  "OperationStatistics",
+  "The calls of one operation in the range.",
+  Type.Object({
+    operation: Type.String({ description: "The id of the operation in the OpenAPI document." }),
+    calls: Type.Integer({ format: "int64", description: "How many calls there were." }),
+    errors: Type.Integer({ format: "int64", description: "How many of them were refused or failed." }),
+    p95: Type.Optional(Type.Number({ description: "95 % of the calls took at most this many milliseconds." })),
+  }),
+);
+
+const ErrorStatistics = named(
+  "ErrorStatistics",
+  "Equal failures in the range.",
+  Type.Object({
+    operation: Type.Optional(Type.String({ description: "The id of the operation; absent if `isOther`." })),
+    error: Type.Optional(Type.String({ description: "The condition, as in the log; absent if `isOther`." })),
+    message: Type.Optional(Type.String({ description: "The first 200 characters of the message." })),
+    count: Type.Integer({ format: "int64", description: "How many there were." }),
+    isOther: Type.Optional(Type.Boolean({ description: "True for all that are not among the most frequent ones." })),
+  }),
+);
+
+const members = {
+  interval: Interval,
+  from: { ...WireDate, description: "The first moment of the first interval." },
+  to: { ...WireDate, description: "The first moment after the last interval." },
+  series: Type.Array(Series),
+  operations: Type.Optional({ ...Type.Array(OperationStatistics), description: "The 100 busiest operations." }),
+  errors: Type.Optional({ ...Type.Array(ErrorStatistics), description: "The 50 most frequent failures." }),
+};
+
+export const ApplicationStatistics = named(
+  "ApplicationStatistics",
+  "What the clients of an application did.",
+  Type.Object(members),
+);
+
+const BusyApplication = named(
+  "BusyApplication",
+  "The calls of one application in the last 15 minutes.",
+  Type.Object({
+    appid: Type.String({ description: "The id of the application." }),
+    calls: Type.Integer({ format: "int64", description: "How many calls there were." }),
+    errors: Type.Integer({ format: "int64", description: "How many of them were refused or failed." }),
+  }),
+);
+
+export const DeploymentStatistics = named(
+  "DeploymentStatistics",
+  "What all clients and operators did, and the busiest applications.",
+  Type.Object({
+    ...members,
+    busiest: { ...Type.Array(BusyApplication), description: "The 100 applications with the most calls." },
+  }),
+);

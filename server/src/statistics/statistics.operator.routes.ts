@@ -1,0 +1,53 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import { operation } from "../operation.ts";
+import { ApplicationStatistics, DeploymentStatistics, ReadStatistics, StatisticsPath } from "./statistics.contract.ts";
+import { readStatistics } from "./statistics.reading.ts";
+import { listBusiest } from "./statistics.store.ts";
+
+const busiestMs = 900_000;
+const busiestMax = 100;
+
+const readApplicationStatistics = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/statistics",
+  operation: "readApplicationStatistics",
+  summary: "Read what the clients of an application did, by minute, hour or day",
+  description:
+    "Calls, latency, errors, registrations, log-ins and more. Processes write what they count once a minute.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: StatisticsPath,
+  parameters: ReadStatistics,
+  status: 200,
+  result: ApplicationStatistics,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid }, parameters }, { clock, database: { reads } }) {
+    await requireApplication(appid, reads);
+    return readStatistics(appid, parameters, clock.now(), reads);
+  },
+});
+
+const readDeploymentStatistics = operation({
+  method: "GET",
+  path: "/_/api/statistics",
+  operation: "readDeploymentStatistics",
+  summary: "Read what all clients and operators did, and the busiest applications",
+  description: "The same series as of one application, over all calls, with those that belong to no application.",
+  tag: "Operators",
+  caller: "operator",
+  parameters: ReadStatistics,
+  status: 200,
+  result: DeploymentStatistics,
+  errors: [],
+  async handle({ parameters }, { clock, database: { reads } }) {
+    const now = clock.now();
+    const [all, busiest] = await Promise.all([
+      readStatistics("", parameters, now, reads),
+      listBusiest(now - busiestMs, busiestMax, reads),
+    ]);
+    return { ...all, busiest: busiest.map(({ application_id: appid, calls, errors }) => ({ appid, calls, errors })) };
+  },
+});
+
+/** What clients did, for operators (spec/statistics). */
+export const statisticsOperations = [readApplicationStatistics, readDeploymentStatistics];

@@ -1,0 +1,156 @@
+import type { Static } from "../contract/schema.ts";
+import type { Queries } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import { earliestMs, formatDate } from "../lib/dates.ts";
+import { startOf } from "./statistics.compaction.ts";
+import { type ApplicationStatistics, pointsMax, type ReadStatistics, type Series } from "./statistics.contract.ts";
+import { type Interval, listStatistics, type Range, spans } from "./statistics.store.ts";
+import { Tally } from "./tally.ts";
+
+type Numbers = Readonly<Record<string, number | undefined>>;
+
+/** The names that can be asked for, with the numbers of an interval by the names of their series. */
+const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
+  calls: ({ byClass: [succeeded, redirected, refused, failed] }) => ({
+    "calls.2xx": succeeded,
+    "calls.3xx": redirected,
+    "calls.4xx": refused,
+    "calls.5xx": failed,
+  }),
+  latency(tally) {
+    const [p50, p95, p99] = tally.latency()?.quantiles([0.5, 0.95, 0.99]) ?? [];
+    return { "latency.p50": rounded(p50), "latency.p95": rounded(p95), "latency.p99": rounded(p99) };
+  },
+  rateLimited: ({ rateLimited }) => ({ rateLimited }),
+  registrations: (tally) => ({ registrations: succeeded(tally, "registerDevice") }),
+  activeDevices: ({ devices }) => ({ activeDevices: devices.count() }),
+  signUps: (tally) => ({ signUps: succeeded(tally, "createUser") }),
+  logins: (tally) => ({ logins: succeeded(tally, "loginUser") + succeeded(tally, "loginSocialUser") }),
+  failedLogins: ({ failedLogins }) => ({ failedLogins }),
+  checkins: (tally) => ({ checkins: succeeded(tally, "createCheckin") }),
+  files: ({ files }) => ({ files }),
+  bytes: ({ bytes }) => ({ bytes }),
+};
+/** These are lists for the whole range instead. */
+const lists = ["operations", "errors"] as const;
+
+const operationsMax = 100;
+const errorsMax = 50;
+const hourMs = spans.hour;
+const defaultMs: Readonly<Record<Interval, number>> = { minute: hourMs, hour: spans.day, day: 30 * spans.day };
+/** Yields to the event loop after this much work. */
+const workMsMax = 5;
+
+/**
+ * Reads the statistics of an application.
+ *
+ * @param applicationId empty for all applications together
+ * @throws ApiError ParameterOutOfRange
+ */
+export async function readStatistics(
+  applicationId: string,
+  parameters: Static<typeof ReadStatistics>,
+  now: number,
+  queries: Queries,
+): Promise<Static<typeof ApplicationStatistics>> {
+  const { interval = "minute" } = parameters;
+  const names = readNames(parameters.series);
+  const range = readRange(interval, parameters, now);
+  const tallies = await addUpIntervals(applicationId, interval, range, queries);
+  const total = new Tally();
+  if (lists.some((name) => names.has(name))) for (const tally of tallies.values()) total.merge(tally);
+  return {
+    interval,
+    from: formatDate(range.from),
+    to: formatDate(range.to),
+    series: [...names].flatMap((name) => presentSeries(name, tallies, range, spans[interval])),
+    ...(names.has("operations") && { operations: presentOperations(total) }),
+    ...(names.has("errors") && { errors: presentErrors(total) }),
+  };
+}
+
+function readNames(given: string | undefined): ReadonlySet<string> {
+  const known = new Set([...Object.keys(series), ...lists]);
+  const names = new Set(given?.split(",").map((name) => name.trim()) ?? known);
+  if (names.isSubsetOf(known)) return names;
+  throw new ApiError("ParameterOutOfRange", `series must name some of ${[...known].join(", ")}.`, {
+    parameter: "series",
+  });
+}
+
+function readRange(
+  interval: Interval,
+  { to = undefined, from }: { readonly from?: number; readonly to?: number },
+  now: number,
+): Range {
+  const end = to ?? now;
+  const start = from ?? end - defaultMs[interval];
+  if (start > end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
+  const span = spans[interval];
+  const range = { from: startOf(interval, Math.max(start, earliestMs)), to: Math.ceil(end / span) * span };
+  if (range.to - range.from <= pointsMax * span) return range;
+  throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${pointsMax} intervals apart.`, {
+    parameter: "from",
+  });
+}
+
+/** The intervals that have calls, by their start. */
+async function addUpIntervals(
+  applicationId: string,
+  interval: Interval,
+  range: Range,
+  queries: Queries,
+): Promise<ReadonlyMap<number, Tally>> {
+  const tallies = new Map<number, Tally>();
+  let began = performance.now();
+  for (const { starts_at, data } of await listStatistics(applicationId, interval, range, queries)) {
+    const start = startOf(interval, starts_at);
+    const tally = tallies.get(start);
+    if (tally === undefined) tallies.set(start, Tally.read(data));
+    else tally.merge(Tally.read(data));
+    if (performance.now() - began < workMsMax) continue;
+    await new Promise(setImmediate);
+    began = performance.now();
+  }
+  return tallies;
+}
+
+function presentSeries(name: string, tallies: ReadonlyMap<number, Tally>, { from, to }: Range, span: number): Series[] {
+  const read = series[name];
+  if (read === undefined) return [];
+  const nothing = read(new Tally());
+  const found: Series[] = Object.keys(nothing).map((each) => ({ name: each, points: [] }));
+  for (let start = from; start < to; start += span) {
+    const tally = tallies.get(start);
+    const numbers = tally === undefined ? nothing : read(tally);
+    const time = formatDate(start);
+    for (const each of found) {
+      const value = numbers[each.name];
+      if (value !== undefined) each.points.push({ time, value });
+    }
+  }
+  return found;
+}
+
+function presentOperations({ operations }: Tally): NonNullable<Static<typeof ApplicationStatistics>["operations"]> {
+  const busiest = [...operations].sort(([, a], [, b]) => b.calls - a.calls).slice(0, operationsMax);
+  return busiest.map(([operation, { calls, errors, latency }]) => {
+    const p95 = rounded(latency?.quantiles([0.95])[0]);
+    return { operation, calls, errors, ...(p95 !== undefined && { p95 }) };
+  });
+}
+
+function presentErrors({ errors, otherErrors }: Tally): NonNullable<Static<typeof ApplicationStatistics>["errors"]> {
+  const rest = errors.slice(errorsMax).reduce((total, { count }) => total + count, otherErrors);
+  return [...errors.slice(0, errorsMax), ...(rest > 0 ? [{ count: rest, isOther: true }] : [])];
+}
+
+function succeeded({ operations }: Tally, operation: string): number {
+  const { calls = 0, errors = 0 } = operations.get(operation) ?? {};
+  return calls - errors;
+}
+
+/** Milliseconds with three decimals. */
+function rounded(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 1_000) / 1_000;
+}

@@ -1,0 +1,210 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { rowLimit } from "../db/row-limit.ts";
+
+/** The lengths of the intervals that statistics are kept by, in milliseconds. */
+export const spans = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+export type Interval = keyof typeof spans;
+type Span = (typeof spans)[Interval];
+
+/** What one process has counted in a minute, or all processes in a longer interval. */
+export interface StatisticsRow {
+  /** Empty for all applications together. */
+  readonly application_id: string;
+  readonly span: number;
+  readonly starts_at: number;
+  /** Differs for each row that a process writes; empty for all processes together. */
+  readonly writer: string;
+  /** 1 until the row is part of one of the next longer span. */
+  readonly is_pending: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly data: Uint8Array;
+}
+
+/** The rows of one application, or those of the deployment. */
+function tableOf(applicationId: string): "statistics" | "deployment_statistics" {
+  return applicationId === "" ? "deployment_statistics" : "statistics";
+}
+
+/**
+ * Adds rows that are not there yet, in one transaction. Rows of applications that are not here any more are left out.
+ */
+export function insertStatistics(rows: readonly StatisticsRow[], { write }: Database): Promise<void> {
+  return write(async ({ queries }) => {
+    const living = await listLiving(rows, queries);
+    for (const table of ["statistics", "deployment_statistics"] as const) {
+      const added = rows.filter((row) => tableOf(row.application_id) === table && living.has(row.application_id));
+      if (added.length === 0) continue;
+      const insert = queries.insertInto(table).values(added);
+      await insert.onConflict((conflict) => conflict.doNothing()).execute();
+    }
+  });
+}
+
+async function listLiving(rows: readonly StatisticsRow[], queries: Queries): Promise<ReadonlySet<string>> {
+  const living = await queries
+    .selectFrom("applications")
+    .select("application_id")
+    .where(
+      "application_id",
+      "in",
+      rows.map(({ application_id }) => application_id),
+    )
+    .where("deleted_at", "is", null)
+    .execute();
+  return new Set(["", ...living.map(({ application_id }) => application_id)]);
+}
+
+export interface Range {
+  readonly from: number;
+  /** Not in the range. */
+  readonly to: number;
+}
+
+/** The rows that make up the intervals of a range, several for an interval, in no order. */
+export function listStatistics(
+  applicationId: string,
+  interval: Interval,
+  { from, to }: Range,
+  queries: Queries,
+): Promise<{ starts_at: number; data: Uint8Array }[]> {
+  const rows = queries
+    .selectFrom(tableOf(applicationId))
+    .select(["starts_at", "data"])
+    .where("application_id", "=", applicationId)
+    .where("starts_at", ">=", from)
+    .where("starts_at", "<", to);
+  const span = spans[interval];
+  // One statement, so that no row is read both before and after it became part of another.
+  return rows
+    .where("span", "=", span)
+    .unionAll(rows.where("is_pending", "=", 1).where("span", "<", span))
+    .execute();
+}
+
+/** The applications with the most calls since a time. */
+export function listBusiest(
+  since: number,
+  count: number,
+  queries: Queries,
+): Promise<{ application_id: string; calls: number; errors: number }[]> {
+  return queries
+    .selectFrom("statistics")
+    .innerJoin("applications", "applications.application_id", "statistics.application_id")
+    .select(["statistics.application_id", sql<number>`cast(sum(calls) as bigint)`.as("calls")])
+    .select(sql<number>`cast(sum(errors) as bigint)`.as("errors"))
+    .where("span", "=", spans.minute)
+    .where("starts_at", ">=", since)
+    .where("deleted_at", "is", null)
+    .groupBy("statistics.application_id")
+    .orderBy("calls", "desc")
+    .orderBy("statistics.application_id")
+    .limit(rowLimit(count))
+    .execute();
+}
+
+/** When the earliest interval began that is not yet part of a longer one, if that was before a time. */
+export async function findPending(
+  applicationId: string,
+  span: Span,
+  before: number,
+  queries: Queries,
+): Promise<number | undefined> {
+  const first = await queries
+    .selectFrom(tableOf(applicationId))
+    .select("starts_at")
+    .where("application_id", "=", applicationId)
+    .where("is_pending", "=", 1)
+    .where("span", "=", span)
+    .where("starts_at", "<", before)
+    .orderBy("starts_at")
+    .limit(rowLimit(1))
+    .executeTakeFirst();
+  return first?.starts_at;
+}
+
+/** Marks the intervals of a range as part of a longer one, and returns them. */
+export function takePending(
+  applicationId: string,
+  span: Span,
+  { from, to }: Range,
+  queries: Queries,
+): Promise<{ data: Uint8Array }[]> {
+  return queries
+    .updateTable(tableOf(applicationId))
+    .set({ is_pending: 0 })
+    .where("application_id", "=", applicationId)
+    .where("is_pending", "=", 1)
+    .where("span", "=", span)
+    .where("starts_at", ">=", from)
+    .where("starts_at", "<", to)
+    .returning("data")
+    .execute();
+}
+
+/** The row of all processes together, which stays locked until the transaction ends. */
+export function lockTotal(
+  { application_id, span, starts_at }: Pick<StatisticsRow, "application_id" | "span" | "starts_at">,
+  queries: Queries,
+): Promise<{ data: Uint8Array } | undefined> {
+  return queries
+    .updateTable(tableOf(application_id))
+    .set({ writer: "" })
+    .where("application_id", "=", application_id)
+    .where("span", "=", span)
+    .where("starts_at", "=", starts_at)
+    .where("writer", "=", "")
+    .returning("data")
+    .executeTakeFirst();
+}
+
+/** Adds a row of all processes together, or replaces it. */
+export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Queries): Promise<void> {
+  const { is_pending, calls, errors, data } = row;
+  await queries
+    .insertInto(tableOf(row.application_id))
+    .values({ ...row, writer: "" })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["application_id", "span", "starts_at", "writer"])
+        .doUpdateSet({ is_pending, calls, errors, data }),
+    )
+    .execute();
+}
+
+/** Whether there are intervals that {@link deleteStatistics} would delete. */
+export async function hasOldStatistics(
+  applicationId: string,
+  span: Span,
+  before: number,
+  queries: Queries,
+): Promise<boolean> {
+  const old = await queries
+    .selectFrom(tableOf(applicationId))
+    .select("starts_at")
+    .where("application_id", "=", applicationId)
+    .where("span", "=", span)
+    .where("starts_at", "<", before)
+    .where("is_pending", "=", 0)
+    .limit(rowLimit(1))
+    .executeTakeFirst();
+  return old !== undefined;
+}
+
+/** Deletes intervals that began before a time and are part of longer ones. */
+export async function deleteStatistics(
+  applicationId: string,
+  span: Span,
+  before: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .deleteFrom(tableOf(applicationId))
+    .where("application_id", "=", applicationId)
+    .where("span", "=", span)
+    .where("starts_at", "<", before)
+    .where("is_pending", "=", 0)
+    .execute();
+}

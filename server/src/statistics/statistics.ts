@@ -1,0 +1,172 @@
+import { randomBytes } from "node:crypto";
+import type { Database } from "../db/database.ts";
+import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../log.ts";
+import { startOf } from "./statistics.compaction.ts";
+import { insertStatistics, type StatisticsRow, spans } from "./statistics.store.ts";
+import { Tally } from "./tally.ts";
+
+/** Counts what applications do, in memory, and writes it every minute (spec/statistics). */
+export interface Statistics {
+  /** Runs for each answered call and each item of a batch, so it must be cheap. */
+  count(call: AnsweredCall): void;
+  countFile(applicationId: string, bytes: number): void;
+  /** Writes what was counted until now. Logs a failure, and tries again with the next call. */
+  save(): Promise<void>;
+}
+
+/** The counts of one application since the last save. */
+interface Counted {
+  readonly tally: Tally;
+  /** Devices that are in the tally, so that each is hashed once. */
+  readonly devices: Set<string>;
+}
+
+/** Some 2 KB each; when there are more, they are saved before the minute ends. */
+const operationsMax = 10_000;
+/** Some 50 bytes each, in each application. */
+const devicesMax = 1_000;
+const rowBytesMax = 16_384;
+const rowsAtOnce = 500;
+/** What can wait while the database does not answer; the oldest rows are dropped first. */
+const waitingBytesMax = 16 * 2 ** 20;
+/** Yields to the event loop after this much work. */
+const workMsMax = 5;
+
+export function createStatistics(services: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Statistics {
+  const { database, clock, log } = services;
+  const processId = randomBytes(8).toString("hex");
+  let counted = new Map<string, Counted>();
+  let startsAt: number | undefined;
+  let operations = 0;
+  let saves = 0;
+  let waiting: StatisticsRow[] = [];
+  let saving = Promise.resolve();
+
+  function find(applicationId: string): Counted {
+    let found = counted.get(applicationId);
+    if (found === undefined) {
+      startsAt ??= startOf("minute", clock.now());
+      found = { tally: new Tally(), devices: new Set() };
+      counted.set(applicationId, found);
+    }
+    return found;
+  }
+
+  /** Ends the interval that is being counted, and adds its rows to those that wait. */
+  async function takeRows(): Promise<void> {
+    const [ended, starts_at] = [counted, startsAt];
+    counted = new Map();
+    startsAt = undefined;
+    operations = 0;
+    if (starts_at === undefined) return;
+    saves += 1;
+    const interval = { span: spans.minute, starts_at, writer: `${processId}-${saves}`, is_pending: 1 };
+    const total = new Tally();
+    let began = performance.now();
+    function add(application_id: string, tally: Tally): void {
+      const { calls, failed: errors } = tally;
+      waiting.push({ application_id, ...interval, calls, errors, data: tally.write(rowBytesMax) });
+    }
+    for (const [applicationId, { tally }] of ended) {
+      total.merge(tally);
+      if (applicationId !== "") add(applicationId, tally);
+      if (performance.now() - began < workMsMax) continue;
+      await new Promise(setImmediate);
+      began = performance.now();
+    }
+    add("", total);
+  }
+
+  async function writeRows(): Promise<void> {
+    while (waiting.length > 0) {
+      const rows = waiting.slice(0, rowsAtOnce);
+      await insertStatistics(rows, database);
+      waiting = waiting.slice(rows.length);
+    }
+  }
+
+  function dropOldRows(): void {
+    let bytes = 0;
+    const first = waiting.findLastIndex(({ data }) => {
+      bytes += data.length;
+      return bytes > waitingBytesMax;
+    });
+    waiting = waiting.slice(first + 1);
+  }
+
+  async function saveNow(): Promise<void> {
+    await takeRows();
+    try {
+      await writeRows();
+    } catch (err) {
+      dropOldRows();
+      log.warn({ err }, "statistics could not be saved, which is retried in a minute");
+    }
+  }
+
+  function save(): Promise<void> {
+    saving = saving.then(saveNow);
+    return saving;
+  }
+
+  return {
+    save,
+    count(call) {
+      if (call.rehearsed !== undefined) return; // errors on purpose say nothing about the application
+      const { operation = notOperations.unknown, caller } = call;
+      const isOperator = caller !== undefined && "operatorId" in caller;
+      const { tally, devices } = find(isOperator ? "" : (caller?.applicationId ?? call.applicationId ?? ""));
+      const known = tally.operations.size;
+      tally.count(operation, call);
+      operations += tally.operations.size - known;
+      if (caller !== undefined && !isOperator && !devices.has(caller.deviceId)) {
+        if (devices.size >= devicesMax) devices.clear();
+        devices.add(caller.deviceId);
+        tally.devices.add(hashOf(caller.deviceId));
+      }
+      if (operations >= operationsMax) void save();
+    },
+    countFile(applicationId, bytes) {
+      const { tally } = find(applicationId);
+      tally.files += 1;
+      tally.bytes += bytes;
+    },
+  };
+}
+
+/** 52 bits, evenly distributed (cyrb53 by bryc, public domain). */
+function hashOf(text: string): number {
+  let [high, low] = [0xdeadbeef, 0x41c6ce57];
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(high ^ code, 2_654_435_761);
+    low = Math.imul(low ^ code, 1_597_334_677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
+  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
+  return (low & 0xfffff) * 2 ** 32 + (high >>> 0);
+}
+
+/** Saves at the end of each minute, so that rows hold whole minutes. */
+export function startStatistics({ statistics, clock }: { readonly statistics: Statistics; readonly clock: Clock }): {
+  stop(): void;
+} {
+  let timer: NodeJS.Timeout;
+  function schedule(): void {
+    timer = setTimeout(
+      () => {
+        void statistics.save();
+        schedule();
+      },
+      spans.minute - (clock.now() % spans.minute),
+    ).unref();
+  }
+  schedule();
+  return { stop: () => clearTimeout(timer) };
+}

@@ -1,0 +1,214 @@
+import type { AnsweredCall } from "../http/request-observer.ts";
+import { ByteReader, ByteWriter } from "../lib/bytes.ts";
+import { DistinctCounter } from "../lib/distinct-counter.ts";
+import { binOf, QuantileSketch } from "../lib/quantile-sketch.ts";
+
+/** The calls of one operation. */
+interface OperationTally {
+  calls: number;
+  /** Those that were refused or failed. */
+  errors: number;
+  /** Their milliseconds; undefined where there was no room for it, see {@link Tally.write}. */
+  latency: QuantileSketch | undefined;
+}
+
+/** Equal failures. */
+export interface ErrorTally {
+  readonly operation: string;
+  readonly error: string;
+  readonly message: string;
+  count: number;
+}
+
+/** Sums that are plain numbers, in the order in which they are written. */
+const sums = ["rateLimited", "failedLogins", "files", "bytes", "otherErrors"] as const;
+
+const devicePrecision = 12;
+/** Different failures are counted up to this number, and further ones together. */
+const errorsInMemoryMax = 200;
+const errorsWrittenMax = 50;
+const operationsWithLatencyMax = 100;
+const messageCharactersMax = 200;
+
+/** What happened in an interval of time. Tallies add up: over intervals, processes and applications. */
+export class Tally {
+  /** Calls answered with 1xx or 2xx, 3xx, 4xx, and 5xx. */
+  readonly byClass: [number, number, number, number] = [0, 0, 0, 0];
+  readonly operations = new Map<string, OperationTally>();
+  readonly devices = new DistinctCounter(devicePrecision);
+  rateLimited = 0;
+  /** Log-ins with a wrong name, password or token. */
+  failedLogins = 0;
+  files = 0;
+  /** The bytes of the files. */
+  bytes = 0;
+  /** Failures that are not in {@link errors}. */
+  otherErrors = 0;
+  readonly #errors = new Map<string, ErrorTally>();
+  /** The latency of operations that have none of their own. */
+  readonly #otherLatency = new QuantileSketch();
+  #hasOtherLatency = false;
+
+  get calls(): number {
+    return this.byClass.reduce((total, each) => total + each, 0);
+  }
+
+  /** Calls that were refused or failed. */
+  get failed(): number {
+    return this.byClass[2] + this.byClass[3];
+  }
+
+  /** The most frequent failures first. */
+  get errors(): readonly ErrorTally[] {
+    return [...this.#errors.values()].sort((a, b) => b.count - a.count);
+  }
+
+  /** Allocates nothing for a call that succeeds, apart from the first one of its operation. */
+  count(operation: string, { status, ms, failure }: Pick<AnsweredCall, "status" | "ms" | "failure">): void {
+    this.byClass[status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3] += 1;
+    const counts = this.#operation(operation);
+    counts.calls += 1;
+    if (status >= 400) counts.errors += 1;
+    counts.latency ??= new QuantileSketch();
+    counts.latency.add(ms, ms === 0 ? 0 : binOf(ms));
+    if (failure === undefined) return;
+    if (failure.condition === "RateLimitExceeded") this.rateLimited += 1;
+    if (failure.condition === "AuthBadUsernameOrPassword") this.failedLogins += 1;
+    this.#addError({ operation, error: failure.condition, message: shownMessage(failure.message), count: 1 });
+  }
+
+  merge(other: Tally): void {
+    for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // of four
+    for (const name of sums) this[name] += other[name];
+    for (const [operation, { calls, errors, latency }] of other.operations) {
+      const counts = this.#operation(operation);
+      counts.calls += calls;
+      counts.errors += errors;
+      if (latency === undefined) continue;
+      counts.latency ??= new QuantileSketch();
+      counts.latency.merge(latency);
+    }
+    for (const error of other.#errors.values()) this.#addError({ ...error });
+    if (other.#hasOtherLatency) this.#addOtherLatency(other.#otherLatency);
+    this.devices.merge(other.devices);
+  }
+
+  /** The milliseconds of all calls; undefined without calls. */
+  latency(): QuantileSketch | undefined {
+    const all = new QuantileSketch();
+    let isEmpty = !this.#hasOtherLatency;
+    if (this.#hasOtherLatency) all.merge(this.#otherLatency);
+    for (const { latency } of this.operations.values()) {
+      if (latency === undefined) continue;
+      all.merge(latency);
+      isEmpty = false;
+    }
+    return isEmpty ? undefined : all;
+  }
+
+  /**
+   * Returns the tally as bytes. Counts are always complete; as far as `bytesMax` demands it, rare failures are counted
+   * together, and the latency of operations with few calls too.
+   */
+  write(bytesMax: number): Uint8Array {
+    for (let share = 1; ; share /= 2) {
+      const bytes = this.#writeShare(share);
+      if (bytes.length <= bytesMax || share < 1 / 256) return bytes;
+    }
+  }
+
+  static read(bytes: Uint8Array): Tally {
+    const reader = new ByteReader(bytes);
+    const tally = new Tally();
+    if (reader.integer() !== format) return tally; // of a later version, which is still being rolled out
+    for (const index of [0, 1, 2, 3] as const) tally.byClass[index] = reader.integer();
+    for (const name of sums) tally[name] = reader.integer();
+    for (let left = reader.integer(); left > 0; left -= 1) {
+      const [operation, calls, errors] = [reader.text(), reader.integer(), reader.integer()];
+      const latency = reader.integer() === 1 ? QuantileSketch.read(reader) : undefined;
+      tally.operations.set(operation, { calls, errors, latency });
+    }
+    for (let left = reader.integer(); left > 0; left -= 1) {
+      const [operation, error, message, count] = [reader.text(), reader.text(), reader.text(), reader.integer()];
+      tally.#errors.set(keyOf(operation, error, message), { operation, error, message, count });
+    }
+    if (reader.integer() === 1) tally.#addOtherLatency(QuantileSketch.read(reader));
+    tally.devices.merge(DistinctCounter.read(devicePrecision, reader));
+    return tally;
+  }
+
+  #operation(name: string): OperationTally {
+    let counts = this.operations.get(name);
+    if (counts === undefined) {
+      counts = { calls: 0, errors: 0, latency: undefined };
+      this.operations.set(name, counts);
+    }
+    return counts;
+  }
+
+  #addError(error: ErrorTally): void {
+    const key = keyOf(error.operation, error.error, error.message);
+    const known = this.#errors.get(key);
+    if (known !== undefined) known.count += error.count;
+    else if (this.#errors.size < errorsInMemoryMax) this.#errors.set(key, error);
+    else this.otherErrors += error.count;
+  }
+
+  #addOtherLatency(sketch: QuantileSketch): void {
+    this.#hasOtherLatency = true;
+    this.#otherLatency.merge(sketch);
+  }
+
+  /** @param share of the failures and of the operations with a latency of their own */
+  #writeShare(share: number): Uint8Array {
+    const { errors } = this;
+    const named = errors.slice(0, Math.floor(errorsWrittenMax * share));
+    const unnamed = errors.slice(named.length).reduce((total, { count }) => total + count, 0);
+    const byCalls = [...this.operations].sort(([, a], [, b]) => b.calls - a.calls);
+    const withLatency = Math.floor(operationsWithLatencyMax * share);
+    const others = new QuantileSketch();
+    let hasOthers = this.#hasOtherLatency;
+    if (hasOthers) others.merge(this.#otherLatency);
+
+    const writer = new ByteWriter();
+    writer.integer(format);
+    for (const count of this.byClass) writer.integer(count);
+    for (const name of sums) writer.integer(this[name] + (name === "otherErrors" ? unnamed : 0));
+    writer.integer(byCalls.length);
+    for (const [index, [operation, counts]] of byCalls.entries()) {
+      writer.text(operation);
+      writer.integer(counts.calls);
+      writer.integer(counts.errors);
+      const isOwn = counts.latency !== undefined && index < withLatency;
+      writer.integer(isOwn ? 1 : 0);
+      if (isOwn) counts.latency?.write(writer);
+      else if (counts.latency !== undefined) {
+        others.merge(counts.latency);
+        hasOthers = true;
+      }
+    }
+    writer.integer(named.length);
+    for (const { operation, error, message, count } of named) {
+      writer.text(operation);
+      writer.text(error);
+      writer.text(message);
+      writer.integer(count);
+    }
+    writer.integer(hasOthers ? 1 : 0);
+    if (hasOthers) others.write(writer);
+    this.devices.write(writer);
+    return writer.finish();
+  }
+}
+
+const format = 1;
+
+function keyOf(operation: string, error: string, message: string): string {
+  return `${operation}\n${error}\n${message}`;
+}
+
+/** A message without the references of a batch, which are texts of the client. */
+function shownMessage(message: string): string {
+  const shown = message.replaceAll(/\{\{.*?\}\}/g, "{{…}}");
+  return shown.length <= messageCharactersMax ? shown : Array.from(shown).slice(0, messageCharactersMax).join("");
+}
