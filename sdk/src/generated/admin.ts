@@ -82,6 +82,20 @@ export interface ApplicationSettings {
   readonly rehearsal?: Rehearsal | (string & {});
 }
 
+/** What the clients of an application did. */
+export interface ApplicationStatistics {
+  readonly interval: StatisticsInterval | (string & {});
+  /** The first moment of the first interval. */
+  readonly from: Date;
+  /** The first moment after the last interval. */
+  readonly to: Date;
+  readonly series: readonly StatisticsSeries[];
+  /** The 100 busiest operations. */
+  readonly operations?: readonly OperationStatistics[];
+  /** The 50 most frequent failures. */
+  readonly errors?: readonly ErrorStatistics[];
+}
+
 /** The actor of an entry of the audit log. */
 export interface AuditActor {
   readonly kind: AuditActorKind | (string & {});
@@ -142,6 +156,16 @@ export interface BoundedCount {
   readonly count: number;
   /** Whether there are, or may be, more. */
   readonly isMore: boolean;
+}
+
+/** The calls of one application in the last 15 minutes. */
+export interface BusyApplication {
+  /** The id of the application. */
+  readonly appid: string;
+  /** How many calls there were. */
+  readonly calls: number;
+  /** How many of them were refused or failed. */
+  readonly errors: number;
 }
 
 /** The parameters of changeApplicationKey. */
@@ -391,6 +415,22 @@ export interface DeploymentName {
   readonly publicUrl?: string;
 }
 
+/** What all clients and operators did, and the busiest applications. */
+export interface DeploymentStatistics {
+  readonly interval: StatisticsInterval | (string & {});
+  /** The first moment of the first interval. */
+  readonly from: Date;
+  /** The first moment after the last interval. */
+  readonly to: Date;
+  readonly series: readonly StatisticsSeries[];
+  /** The 100 busiest operations. */
+  readonly operations?: readonly OperationStatistics[];
+  /** The 50 most frequent failures. */
+  readonly errors?: readonly ErrorStatistics[];
+  /** The 100 applications with the most calls. */
+  readonly busiest: readonly BusyApplication[];
+}
+
 /** Rules for the e-mail addresses of users. */
 export interface EmailSettings {
   /** A change of the address needs currentPassword. */
@@ -407,6 +447,20 @@ export interface EndOperatorSessionsQuery {
 export interface EraseUserQuery {
   /** The id of the user once more. */
   readonly confirm: string;
+}
+
+/** Equal failures in the range. */
+export interface ErrorStatistics {
+  /** The id of the operation; absent if `isOther`. */
+  readonly operation?: string;
+  /** The condition, as in the log; absent if `isOther`. */
+  readonly error?: string;
+  /** The first 200 characters of the message. */
+  readonly message?: string;
+  /** How many there were. */
+  readonly count: number;
+  /** True for all that are not among the most frequent ones. */
+  readonly isOther?: boolean;
 }
 
 /** How much an application stores, and its limits. */
@@ -1172,6 +1226,18 @@ export interface OperatedVideoPage {
   readonly previousToken?: string;
 }
 
+/** The calls of one operation in the range. */
+export interface OperationStatistics {
+  /** The id of the operation in the OpenAPI document. */
+  readonly operation: string;
+  /** How many calls there were. */
+  readonly calls: number;
+  /** How many of them were refused or failed. */
+  readonly errors: number;
+  /** 95 % of the calls took at most this many milliseconds. */
+  readonly p95?: number;
+}
+
 /** An operator of the deployment. */
 export interface Operator {
   readonly id: string;
@@ -1276,6 +1342,30 @@ export interface RateLimits {
   readonly caller?: RateLimit;
   /** Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins. */
   readonly operations?: Readonly<Record<string, RateLimit>>;
+}
+
+/** What readApplicationStatistics looks for. */
+export interface ReadApplicationStatisticsQuery {
+  /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
+  readonly from?: Date | undefined;
+  /** The first moment after the range; now by default. */
+  readonly to?: Date | undefined;
+  /** The length of the intervals, in UTC. */
+  readonly interval?: StatisticsInterval | undefined;
+  /** The names of the series, separated by commas; all of them by default. */
+  readonly series?: string | undefined;
+}
+
+/** What readDeploymentStatistics looks for. */
+export interface ReadDeploymentStatisticsQuery {
+  /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
+  readonly from?: Date | undefined;
+  /** The first moment after the range; now by default. */
+  readonly to?: Date | undefined;
+  /** The length of the intervals, in UTC. */
+  readonly interval?: StatisticsInterval | undefined;
+  /** The names of the series, separated by commas; all of them by default. */
+  readonly series?: string | undefined;
 }
 
 /** What readMetric looks for. */
@@ -1531,6 +1621,31 @@ export type SignedRequests = "optional" | "required";
 export interface SigningSecret {
   /** Shown only once. */
   readonly secret: string;
+}
+
+/**
+ * The length of an interval, in UTC.
+ *
+ * - `minute`: A minute; kept for 48 hours.
+ * - `hour`: An hour; kept for 90 days.
+ * - `day`: A day; kept for three years.
+ */
+export type StatisticsInterval = "minute" | "hour" | "day";
+
+/** A number in one interval. */
+export interface StatisticsPoint {
+  /** The first moment of the interval. */
+  readonly time: Date;
+  /** A count, or milliseconds. */
+  readonly value: number;
+}
+
+/** A number over time. */
+export interface StatisticsSeries {
+  /** The series; calls and latency are several, such as `calls.4xx`. */
+  readonly name: string;
+  /** One for each interval; latency has none where there were no calls. */
+  readonly points: readonly StatisticsPoint[];
 }
 
 /** How long new tokens are valid. */
@@ -2090,3 +2205,17 @@ export const readMetric: (appid: string, key: string, fields?: ReadMetricQuery) 
  * Devices and users are salted hashes.
  */
 export const listMetricEvents: (appid: string, key: string, fields?: ListMetricEventsQuery) => Call<ReportedMetricEventPage> = /* @__PURE__ */ define("listMetricEvents", "GET /_/api/applications/{appid}/metrics/{key}/events", "os");
+
+/**
+ * Read what the clients of an application did, by minute, hour or day
+ *
+ * Calls, latency, errors, registrations, log-ins and more. Processes write what they count once a minute.
+ */
+export const readApplicationStatistics: (appid: string, fields?: ReadApplicationStatisticsQuery) => Call<ApplicationStatistics> = /* @__PURE__ */ define("readApplicationStatistics", "GET /_/api/applications/{appid}/statistics", "os");
+
+/**
+ * Read what all clients and operators did, and the busiest applications
+ *
+ * The same series as of one application, over all calls, with those that belong to no application.
+ */
+export const readDeploymentStatistics: (fields?: ReadDeploymentStatisticsQuery) => Call<DeploymentStatistics> = /* @__PURE__ */ define("readDeploymentStatistics", "GET /_/api/statistics", "os");
