@@ -38,6 +38,7 @@ const mayAskEveryShard = [
   /^select "application_id", "key" from "limit_buckets" where "ends_at" </,
   /^select "application_id", "key" from "loose_bytes" where "loose_at" <=/,
   /^select "application_id", "id", "deleted_at" from "users" where deleted_at is not null or is_reshifting = 1/,
+  /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
 ];
 const options = { connectionsMax: 4, timeoutMs: 60_000 };
