@@ -1,10 +1,12 @@
 /** Runs all checks that need no running server: `npm run check`. Prints the output of failed checks only. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { findLadderViolations, readServerSources } from "./import-ladder.ts";
+import { renderSdkApi, sdkApiFile } from "./sdk-api.ts";
 import { findSdkLadderViolations } from "./sdk-ladder.ts";
 import { findPhrases, readWrittenFiles } from "./word-list.ts";
 
@@ -27,6 +29,7 @@ const checks: Check[] = [
     findProblems: async () =>
       [...findLadderViolations(readServerSources(root)), ...findSdkLadderViolations(root)].join("\n") || undefined,
   },
+  { name: "public interface of the client", findProblems: async () => findSdkApiDrift() },
   { name: "wording", findProblems: async () => findPhrases(readWrittenFiles(root)).join("\n") || undefined },
   { name: "unused code", findProblems: () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
 ];
@@ -50,6 +53,11 @@ async function runChecks(waiting: Iterable<Check>): Promise<void> {
 
 function findTypeProblems(project: string): Promise<string | undefined> {
   return runTool("typescript/bin/tsc", "--noEmit", "-p", project);
+}
+
+function findSdkApiDrift(): string | undefined {
+  const isCurrent = renderSdkApi() === readFileSync(path.join(root, sdkApiFile), "utf8");
+  return isCurrent ? undefined : `${sdkApiFile} is out of date. Run npm run docs, and review what has changed.`;
 }
 
 /** Runs a tool of node_modules. It is started as a script because its launcher in .bin differs between systems. */

@@ -5,11 +5,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { build } from "esbuild";
+import { publint } from "publint";
 import sharp from "sharp";
 import { startThrowawayPostgres } from "./throwaway-postgres.ts";
 
@@ -25,6 +29,9 @@ environment["PATH"] = (process.env["PATH"] ?? "")
   .split(path.delimiter)
   .filter((folder) => !folder.startsWith(root))
   .join(path.delimiter);
+
+/** Cannot resolve a package of ES modules: `require` before Node.js 20.19, and TypeScript before it read `exports`. */
+const unsupported = new Set<string>(["node10", "node16-cjs"]);
 
 let folder: string;
 const running = new Set<ChildProcess>();
@@ -49,6 +56,38 @@ describe("the npm package", () => {
       files.filter((file) => /\.ts$|\.test\./.test(file)),
       [],
     );
+  });
+
+  it("is published in a form that Node.js, bundlers and TypeScript resolve", async () => {
+    for (const archive of readdirSync(folder).filter((file) => file.endsWith(".tgz"))) {
+      const tarball = new Uint8Array(readFileSync(path.join(folder, archive)));
+      const { messages } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
+      assert.deepEqual(messages, [], archive);
+      const analysis = await checkPackage(createPackageFromTarballData(tarball));
+      assert.ok(analysis.types, archive);
+      const problems = analysis.problems.filter((problem) => {
+        return !("resolutionKind" in problem && unsupported.has(problem.resolutionKind));
+      });
+      assert.deepEqual(problems, [], archive);
+    }
+  });
+
+  it("reports what the parts of the client add to an app", async (context) => {
+    const parts = {
+      createRollcall: "",
+      connect: "",
+      signing: "/signing",
+      createCheckin: "/calls",
+      createAdmin: "/admin",
+    };
+    for (const [name, entry] of Object.entries(parts)) {
+      const contents = `export { ${name} } from "@rollcall/sdk${entry}"`;
+      const options = { bundle: true, minify: true, format: "esm", target: "es2022", write: false } as const;
+      const { outputFiles } = await build({ stdin: { contents, resolveDir: folder }, ...options });
+      const bytes = gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length;
+      context.diagnostic(`${name}: ${(bytes / 1000).toFixed(1)} kB, minified and compressed`);
+      assert.ok(bytes > 0);
+    }
   });
 
   it("serves through npx alone, on an embedded database in the working folder", async () => {
