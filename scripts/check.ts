@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
+import { findConsoleLadderViolations } from "./console-ladder.ts";
 import { findLadderViolations, readServerSources } from "./import-ladder.ts";
 import { renderSdkApi, sdkApiFile } from "./sdk-api.ts";
 import { findSdkLadderViolations } from "./sdk-ladder.ts";
@@ -20,6 +21,7 @@ const checks: Check[] = [
   { name: "types of the client", findProblems: () => findTypeProblems("sdk/tsconfig.json") },
   { name: "types of the client's tests", findProblems: () => findTypeProblems("sdk/tsconfig.test.json") },
   { name: "types of the examples", findProblems: () => findTypeProblems("examples/tsconfig.json") },
+  { name: "types of the console", findProblems: () => findTypeProblems("console/tsconfig.json") },
   {
     name: "format and lint",
     findProblems: () => runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
@@ -27,7 +29,11 @@ const checks: Check[] = [
   {
     name: "import directions",
     findProblems: async () =>
-      [...findLadderViolations(readServerSources(root)), ...findSdkLadderViolations(root)].join("\n") || undefined,
+      [
+        ...findLadderViolations(readServerSources(root)),
+        ...findSdkLadderViolations(root),
+        ...findConsoleLadderViolations(root),
+      ].join("\n") || undefined,
   },
   { name: "public interface of the client", findProblems: async () => findSdkApiDrift() },
   { name: "wording", findProblems: async () => findPhrases(readWrittenFiles(root)).join("\n") || undefined },

@@ -42,11 +42,20 @@ const edge = "\0";
 /** Reads the sources and documents of the project for `findPhrases`. */
 export function readWrittenFiles(root: string): SourceFile[] {
   return globSync(
-    ["{bench,faults,fuzz,scripts,sdk,server,verify}/**/*.ts", "*.md", "{deploy,docs,sdk,server}/**/*.md"],
+    [
+      "{bench,console,faults,fuzz,scripts,sdk,server,verify}/**/*.{ts,tsx}",
+      "*.md",
+      "{console,deploy,docs,sdk,server}/**/*.md",
+    ],
     {
       cwd: root,
       // The test has the phrases as its examples; generated and compiled code repeats texts from elsewhere.
-      exclude: ["**/node_modules/**", "server/test/word-list.test.ts", "sdk/src/generated/**", "{sdk,server}/dist/**"],
+      exclude: [
+        "**/node_modules/**",
+        "server/test/word-list.test.ts",
+        "sdk/src/generated/**",
+        "{console,sdk,server}/dist/**",
+      ],
     },
   )
     .map((file) => ({ path: file.replaceAll(path.sep, "/"), text: readFileSync(path.join(root, file), "utf8") }))

@@ -1,0 +1,46 @@
+import type {
+  ApplicationPage,
+  CreatedApplication,
+  Application as WireApplication,
+} from "../../../server/src/applications/applications.operator.contract.ts";
+import type { Static } from "../../../server/src/contract/schema.ts";
+import { operation } from "./call.ts";
+import type { PageParameters } from "./pages.ts";
+
+export type Application = Static<typeof WireApplication>;
+interface OfApplication {
+  readonly appid: string;
+}
+
+export const listApplications = operation<PageParameters, Static<typeof ApplicationPage>>("GET", "/applications", [
+  "pageSize",
+  "pagingToken",
+]);
+
+export const createApplication = operation<{ name: string }, Static<typeof CreatedApplication>>(
+  "POST",
+  "/applications",
+  ["name"],
+);
+
+export const getApplication = operation<OfApplication, Application>("GET", "/applications/{appid}", ["appid"]);
+
+export const renameApplication = operation<OfApplication & { name: string }, Application>(
+  "PATCH",
+  "/applications/{appid}",
+  ["appid", "name"],
+);
+
+export const suspendApplication = operation<OfApplication, Application>("POST", "/applications/{appid}/suspend", [
+  "appid",
+]);
+
+export const resumeApplication = operation<OfApplication, Application>("POST", "/applications/{appid}/resume", [
+  "appid",
+]);
+
+export const deleteApplication = operation<OfApplication & { confirm: string }, true>(
+  "DELETE",
+  "/applications/{appid}",
+  ["appid", "confirm"],
+);

@@ -1,0 +1,97 @@
+import { CallError } from "../lib/call-error.ts";
+
+/** The API lies beside the console, below whatever path both are served. */
+const base = "../api";
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** For calls that the console makes by itself: they do not keep the session alive. */
+  readonly isPolling?: boolean;
+}
+
+/** An operation of the API. A test of the server compares method, path and parameters with the OpenAPI document. */
+export interface Operation<Parameters extends object, Result> {
+  (parameters: Parameters, options?: CallOptions): Promise<Result>;
+  readonly method: Method;
+  /** As in the OpenAPI document, without `/_/api`. */
+  readonly path: string;
+  readonly parameters: readonly string[];
+}
+
+/** @param names the parameters; those of the path are among them */
+export function operation<Parameters extends object, Result>(
+  method: Method,
+  path: string,
+  names: readonly (keyof Parameters & string)[],
+): Operation<Parameters, Result> {
+  function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
+    const given = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+      const value = given.get(name);
+      given.delete(name);
+      return encodeURIComponent(String(value));
+    });
+    const inQuery = method === "GET" || method === "DELETE";
+    const query =
+      inQuery && given.size > 0 ? `?${new URLSearchParams([...given].map(([k, v]) => [k, String(v)]))}` : "";
+    const body = inQuery ? undefined : JSON.stringify(Object.fromEntries(given));
+    return send<Result>(method, filled + query, body, options);
+  }
+  return Object.assign(run, { method, path, parameters: names });
+}
+
+const sessionEndings = new Set<() => void>();
+
+/** Calls the listener when the server no longer accepts the session. */
+export function onSessionEnd(listener: () => void): () => void {
+  sessionEndings.add(listener);
+  return () => sessionEndings.delete(listener);
+}
+
+async function send<Result>(
+  method: Method,
+  url: string,
+  body: string | undefined,
+  options: CallOptions,
+): Promise<Result> {
+  const response = await fetchFrom(method, url, body, options);
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (isSuccess<Result>(answer)) return answer.result;
+  const details = typeof answer === "object" && answer !== null ? { ...answer } : noEnvelope(response.status);
+  const error = new CallError(response.status, details);
+  if (response.status === 401 && !url.startsWith("/sessions")) for (const listener of sessionEndings) listener();
+  throw error;
+}
+
+async function fetchFrom(
+  method: Method,
+  url: string,
+  body: string | undefined,
+  options: CallOptions,
+): Promise<Response> {
+  try {
+    return await fetch(base + url, {
+      method,
+      body,
+      signal: options.signal,
+      credentials: "same-origin",
+      headers: {
+        "X-Rollcall-Console": options.isPolling === true ? "poll" : "1",
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+      },
+    });
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error;
+    throw new CallError(0, { error: "Unreachable", message: "The server cannot be reached." });
+  }
+}
+
+function isSuccess<Result>(answer: unknown): answer is { success: true; result: Result } {
+  return typeof answer === "object" && answer !== null && "success" in answer && answer.success === true;
+}
+
+function noEnvelope(status: number): Record<string, unknown> {
+  return { error: "UnreadableAnswer", message: `The answer is not one of Rollcall (status ${status}).` };
+}

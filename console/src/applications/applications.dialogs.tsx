@@ -1,0 +1,151 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { Dialog, DialogActions } from "../ui/dialog.tsx";
+import { Form, TextField } from "../ui/fields.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { SecretOnce } from "../ui/secret-once.tsx";
+import { showToast } from "../ui/toast.tsx";
+
+interface CloseProps {
+  readonly onClose: () => void;
+}
+
+interface ApplicationProps extends CloseProps {
+  readonly application: Application;
+}
+
+export function CreateApplication({ onClose }: CloseProps) {
+  const [name, setName] = useState("");
+  const [created, setCreated] = useState<{ readonly appid: string; readonly appkey: string }>();
+  const refresh = useRefresh();
+
+  async function submit() {
+    setCreated(await createApplication({ name }));
+    await refresh();
+  }
+
+  if (created !== undefined) {
+    return (
+      <SecretOnce title={`The first key of ${showInvisible(name)}`} secret={created.appkey} onClose={onClose}>
+        <p>Apps register their devices with this key and the id of the application.</p>
+        <DetailList items={[["Id", <IdChip key="id" id={created.appid} />]]} />
+      </SecretOnce>
+    );
+  }
+  return (
+    <NameDialog
+      title="New application"
+      action="Create"
+      name={name}
+      onName={setName}
+      onSubmit={submit}
+      onClose={onClose}
+    />
+  );
+}
+
+export function RenameApplication({ application: { id, name: before }, onClose }: ApplicationProps) {
+  const [name, setName] = useState(before);
+  const refresh = useRefresh();
+
+  async function rename(to: string) {
+    await renameApplication({ appid: id, name: to });
+    await refresh();
+  }
+
+  async function submit() {
+    await rename(name);
+    showToast(`Renamed to ${showInvisible(name)}.`, () => rename(before));
+    onClose();
+  }
+
+  return (
+    <NameDialog
+      title="Rename the application"
+      action="Rename"
+      name={name}
+      onName={setName}
+      onSubmit={submit}
+      onClose={onClose}
+    />
+  );
+}
+
+interface NameDialogProps extends CloseProps {
+  readonly title: string;
+  readonly action: string;
+  readonly name: string;
+  readonly onName: (name: string) => void;
+  readonly onSubmit: () => Promise<void>;
+}
+
+function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDialogProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form fields={["name"]} onSubmit={onSubmit}>
+        {({ isPending, problem }) => (
+          <>
+            <TextField
+              label="Name"
+              name="name"
+              hint="For operators; apps never see it. It can be changed."
+              autoFocus
+              isRequired
+              value={name}
+              onChange={onName}
+            />
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                {action}
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function DeleteApplication({ application: { id, name }, onClose }: ApplicationProps) {
+  const refresh = useRefresh();
+
+  async function confirm() {
+    await deleteApplication({ appid: id, confirm: id });
+    await refresh();
+    showToast(`Deleted ${showInvisible(name)}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`Delete ${showInvisible(name)}?`}
+      lead="Ends at once, and cannot be undone"
+      typed={id}
+      command={`npx rollcall apps delete ${id} --yes`}
+      action="Delete the application"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>Its users, devices, check-ins, files, metadata and metrics go with it. An export beforehand keeps them:</p>
+      <p>
+        <code>npx rollcall apps export {id} FILE</code>
+      </p>
+      <p>Apps that still call get AuthAppCredentialsInvalid or AuthTokenInvalid. The audit log stays.</p>
+    </DangerDialog>
+  );
+}
+
+function useRefresh() {
+  const queries = useQueryClient();
+  return () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ["applications"] }),
+      queries.invalidateQueries({ queryKey: ["application"] }),
+    ]).then(() => undefined);
+}

@@ -1,0 +1,39 @@
+/** A refusal of the server, or a call that did not reach it. */
+export class CallError extends Error {
+  /** 0 where there was no answer. */
+  readonly status: number;
+  /** The name of the condition, such as ItemDoesNotExist. */
+  readonly condition: string;
+  readonly number: number | undefined;
+  /** The parameter at fault, if there is exactly one. */
+  readonly parameter: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly requestId: string | undefined;
+  /** The whole answer, for conditions that carry more. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, details: Readonly<Record<string, unknown>>) {
+    const condition = textOf(details["error"]) ?? "Unreachable";
+    super(textOf(details["message"]) ?? condition);
+    this.status = status;
+    this.condition = condition;
+    this.number = numberOf(details["errorNumber"]);
+    this.parameter = textOf(details["parameter"]);
+    this.retryAfterSeconds = numberOf(details["retryAfterSeconds"]);
+    this.requestId = textOf(details["request_id"]);
+    this.details = details;
+  }
+}
+
+/** The messages of a refusal by field, for `Form`; empty where the refusal names no field. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  return error instanceof CallError && error.parameter !== undefined ? { [error.parameter]: error.message } : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

@@ -1,0 +1,87 @@
+import { getPreferences } from "./preferences.ts";
+
+/** Control characters and direction marks, which could make a text read as another. Emoji need the joiners. */
+const invisible = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** A text of an app with each invisible character replaced by its code point in brackets. */
+export function showInvisible(text: string): string {
+  return text.replaceAll(invisible, (character) => `⟨${hexOf(character)}⟩`);
+}
+
+function hexOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+}
+
+export function formatNumber(value: number): string {
+  return value.toLocaleString();
+}
+
+/** A count that the server stops at its bound: "1,000+". */
+export function formatBounded(value: number, isMore: boolean): string {
+  return `${formatNumber(value)}${isMore ? "+" : ""}`;
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const options = { style: "unit", unit: units[power], unitDisplay: "short", maximumFractionDigits: 1 } as const;
+  return (bytes / 1000 ** power).toLocaleString(undefined, options);
+}
+
+/**
+ * The milliseconds of a date of the API, `/Date(1436425641000)/`. They are read where they are shown: a text of an app can
+ * look like a date, so that an answer cannot be converted without its schema.
+ */
+export function parseTime(date: string): number {
+  return Number(/^\/Date\((-?\d+)\)\/$/.exec(date)?.[1]);
+}
+
+/** Date and time to the second, in the time zone that the operator chose. */
+export function formatExact(time: string): string {
+  const isUtc = getPreferences().timeZone === "utc";
+  const zone = isUtc ? { timeZone: "UTC", timeZoneName: "short" as const } : {};
+  return new Date(parseTime(time)).toLocaleString(undefined, { ...exactParts, ...zone });
+}
+
+const exactParts = {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+} as const;
+
+/** "4 min ago", "in 3 days". */
+export function formatRelative(time: string, now = Date.now()): string {
+  const seconds = (parseTime(time) - now) / 1000;
+  const [unit, length] = steps.find(([, , until]) => Math.abs(seconds) < until) ?? steps[0];
+  if (unit === "second" && Math.abs(seconds) < 45) return seconds > 5 ? "in a moment" : "just now";
+  return relative.format(Math.round(seconds / length), unit);
+}
+
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const steps: readonly [
+  readonly [Intl.RelativeTimeFormatUnit, number, number],
+  ...(readonly [Intl.RelativeTimeFormatUnit, number, number])[],
+] = [
+  ["second", 1, 45],
+  ["minute", 60, 45 * 60],
+  ["hour", 3600, 22 * 3600],
+  ["day", 86_400, 26 * 86_400],
+  ["month", 2_629_800, 320 * 86_400],
+  ["year", 31_557_600, Number.POSITIVE_INFINITY],
+];
+
+/** A duration in its largest unit: "3 h", "14 days". */
+export function formatDuration(milliseconds: number): string {
+  const [unit, length] = durations.find(([, length]) => milliseconds >= length) ?? (["second", 1000] as const);
+  const options = { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: 1 } as const;
+  return (milliseconds / length).toLocaleString(undefined, options);
+}
+
+const durations = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;

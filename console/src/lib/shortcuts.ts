@@ -1,0 +1,67 @@
+import { useEffect } from "react";
+import { getPreferences } from "./preferences.ts";
+
+export interface Shortcut {
+  /** A key, "g" and a key, or "mod+k". */
+  readonly keys: string;
+  readonly label: string;
+  readonly run: () => void;
+}
+
+const active: Shortcut[][] = [];
+const sequenceMs = 1500;
+let isAfterG = false;
+let sequenceTimer = 0;
+
+/** Makes shortcuts work while the component is shown. The latest component wins where two have the same keys. */
+export function useShortcuts(shortcuts: readonly Shortcut[]): void {
+  useEffect(() => {
+    const own = [...shortcuts];
+    active.push(own);
+    if (active.length === 1) document.addEventListener("keydown", onKey);
+    return () => {
+      active.splice(active.indexOf(own), 1);
+      if (active.length === 0) document.removeEventListener("keydown", onKey);
+    };
+  });
+}
+
+/** All shortcuts of the page, for its help. */
+export function listShortcuts(): Shortcut[] {
+  return [...new Map(active.flat().map((shortcut) => [shortcut.keys, shortcut])).values()];
+}
+
+function onKey(event: KeyboardEvent): void {
+  const keys = keysOf(event);
+  if (keys === undefined) return;
+  const found = active.findLast((own) => own.some((shortcut) => shortcut.keys === keys));
+  const shortcut = found?.find((candidate) => candidate.keys === keys);
+  if (shortcut === undefined) return;
+  event.preventDefault();
+  shortcut.run();
+}
+
+function keysOf(event: KeyboardEvent): string | undefined {
+  const key = event.key.toLowerCase();
+  if (event.ctrlKey || event.metaKey) return event.altKey ? undefined : `mod+${key}`;
+  if (event.altKey || event.defaultPrevented || !getPreferences().hasSingleKeys || isInField(event)) return undefined;
+  if (isAfterG) {
+    isAfterG = false;
+    return `g ${key}`;
+  }
+  if (key !== "g") return key;
+  isAfterG = true;
+  window.clearTimeout(sequenceTimer);
+  sequenceTimer = window.setTimeout(() => {
+    isAfterG = false;
+  }, sequenceMs);
+  return undefined;
+}
+
+/** Single keys do nothing in fields, dialogs and menus (WCAG 2.1.4). */
+function isInField({ target }: KeyboardEvent): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=listbox]") !== null
+  );
+}

@@ -1,0 +1,102 @@
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createHashHistory,
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { CallError } from "./lib/call-error.ts";
+import { sessionQuery } from "./shell/session.ts";
+import { ErrorState, LoadingRows } from "./ui/states.tsx";
+
+/** Every screen of the console. */
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({ component: Outlet });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: ({ next }: Record<string, unknown>) => ({ next: insideOnly(next) }),
+  component: lazyRouteComponent(() => import("./shell/sign-in.screen.tsx"), "SignInScreen"),
+});
+
+const frame = createRoute({
+  getParentRoute: () => root,
+  id: "frame",
+  component: lazyRouteComponent(() => import("./shell/frame.screen.tsx"), "Frame"),
+  async beforeLoad({ context: { queries }, location }) {
+    try {
+      await queries.ensureQueryData(sessionQuery);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.status !== 401) throw error;
+      throw redirect({ to: "/sign-in", search: { next: location.href } });
+    }
+  },
+});
+
+const home = createRoute({
+  getParentRoute: () => frame,
+  path: "/",
+  beforeLoad() {
+    throw redirect({ to: "/apps", search: {} });
+  },
+});
+
+const applications = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps",
+  staticData: { title: "Applications" },
+  validateSearch: (given) => textsOf(given, ["panel"]),
+  component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
+});
+
+const tree = root.addChildren([signIn, frame.addChildren([home, applications])]);
+
+export function createAppRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    history: createHashHistory(),
+    context: { queries },
+    defaultPendingComponent: LoadingRows,
+    defaultPendingMs: 150,
+    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+    defaultNotFoundComponent: () => (
+      <ErrorState
+        error={new CallError(404, { message: "The console has no such page." })}
+        onRetry={() => window.history.back()}
+      />
+    ),
+    defaultPreload: "intent",
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+  interface StaticDataRouteOption {
+    /** The name of the screen in the breadcrumb. */
+    title?: string;
+  }
+}
+
+/** An address inside the console, so that a link cannot lead an operator elsewhere after the sign-in. */
+function insideOnly(next: unknown): string | undefined {
+  return typeof next === "string" && /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : undefined;
+}
+
+/** The search parameters of a route that are texts; anything else in the address is dropped. */
+function textsOf<Name extends string>(
+  given: Record<string, unknown>,
+  names: readonly Name[],
+): { [N in Name]?: string } {
+  const texts: { [N in Name]?: string } = {};
+  for (const name of names) {
+    const value = given[name];
+    if (typeof value === "string" || typeof value === "number") texts[name] = String(value);
+  }
+  return texts;
+}

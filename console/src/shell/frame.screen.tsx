@@ -1,0 +1,292 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useMatches, useNavigate, useParams } from "@tanstack/react-router";
+import ChevronRight from "lucide-react/icons/chevron-right";
+import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
+import CirclePause from "lucide-react/icons/circle-pause";
+import CircleUser from "lucide-react/icons/circle-user";
+import LogOut from "lucide-react/icons/log-out";
+import MenuIcon from "lucide-react/icons/menu";
+import Search from "lucide-react/icons/search";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { Button as AriaButton } from "react-aria-components/Button";
+import { Dialog as AriaDialog } from "react-aria-components/Dialog";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { getApplication, listApplications } from "../api/applications.ts";
+import { signOut } from "../api/sessions.ts";
+import { showInvisible } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { Notice } from "../ui/states.tsx";
+import { showError, Toasts } from "../ui/toast.tsx";
+import styles from "./frame.module.css";
+import { Mark } from "./mark.tsx";
+import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
+import { Palette } from "./palette.tsx";
+import { useContinueSession, useSession, useSessionEnded } from "./session.ts";
+import { ShortcutHelp } from "./shortcut-help.tsx";
+import { SignInForm } from "./sign-in.form.tsx";
+
+/** What surrounds every screen of an operator who is signed in. */
+export function Frame() {
+  const [open, setOpen] = useState<"palette" | "help" | "sheet">();
+  const { appid }: { appid?: string } = useParams({ strict: false });
+  const { density } = usePreferences();
+  const queries = useQueryClient();
+  useEffect(() => {
+    document.documentElement.dataset["density"] = density;
+  }, [density]);
+  useNavigationShortcuts(appid);
+  useShortcuts([
+    { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
+    { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },
+    { keys: "r", label: "Refresh", run: () => void queries.invalidateQueries() },
+  ]);
+
+  return (
+    <div className={styles.frame}>
+      <a className={styles.skip} href={`${window.location.hash || "#/"}`} onClick={skipToMain}>
+        Skip to the content
+      </a>
+      <aside className={styles.side}>
+        <Switcher appid={appid} />
+        <Navigation appid={appid} />
+      </aside>
+      <header className={styles.top}>
+        <div className={styles["menu-button"]}>
+          <IconButton label="Menu" onPress={() => setOpen("sheet")}>
+            <MenuIcon size={20} aria-hidden />
+          </IconButton>
+        </div>
+        <Breadcrumbs appid={appid} />
+        <AriaButton className={styles.search} aria-label="Find anything" onPress={() => setOpen("palette")}>
+          <Search size={16} aria-hidden />
+          <span>Find anything</span>
+          <kbd>{isApple ? "⌘" : "Ctrl"} K</kbd>
+        </AriaButton>
+        <AccountMenu />
+      </header>
+      <main className={styles.main} id="main" tabIndex={-1}>
+        <OfflineBar />
+        {appid !== undefined && <ApplicationBanner appid={appid} />}
+        <Outlet />
+      </main>
+      {open === "palette" && <Palette appid={appid} onClose={() => setOpen(undefined)} />}
+      {open === "help" && <ShortcutHelp onClose={() => setOpen(undefined)} />}
+      {open === "sheet" && <Sheet appid={appid} onClose={() => setOpen(undefined)} />}
+      <SignInAgain />
+      <Toasts />
+    </div>
+  );
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+function skipToMain(event: { preventDefault: () => void }) {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+function useNavigationShortcuts(appid: string | undefined) {
+  const navigate = useNavigate();
+  const places = [...deploymentNavigation, ...(appid === undefined ? [] : applicationNavigation.flat())];
+  useShortcuts(
+    places.map(({ key, label, to }) => ({
+      keys: `g ${key}`,
+      label: `Go to ${label}`,
+      run: () => void navigate({ to: to.replace("$appid", appid ?? "") }),
+    })),
+  );
+}
+
+function useApplication(appid: string | undefined) {
+  return useQuery({
+    queryKey: ["application", appid],
+    queryFn: ({ signal }) => getApplication({ appid: appid ?? "" }, { signal }),
+    enabled: appid !== undefined,
+    staleTime: 60_000,
+  }).data;
+}
+
+function Switcher({ appid }: { readonly appid: string | undefined }) {
+  const navigate = useNavigate();
+  const application = useApplication(appid);
+  const { data } = useQuery({
+    queryKey: ["applications", "switcher"],
+    queryFn: ({ signal }) => listApplications({ pageSize: 50 }, { signal }),
+    staleTime: 60_000,
+    enabled: applicationNavigation.length > 0,
+  });
+  const name = appid === undefined ? "Rollcall" : showInvisible(application?.name ?? appid);
+  const items = (data?.pageResults ?? []).map(({ id, name }) => ({
+    label: showInvisible(name),
+    isCurrent: id === appid,
+    run: () => void navigate({ to: homeOf(id) ?? "/apps" }),
+  }));
+  return (
+    <Menu
+      label="Applications"
+      placement="bottom start"
+      items={[...items, { label: "All applications …", run: () => void navigate({ to: "/apps" }) }]}
+    >
+      <AriaButton className={styles.switcher} aria-label={`Application: ${name}`}>
+        <Mark size={24} />
+        <span>{name}</span>
+        <ChevronsUpDown size={14} aria-hidden />
+      </AriaButton>
+    </Menu>
+  );
+}
+
+function Navigation({ appid, onFollow }: { readonly appid: string | undefined; readonly onFollow?: () => void }) {
+  const groups = appid === undefined ? [] : applicationNavigation;
+  return (
+    <>
+      {groups.map((group) => (
+        <nav key={group[0]?.to} className={styles.group} aria-label={`${group[0]?.label} and more`}>
+          <Links group={group} appid={appid} onFollow={onFollow} />
+        </nav>
+      ))}
+      <nav className={`${styles.group} ${groups.length > 0 ? styles.foot : ""}`} aria-label="Deployment">
+        <Links group={deploymentNavigation} appid={undefined} onFollow={onFollow} />
+      </nav>
+    </>
+  );
+}
+
+interface LinksProps {
+  readonly group: (typeof applicationNavigation)[number];
+  readonly appid: string | undefined;
+  readonly onFollow: (() => void) | undefined;
+}
+
+function Links({ group, appid, onFollow }: LinksProps) {
+  return group.map(({ to, label, icon: Icon }) => (
+    <Link
+      key={to}
+      to={to.replace("$appid", appid ?? "")}
+      className={styles.link}
+      title={label}
+      activeOptions={{ exact: to === "/", includeSearch: false }}
+      onClick={onFollow}
+    >
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+      <span>{label}</span>
+    </Link>
+  ));
+}
+
+function Sheet({ appid, onClose }: { readonly appid: string | undefined; readonly onClose: () => void }) {
+  return (
+    <ModalOverlay
+      className={styles["sheet-overlay"]}
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <Modal className={styles.sheet}>
+        <AriaDialog aria-label="Menu">
+          <Switcher appid={appid} />
+          <Navigation appid={appid} onFollow={onClose} />
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
+  const application = useApplication(appid);
+  const title = useMatches({
+    select: (matches) => matches.findLast(({ staticData }) => staticData.title)?.staticData.title,
+  });
+  return (
+    <nav className={styles.crumbs} aria-label="Breadcrumb">
+      {appid === undefined ? (
+        <span>Deployment</span>
+      ) : (
+        <Link to={homeOf(appid) ?? "/apps"}>{showInvisible(application?.name ?? appid)}</Link>
+      )}
+      {title !== undefined && (
+        <>
+          <ChevronRight size={14} aria-hidden />
+          <span>{title}</span>
+        </>
+      )}
+    </nav>
+  );
+}
+
+function AccountMenu() {
+  const { operator } = useSession();
+  async function leave() {
+    try {
+      await signOut({});
+    } catch (error) {
+      showError(error);
+      return;
+    }
+    // A new page holds nothing of the session.
+    window.location.hash = "#/sign-in";
+    window.location.reload();
+  }
+  return (
+    <Menu
+      label="Account"
+      head={
+        <>
+          <b>{showInvisible(operator.name)}</b>
+          {operator.role}
+        </>
+      }
+      items={[{ label: "Sign out", icon: LogOut, run: () => void leave() }]}
+    >
+      <IconButton label={`Account: ${operator.name}`}>
+        <CircleUser size={20} aria-hidden />
+      </IconButton>
+    </Menu>
+  );
+}
+
+function ApplicationBanner({ appid }: { readonly appid: string }) {
+  const application = useApplication(appid);
+  if (application?.suspended !== undefined)
+    return <Notice icon={CirclePause}>This application is suspended: all calls of its clients are refused.</Notice>;
+  if (application?.movingTo !== undefined)
+    return <Notice icon={CirclePause}>This application is moving to the region {application.movingTo}.</Notice>;
+  return null;
+}
+
+/** Signs the operator in above the page, which keeps its unsaved texts. */
+function SignInAgain() {
+  const hasEnded = useSessionEnded();
+  const { operator } = useSession();
+  const continueSession = useContinueSession();
+  if (!hasEnded) return null;
+  return (
+    <Dialog title="Your session has ended" isSticky onClose={() => undefined}>
+      <p>Sign in again to go on where you are. Nothing that you typed is lost.</p>
+      <SignInForm name={operator.name} onSignedIn={continueSession} />
+    </Dialog>
+  );
+}
+
+function OfflineBar() {
+  const isOnline = useSyncExternalStore(subscribeOnline, () => navigator.onLine);
+  if (isOnline) return null;
+  return (
+    <p className={styles.offline} role="status">
+      This browser is offline.
+    </p>
+  );
+}
+
+function subscribeOnline(listener: () => void): () => void {
+  window.addEventListener("online", listener);
+  window.addEventListener("offline", listener);
+  return () => {
+    window.removeEventListener("online", listener);
+    window.removeEventListener("offline", listener);
+  };
+}

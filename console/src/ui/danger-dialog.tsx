@@ -1,0 +1,91 @@
+import TriangleAlert from "lucide-react/icons/triangle-alert";
+import { type ReactNode, useState } from "react";
+import { Button } from "./button.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import styles from "./dialog.module.css";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { Form, TextField } from "./fields.tsx";
+
+interface DangerDialogProps {
+  /** As a question: "Retire the key “Version 1.x”?" */
+  readonly title: string;
+  /** What happens, in one line: "Ends at once, and cannot be undone". */
+  readonly lead: string;
+  /** Numbers, what clients will see, what does not end. */
+  readonly children?: ReactNode;
+  /** Level 3: the text that the operator must type. */
+  readonly typed?: string;
+  /** Level 4: proves who the operator is before the act. */
+  readonly onPassword?: (password: string) => Promise<void>;
+  /** The same as a command, to copy. */
+  readonly command?: string;
+  /** The name of the act: "Retire the key". */
+  readonly action: string;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks before an act of level 2, of level 3 with `typed`, and of level 4 with `onPassword`. */
+export function DangerDialog(props: DangerDialogProps) {
+  const { title, lead, children, typed, onPassword, command, action, onConfirm, onClose } = props;
+  const [text, setText] = useState("");
+  const [password, setPassword] = useState("");
+  const isReady = (typed === undefined || text.trim() === typed) && (onPassword === undefined || password !== "");
+
+  async function confirm() {
+    if (!isReady) return;
+    await onPassword?.(password);
+    await onConfirm();
+    onClose();
+  }
+
+  return (
+    <Dialog title={title} role="alertdialog" onClose={onClose}>
+      <p className={styles.lead}>
+        <TriangleAlert size={16} aria-hidden /> {lead}
+      </p>
+      {children !== undefined && <div className={styles.facts}>{children}</div>}
+      {command !== undefined && (
+        <p className={styles.command}>
+          <code>{command}</code>
+          <CopyButton text={command} label="Copy the command" />
+        </p>
+      )}
+      <Form fields={["password", "confirm"]} onSubmit={confirm}>
+        {({ isPending, problem }) => (
+          <>
+            {typed !== undefined && (
+              <TextField
+                label={`Type “${typed}” to confirm`}
+                value={text}
+                onChange={setText}
+                autoComplete="off"
+                isCode
+              />
+            )}
+            {onPassword !== undefined && (
+              <TextField
+                label="Your password"
+                name="password"
+                type="password"
+                autoComplete="current-password"
+                value={password}
+                onChange={setPassword}
+              />
+            )}
+            {problem}
+            <DialogActions>
+              {/* biome-ignore lint/a11y/noAutofocus: the safe answer has the focus in a dialog that opens on demand */}
+              <Button autoFocus={typed === undefined && onPassword === undefined} onPress={onClose}>
+                Cancel
+              </Button>
+              <Button kind="danger" type="submit" isDisabled={!isReady} isPending={isPending}>
+                {action}
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

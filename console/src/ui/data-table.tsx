@@ -1,0 +1,235 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import Ellipsis from "lucide-react/icons/ellipsis";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { formatNumber } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import { useNarrow } from "../lib/use-narrow.ts";
+import { IconButton } from "./button.tsx";
+import { copyText } from "./copy-button.tsx";
+import styles from "./data-table.module.css";
+import { Menu, type MenuAction } from "./menu.tsx";
+import { ErrorState, LoadingRows } from "./states.tsx";
+import { showToast } from "./toast.tsx";
+
+export interface Column<Row> {
+  readonly name: string;
+  /** A track of a CSS grid: "160px", "minmax(160px, 2fr)". */
+  readonly width: string;
+  readonly render: (row: Row) => ReactNode;
+  readonly isNumber?: boolean;
+  /** Where the value stands on a phone; without it, only the details have it. At most one column each. */
+  readonly narrow?: "title" | "end" | "line";
+}
+
+/** What `usePages` returns. */
+interface Pages<Row> {
+  readonly rows: readonly Row[];
+  readonly isPending: boolean;
+  readonly isPlaceholderData: boolean;
+  readonly error: Error | null;
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly fetchNextPage: () => unknown;
+  readonly refetch: () => unknown;
+}
+
+interface DataTableProps<Row> {
+  /** The name of the list for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly pages: Pages<Row>;
+  readonly idOf: (row: Row) => string;
+  /** Enter and a press: the page of the row, or its panel where it has no page. */
+  readonly onOpen?: (row: Row) => void;
+  /** Space: the panel of the row. */
+  readonly onPanel?: (row: Row) => void;
+  /** The row whose panel is open. */
+  readonly openId?: string;
+  readonly actionsOf?: (row: Row) => readonly MenuAction[];
+  /** Shown in place of a list without rows. */
+  readonly empty: ReactNode;
+}
+
+const headHeight = 33;
+const narrowRowHeight = 64;
+/** Rows before the end at which the next page is fetched. */
+const prefetchRows = 30;
+
+/** A list of any length: rows are in the document only while they are in sight, pages are fetched as one scrolls. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { pages, empty } = props;
+  if (pages.isPending) return <LoadingRows />;
+  if (pages.rows.length > 0) return <Grid {...props} />;
+  return pages.error !== null ? <ErrorState error={pages.error} onRetry={() => pages.refetch()} /> : empty;
+}
+
+function Grid<Row>(props: DataTableProps<Row>) {
+  const { label, columns, pages, idOf, onOpen, onPanel, openId, actionsOf } = props;
+  const { rows, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const grid = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState(0);
+  const isNarrow = useNarrow();
+  const rowHeight = useRowHeight(isNarrow);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => grid.current,
+    estimateSize: () => rowHeight,
+    scrollMargin: isNarrow ? 0 : headHeight,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const lastShown = items.at(-1)?.index ?? 0;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another height moves all rows
+  useEffect(() => virtual.measure(), [rowHeight]);
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && lastShown >= rows.length - prefetchRows) fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, lastShown, rows.length, fetchNextPage]);
+
+  function focusRow(index: number) {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setActive(next);
+    virtual.scrollToIndex(next);
+    // The row may get into the document only now.
+    requestAnimationFrame(() => rowElement(next)?.focus({ preventScroll: true }));
+  }
+
+  function rowElement(index: number): HTMLElement | null {
+    return grid.current?.querySelector<HTMLElement>(`[data-index="${index}"]`) ?? null;
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const row = rows[active];
+    if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof HTMLElement && event.target.closest("button, a") !== null) return;
+    const steps: Record<string, () => void> = {
+      ArrowDown: () => focusRow(active + 1),
+      j: () => focusRow(active + 1),
+      ArrowUp: () => focusRow(active - 1),
+      k: () => focusRow(active - 1),
+      PageDown: () => focusRow(active + 10),
+      PageUp: () => focusRow(active - 10),
+      Home: () => focusRow(0),
+      End: () => focusRow(rows.length - 1),
+      Enter: () => (onOpen ?? onPanel)?.(row),
+      " ": () => (onPanel ?? onOpen)?.(row),
+      y: () => void copyText(idOf(row)).then(() => showToast("Copied the id.")),
+      ".": () => rowElement(active)?.querySelector<HTMLElement>("[aria-haspopup]")?.click(),
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    step();
+  }
+
+  function onClick(event: MouseEvent, row: Row, index: number) {
+    setActive(index);
+    const isInControl = event.target instanceof Element && event.target.closest("button, a, [role=menu]") !== null;
+    if (!isInControl) (onOpen ?? onPanel)?.(row);
+  }
+
+  const more = actionsOf === undefined ? "" : " 44px";
+  const template = isNarrow ? undefined : `${columns.map(({ width }) => width).join(" ")}${more}`;
+  const isActiveShown = items.some(({ index }) => index === active);
+  return (
+    <div
+      ref={grid}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={hasNextPage ? -1 : rows.length + 1}
+      aria-colcount={columns.length + (actionsOf === undefined ? 0 : 1)}
+      className={`${styles.grid} ${isNarrow ? styles.narrow : ""} ${pages.isPlaceholderData ? styles.stale : ""}`}
+      tabIndex={isActiveShown ? -1 : 0}
+      onKeyDown={onKeyDown}
+    >
+      <div className={styles.head} role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }} tabIndex={-1}>
+        {columns.map(({ name, isNumber }) => (
+          <div
+            key={name}
+            role="columnheader"
+            tabIndex={-1}
+            className={`${styles.cell} ${isNumber ? styles.number : ""}`}
+          >
+            {name}
+          </div>
+        ))}
+        {actionsOf !== undefined && (
+          <div role="columnheader" tabIndex={-1} className={styles.more} aria-label="Actions" />
+        )}
+      </div>
+      <div className={styles.body} role="rowgroup" style={{ blockSize: virtual.getTotalSize() }}>
+        {items.map(({ index, start, size }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          const id = idOf(row);
+          const shownActions = actionsOf?.(row) ?? [];
+          return (
+            <div
+              key={id}
+              role="row"
+              data-index={index}
+              data-openable={(onOpen ?? onPanel) !== undefined || undefined}
+              aria-rowindex={index + 2}
+              aria-selected={openId === undefined ? undefined : id === openId}
+              tabIndex={index === active ? 0 : -1}
+              className={styles.row}
+              style={{
+                gridTemplateColumns: template,
+                blockSize: size,
+                transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+              }}
+              onClick={(event) => onClick(event, row, index)}
+              onFocus={() => setActive(index)}
+            >
+              {columns.map((column) => (
+                <Cell key={column.name} column={column} row={row} isNarrow={isNarrow} />
+              ))}
+              {actionsOf !== undefined && (
+                <div role="gridcell" tabIndex={-1} className={styles.more}>
+                  {shownActions.length > 0 && (
+                    <Menu label="Actions" items={shownActions}>
+                      <IconButton label="Actions" size="small" excludeFromTabOrder>
+                        <Ellipsis size={16} aria-hidden />
+                      </IconButton>
+                    </Menu>
+                  )}
+                </div>
+              )}
+            </div>
+          );
+        })}
+      </div>
+      <p className={styles.foot} role="status">
+        {isFetchingNextPage
+          ? "Loading more …"
+          : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`}
+      </p>
+    </div>
+  );
+}
+
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly row: Row;
+  readonly isNarrow: boolean;
+}
+
+function Cell<Row>({ column, row, isNarrow }: CellProps<Row>) {
+  const { narrow, isNumber, render } = column;
+  if (isNarrow && narrow === undefined) return null;
+  const place = isNarrow && narrow !== undefined ? styles[narrow] : isNumber ? styles.number : "";
+  return (
+    <div role="gridcell" tabIndex={-1} className={`${styles.cell} ${place} ${narrow === "title" ? styles.main : ""}`}>
+      {render(row)}
+    </div>
+  );
+}
+
+const touch = window.matchMedia("(pointer: coarse)");
+
+function useRowHeight(isNarrow: boolean): number {
+  const { density } = usePreferences();
+  if (isNarrow) return narrowRowHeight;
+  if (touch.matches) return 44;
+  return density === "compact" ? 30 : 36;
+}

@@ -1,0 +1,41 @@
+import type { ReactNode } from "react";
+import { Dialog as AriaDialog } from "react-aria-components/Dialog";
+import { Heading } from "react-aria-components/Heading";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import styles from "./dialog.module.css";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly isWide?: boolean;
+  /** For secrets: neither Escape nor a press beside the dialog closes it. */
+  readonly isSticky?: boolean;
+  readonly role?: "dialog" | "alertdialog";
+}
+
+/** Shown while it is rendered. The focus returns to where it was. */
+export function Dialog({ title, onClose, children, isWide = false, isSticky = false, role = "dialog" }: DialogProps) {
+  return (
+    <ModalOverlay
+      className={styles.overlay}
+      isOpen
+      isDismissable={!isSticky && role === "dialog"}
+      isKeyboardDismissDisabled={isSticky}
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <Modal className={`${styles.modal} ${isWide ? styles.wide : ""}`}>
+        <AriaDialog className={styles.dialog} role={role}>
+          <Heading slot="title" className={styles.title}>
+            {title}
+          </Heading>
+          {children}
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.actions}>{children}</div>;
+}

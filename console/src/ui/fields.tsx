@@ -1,0 +1,143 @@
+import Check from "lucide-react/icons/check";
+import CircleAlert from "lucide-react/icons/circle-alert";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { Checkbox as AriaCheckbox } from "react-aria-components/Checkbox";
+import { FieldError } from "react-aria-components/FieldError";
+import { Form as AriaForm } from "react-aria-components/Form";
+import { Input } from "react-aria-components/Input";
+import { Label } from "react-aria-components/Label";
+import { Text } from "react-aria-components/Text";
+import { TextArea } from "react-aria-components/TextArea";
+import { TextField as AriaTextField, type TextFieldProps as AriaTextFieldProps } from "react-aria-components/TextField";
+import { CallError, fieldErrors } from "../lib/call-error.ts";
+import styles from "./fields.module.css";
+
+interface FormProps {
+  /** What it returns is shown by the caller; what it throws is shown at its field, or above the buttons. */
+  readonly onSubmit: () => Promise<void>;
+  /** The names of the fields; a refusal that names another parameter is shown above the buttons. */
+  readonly fields: readonly string[];
+  readonly children: (state: { isPending: boolean; problem: ReactNode }) => ReactNode;
+}
+
+/** A form that shows the refusals of the server at their fields. */
+export function Form({ onSubmit, fields, children }: FormProps) {
+  const [error, setError] = useState<unknown>();
+  const [isPending, setPending] = useState(false);
+  const byField = fieldErrors(error);
+  const isAtField = Object.keys(byField).some((name) => fields.includes(name));
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    if (isPending) return;
+    setPending(true);
+    setError(undefined);
+    try {
+      await onSubmit();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setPending(false);
+    }
+  }
+
+  const problem = error !== undefined && !isAtField && <Problem error={error} />;
+  return (
+    <AriaForm className={styles.form} validationErrors={byField} onSubmit={submit}>
+      {children({ isPending, problem })}
+    </AriaForm>
+  );
+}
+
+/** A refusal inside a form or a dialog. */
+export function Problem({ error }: { readonly error: unknown }) {
+  const requestId = error instanceof CallError ? error.requestId : undefined;
+  return (
+    <p className={styles.problem} role="alert">
+      <CircleAlert size={16} aria-hidden />
+      <span>
+        {error instanceof Error ? error.message : String(error)}
+        {requestId !== undefined && <small> ({requestId})</small>}
+      </span>
+    </p>
+  );
+}
+
+interface TextFieldProps extends Omit<AriaTextFieldProps, "className" | "children"> {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly placeholder?: string;
+  /** Several lines. */
+  readonly isLong?: boolean;
+  /** Monospaced, for ids and JSON. */
+  readonly isCode?: boolean;
+}
+
+export function TextField({ label, hint, placeholder, isLong = false, isCode = false, ...rest }: TextFieldProps) {
+  const shown = { className: `${styles.input} ${isCode ? styles.code : ""}`, placeholder };
+  return (
+    <AriaTextField {...rest} className={styles.field}>
+      <Label className={styles.label}>{label}</Label>
+      {isLong ? <TextArea {...shown} /> : <Input {...shown} />}
+      {hint !== undefined && (
+        <Text slot="description" className={styles.hint}>
+          {hint}
+        </Text>
+      )}
+      <FieldError className={styles.error} />
+    </AriaTextField>
+  );
+}
+
+interface SelectFieldProps<Value extends string> {
+  readonly label: string;
+  readonly name?: string;
+  readonly hint?: ReactNode;
+  readonly value: Value;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly onChange: (value: Value) => void;
+  readonly isDisabled?: boolean;
+}
+
+/** The browser's own select: right on every phone and for every screen reader. */
+export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
+  const { label, name, hint, value, options, onChange, isDisabled } = props;
+  return (
+    <label className={styles.field}>
+      <span className={styles.label}>{label}</span>
+      <select
+        className={styles.select}
+        name={name}
+        value={value}
+        disabled={isDisabled}
+        onChange={(event) => {
+          const chosen = options[event.target.selectedIndex];
+          if (chosen !== undefined) onChange(chosen.value);
+        }}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      {hint !== undefined && <span className={styles.hint}>{hint}</span>}
+    </label>
+  );
+}
+
+interface CheckboxProps {
+  readonly isSelected: boolean;
+  readonly onChange: (isSelected: boolean) => void;
+  readonly isDisabled?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Checkbox({ isSelected, onChange, isDisabled, children }: CheckboxProps) {
+  return (
+    <AriaCheckbox className={styles.check} isSelected={isSelected} onChange={onChange} isDisabled={isDisabled}>
+      <span className={styles.box}>{isSelected && <Check size={14} strokeWidth={3} aria-hidden />}</span>
+      <span>{children}</span>
+    </AriaCheckbox>
+  );
+}

@@ -1,0 +1,195 @@
+import ListFilter from "lucide-react/icons/list-filter";
+import Search from "lucide-react/icons/search";
+import X from "lucide-react/icons/x";
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { showInvisible } from "../lib/format.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { Button, IconButton } from "./button.tsx";
+import styles from "./filter-chips.module.css";
+import { Menu } from "./menu.tsx";
+
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** The values to choose from; without them any text. */
+  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  readonly type?: "text" | "date";
+  readonly placeholder?: string;
+}
+
+/** The filters that are set, by their names. They belong into the address of the page. */
+export type FilterValues = Readonly<Record<string, string | undefined>>;
+
+interface FilterChipsProps {
+  readonly filters: readonly Filter[];
+  readonly values: FilterValues;
+  readonly onChange: (values: FilterValues) => void;
+  /** The filter of the search box; it also takes `name:value` for the others. */
+  readonly search?: { readonly name: string; readonly label: string };
+}
+
+const searchDelayMs = 250;
+
+/** One line of filters above a list; `/` leads into it. */
+export function FilterChips({ filters, values, onChange, search }: FilterChipsProps) {
+  const [edited, setEdited] = useState<Filter>();
+  const bar = useRef<HTMLDivElement>(null);
+  useShortcuts([
+    {
+      keys: "/",
+      label: "Filter the list",
+      run: () => bar.current?.querySelector<HTMLElement>("input, [aria-haspopup]")?.focus(),
+    },
+  ]);
+  const set = filters.filter(({ name }) => values[name] !== undefined);
+  const open = filters.filter(({ name }) => values[name] === undefined);
+
+  function change(name: string, value: string | undefined) {
+    onChange({ ...values, [name]: value === "" ? undefined : value });
+  }
+
+  return (
+    <div ref={bar} className={styles.bar} role="search">
+      {search !== undefined && (
+        <SearchBox
+          label={search.label}
+          value={values[search.name] ?? ""}
+          filters={filters}
+          onSearch={(text) => change(search.name, text)}
+          onFilter={(filter, text) => onChange({ ...values, [search.name]: undefined, [filter.name]: text })}
+        />
+      )}
+      {set.map((filter) => (
+        <span key={filter.name} className={styles.chip}>
+          {filter.label}: <b>{showInvisible(labelOf(filter, values[filter.name] ?? ""))}</b>
+          <IconButton label={`Remove ${filter.label}`} size="small" onPress={() => change(filter.name, undefined)}>
+            <X size={14} aria-hidden />
+          </IconButton>
+        </span>
+      ))}
+      {edited !== undefined && (
+        <Editor
+          key={edited.name}
+          filter={edited}
+          onDone={(value) => {
+            setEdited(undefined);
+            if (value !== undefined) change(edited.name, value);
+          }}
+        />
+      )}
+      {open.length > 0 && edited === undefined && (
+        <Menu
+          label="Filters"
+          placement="bottom start"
+          items={open.map((filter) => ({ label: filter.label, run: () => setEdited(filter) }))}
+        >
+          <Button kind="quiet">
+            <ListFilter size={16} aria-hidden /> Filter
+          </Button>
+        </Menu>
+      )}
+    </div>
+  );
+}
+
+interface SearchBoxProps {
+  readonly label: string;
+  readonly value: string;
+  readonly filters: readonly Filter[];
+  readonly onSearch: (text: string) => void;
+  readonly onFilter: (filter: Filter, text: string) => void;
+}
+
+function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps) {
+  const [text, setText] = useState(value);
+  const timer = useRef(0);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  function type(typed: string) {
+    setText(typed);
+    window.clearTimeout(timer.current);
+    if (!typed.includes(":")) timer.current = window.setTimeout(() => onSearch(typed.trim()), searchDelayMs);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key !== "Enter") return;
+    window.clearTimeout(timer.current);
+    const [name, ...rest] = text.split(":");
+    const filter = filters.find((candidate) => candidate.name === name);
+    if (filter === undefined || rest.length === 0) onSearch(text.trim());
+    else onFilter(filter, rest.join(":"));
+  }
+
+  return (
+    <div className={styles.search}>
+      <Search size={16} aria-hidden />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(event) => type(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+    </div>
+  );
+}
+
+interface EditorProps {
+  readonly filter: Filter;
+  readonly onDone: (value: string | undefined) => void;
+}
+
+function Editor({ filter, onDone }: EditorProps) {
+  const { label, options, type = "text", placeholder } = filter;
+  const [value, setValue] = useState("");
+  const field = useRef<HTMLElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    onDone(value.trim());
+  }
+
+  return (
+    <form className={styles.edit} onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && onDone(undefined)}>
+      {label}
+      {options === undefined ? (
+        <input
+          ref={(element) => {
+            field.current = element;
+          }}
+          type={type}
+          aria-label={label}
+          placeholder={placeholder}
+          value={value}
+          onChange={(event) => setValue(event.target.value)}
+        />
+      ) : (
+        <select
+          ref={(element) => {
+            field.current = element;
+          }}
+          aria-label={label}
+          value={value}
+          onChange={(event) => onDone(event.target.value)}
+        >
+          <option value="">Choose …</option>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+      <IconButton label="Cancel" size="small" onPress={() => onDone(undefined)}>
+        <X size={14} aria-hidden />
+      </IconButton>
+    </form>
+  );
+}
+
+function labelOf({ options }: Filter, value: string): string {
+  return options?.find((option) => option.value === value)?.label ?? value;
+}

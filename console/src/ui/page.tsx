@@ -1,0 +1,86 @@
+import X from "lucide-react/icons/x";
+import { type ReactNode, useEffect, useRef } from "react";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { IconButton } from "./button.tsx";
+import styles from "./page.module.css";
+
+interface PageProps {
+  readonly title: string;
+  /** Beside the title: state, id. */
+  readonly beside?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** False for pages whose list scrolls by itself. */
+  readonly isScrolling?: boolean;
+}
+
+/** A screen with its heading, which gets the focus when the page opens. */
+export function Page({ title, beside, actions, children, isScrolling = true }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Rollcall`;
+  }, [title]);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  return (
+    <div className={`${styles.page} ${isScrolling ? styles.scrolling : ""}`}>
+      <div className={styles.header}>
+        <div className={styles.title}>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {beside}
+        </div>
+        {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly lead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A part of a scrolling page. */
+export function Section({ title, lead, children }: SectionProps) {
+  return (
+    <section className={styles.section}>
+      <h2>{title}</h2>
+      {lead !== undefined && <p className={styles.lead}>{lead}</p>}
+      {children}
+    </section>
+  );
+}
+
+/** A list, and beside it the panel of the row that is open. */
+export function Split({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.split}>{children}</div>;
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Details beside a list; the whole page on a phone. */
+export function Panel({ title, onClose, children }: PanelProps) {
+  useShortcuts([{ keys: "escape", label: "Close the panel", run: onClose }]);
+  return (
+    <aside className={styles.panel} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <IconButton label="Close" onPress={onClose}>
+          <X size={18} aria-hidden />
+        </IconButton>
+      </header>
+      <div className={styles.body}>{children}</div>
+    </aside>
+  );
+}
+
+/** The class of a row of links that switch between the parts of a page. */
+export const tabsClass = styles.tabs;
+export const tabClass = styles.tab;

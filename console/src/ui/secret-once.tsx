@@ -1,0 +1,36 @@
+import { type ReactNode, useState } from "react";
+import { Button } from "./button.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import styles from "./dialog.module.css";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { Checkbox } from "./fields.tsx";
+
+interface SecretOnceProps {
+  readonly title: string;
+  readonly secret: string;
+  /** What it is for, and where to keep it. */
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+}
+
+/** Shows a secret this once. It is held by the component that renders the dialog, and nowhere else. */
+export function SecretOnce({ title, secret, children, onClose }: SecretOnceProps) {
+  const [isStored, setStored] = useState(false);
+  return (
+    <Dialog title={title} onClose={onClose} isSticky>
+      <div className={styles.facts}>{children}</div>
+      <div className={styles.secret}>
+        <code>{secret}</code>
+        <CopyButton text={secret} label="Copy" />
+      </div>
+      <Checkbox isSelected={isStored} onChange={setStored}>
+        I have stored it. It is not shown again.
+      </Checkbox>
+      <DialogActions>
+        <Button kind="primary" isDisabled={!isStored} onPress={onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

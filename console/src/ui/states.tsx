@@ -1,0 +1,118 @@
+import type { LucideIcon } from "lucide-react";
+import CircleX from "lucide-react/icons/circle-x";
+import Lock from "lucide-react/icons/lock";
+import SearchX from "lucide-react/icons/search-x";
+import { type ReactNode, useEffect, useState } from "react";
+import { CallError } from "../lib/call-error.ts";
+import { Button } from "./button.tsx";
+import { IdChip } from "./id-chip.tsx";
+import styles from "./parts.module.css";
+
+interface EmptyStateProps {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly children?: ReactNode;
+  /** The one next step. */
+  readonly action?: ReactNode;
+}
+
+export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
+  return (
+    <div className={styles.state}>
+      <Icon size={28} strokeWidth={1.5} aria-hidden />
+      <h2>{title}</h2>
+      {children !== undefined && <p>{children}</p>}
+      {action !== undefined && <div className={styles.actions}>{action}</div>}
+    </div>
+  );
+}
+
+/** For a list that has rows, but none by its filters. */
+export function NothingFound({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <EmptyState
+      icon={SearchX}
+      title="Nothing matches these filters"
+      action={<Button onPress={onClear}>Remove all filters</Button>}
+    />
+  );
+}
+
+interface ErrorStateProps {
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}
+
+/** What failed, and what to do. */
+export function ErrorState({ error, onRetry }: ErrorStateProps) {
+  const refusal = error instanceof CallError ? error : undefined;
+  const isDenied = refusal?.status === 403;
+  const isGone = refusal?.status === 404;
+  const Icon = isDenied ? Lock : isGone ? SearchX : CircleX;
+  const title = isDenied
+    ? "Your role does not allow this"
+    : isGone
+      ? "It is gone, or was never here"
+      : "This did not work";
+  return (
+    <div className={styles.state} role="alert">
+      <Icon size={28} strokeWidth={1.5} aria-hidden />
+      <h2>{title}</h2>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {refusal !== undefined && (
+        <p className={styles.small}>
+          {refusal.condition}
+          {refusal.number !== undefined && ` ${refusal.number}`}
+        </p>
+      )}
+      <div className={styles.actions}>
+        {refusal?.requestId !== undefined && <IdChip id={refusal.requestId} />}
+        <RetryButton seconds={refusal?.retryAfterSeconds ?? 0} onRetry={onRetry} />
+      </div>
+    </div>
+  );
+}
+
+function RetryButton({ seconds, onRetry }: { readonly seconds: number; readonly onRetry: () => void }) {
+  const [left, setLeft] = useState(seconds);
+  useEffect(() => {
+    if (left <= 0) return;
+    const timer = window.setTimeout(() => setLeft(left - 1), 1000);
+    return () => window.clearTimeout(timer);
+  }, [left]);
+  return (
+    <Button onPress={onRetry} isDisabled={left > 0}>
+      {left > 0 ? `Try again in ${left} s` : "Try again"}
+    </Button>
+  );
+}
+
+const lengths = [38, 24, 46, 30, 52, 28, 40, 34];
+
+/** The shape of a list while it is loaded. */
+export function LoadingRows() {
+  return (
+    <div className={styles.skeleton} role="status" aria-label="Loading">
+      {lengths.map((length) => (
+        <div key={length} style={{ "--length": length } as Record<string, unknown>} />
+      ))}
+    </div>
+  );
+}
+
+interface NoticeProps {
+  readonly icon: LucideIcon;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** A sentence above a page, with one button. */
+export function Notice({ icon: Icon, children, action }: NoticeProps) {
+  return (
+    <div className={styles["notice-box"]}>
+      <Icon size={16} aria-hidden />
+      <span>{children}</span>
+      {action}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { findCycles, findImports } from "./import-ladder.ts";
+
+const sourceRoot = "console/src/";
+
+// The folders of console/src, from left to right. Folders that are not named are nouns, whose screens import no other noun.
+const steps = ["lib", "ui", "api", "shell"];
+const nounRank = steps.length;
+const routesRank = nounRank + 1;
+const mainRank = routesRank + 1;
+
+/**
+ * Checks the import directions of console/src: lib, ui, api, shell, nouns, routes, main. Of the server it knows only types.
+ *
+ * @returns one sentence for each violation
+ */
+export function findConsoleLadderViolations(root: string): string[] {
+  const files = globSync(`${sourceRoot}**/*.{ts,tsx}`, { cwd: root })
+    .map((file) => file.replaceAll(path.sep, "/"))
+    .sort();
+  const violations: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const importer of files) {
+    const text = readFileSync(path.join(root, importer), "utf8");
+    if (/\bfrom "(react-aria-components|lucide-react)"/.test(text.replaceAll(/^import type .*$/gm, "")))
+      violations.push(`${importer}: imported by its root, a library comes as a whole; import its part`);
+    const imported = findImports(text.replaceAll(typesOfServer, ""))
+      .map((specifier) => path.posix.join(path.posix.dirname(importer), specifier))
+      .filter((file) => !file.endsWith(".css"));
+    graph.set(importer, imported);
+    violations.push(...imported.flatMap((file) => findImportProblem(importer, file) ?? []));
+  }
+  return [...violations, ...findCycles(graph).map((cycle) => `${cycle.join(" -> ")}: no cycles`)];
+}
+
+const typesOfServer = /^import type [^;]*?from "(\.\.\/)+server\/src\/[^"]+";/gm;
+
+function findImportProblem(importer: string, file: string): string | undefined {
+  if (!file.startsWith(sourceRoot)) return `${importer} imports ${file}: the console knows only types of the server`;
+  const [from, to] = [rankOf(importer), rankOf(file)];
+  if (to > from) return `${importer} imports ${file}: imports go only left`;
+  if (from === nounRank && to === nounRank && folderOf(importer) !== folderOf(file))
+    return `${importer} imports ${file}: screens import no other screen`;
+  return undefined;
+}
+
+function rankOf(file: string): number {
+  const folder = folderOf(file);
+  if (folder === "main.tsx") return mainRank;
+  if (folder === "routes.tsx") return routesRank;
+  const step = steps.indexOf(folder);
+  return step < 0 ? nounRank : step;
+}
+
+function folderOf(file: string): string {
+  return file.slice(sourceRoot.length).split("/", 1)[0] ?? "";
+}
