@@ -1,26 +1,20 @@
 import type { Static } from "../../../server/src/contract/schema.ts";
 import type { Operator } from "../../../server/src/operators/operators.contract.ts";
+import type { CurrentSession, Session as SignedIn } from "../../../server/src/operators/operators.sessions.contract.ts";
 import { operation } from "./call.ts";
 
-export type OwnOperator = Static<typeof Operator>;
-export type Role = OwnOperator["role"];
-
+export type Role = Static<typeof Operator>["role"];
 /** The session that the cookie of this browser stands for. */
-export interface Session {
-  readonly id: string;
-  readonly operator: OwnOperator;
-  readonly expires: string;
-  readonly idleMs: number;
-  readonly created: string;
-  readonly proved: string;
-  readonly deployment: { readonly version: string; readonly region?: string; readonly publicUrl?: string };
-}
+export type Session = Static<typeof CurrentSession>;
 
 export const signIn = operation<
   { name: string; password: string; cookie: true; isPersistent: boolean },
-  { expires: string; idleMs: number; operator: OwnOperator }
+  Static<typeof SignedIn>
 >("POST", "/sessions", ["name", "password", "cookie", "isPersistent"]);
 
 export const getSession = operation<object, Session>("GET", "/sessions/current", []);
 
 export const signOut = operation<object, true>("DELETE", "/sessions/current", []);
+
+/** Acts on the whole of an application, and those on operators, ask for a password that was given a moment ago. */
+export const provePassword = operation<{ password: string }, true>("POST", "/sessions/current/password", ["password"]);

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
+import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -127,6 +128,7 @@ export function DeleteApplication({ application: { id, name }, onClose }: Applic
       title={`Delete ${showInvisible(name)}?`}
       lead="Ends at once, and cannot be undone"
       typed={id}
+      onPassword={async (password) => void (await provePassword({ password }))}
       command={`npx rollcall apps delete ${id} --yes`}
       action="Delete the application"
       onConfirm={confirm}

@@ -45,7 +45,6 @@ export function Palette({ appid, onClose }: PaletteProps) {
     <Dialog title="Find anything" onClose={onClose}>
       <div className={styles.palette}>
         <input
-          // biome-ignore lint/a11y/noAutofocus: the operator asked for this field
           autoFocus
           role="combobox"
           aria-label="A screen, or an id"
@@ -62,7 +61,6 @@ export function Palette({ appid, onClose }: PaletteProps) {
         />
         <div id="palette-hits" role="listbox" aria-label="Found" className={styles.found}>
           {hits.map((hit, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys work in the field
             <div
               key={hit.href}
               id={`hit-${index}`}

@@ -75,7 +75,6 @@ export function DangerDialog(props: DangerDialogProps) {
             )}
             {problem}
             <DialogActions>
-              {/* biome-ignore lint/a11y/noAutofocus: the safe answer has the focus in a dialog that opens on demand */}
               <Button autoFocus={typed === undefined && onPassword === undefined} onPress={onClose}>
                 Cancel
               </Button>
