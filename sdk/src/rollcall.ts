@@ -221,7 +221,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     [Symbol.asyncDispose ?? "asyncDispose"]: () => rollcall.close(),
     [inside]: { transport, client, parts: new Map() },
   };
-  return rollcall;
+  return Object.defineProperty(rollcall, inside, { enumerable: false }); // a printed client must not show the appkey
 }
 
 function idOf(user: Session | string): string {
