@@ -20,6 +20,7 @@ import { moveHandlers } from "./moves/moves.import.ts";
 import { createRoutes } from "./operations.ts";
 import { type RegionHandlers, regionsEndpoint } from "./regions/regions.endpoint.ts";
 import { registrationHandler } from "./regions/regions.registration.ts";
+import { consoleAssets } from "./service/console.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { landingPage } from "./service/landing.ts";
 import type { Services } from "./services.ts";
@@ -89,6 +90,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
       : [],
     pages: documentationPages({ routes, endpoints }, config),
     landingPage,
+    consoleAssets: config.console ? consoleAssets(overrides.consoleFolder) : undefined,
     guardedPages: insight?.pages ?? [],
     observer,
     tracer: traces?.tracer,

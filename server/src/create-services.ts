@@ -24,6 +24,7 @@ import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { createRouteTable, type RouteTable } from "./http/route-table.ts";
 import { createSlowQueryLog } from "./insight/slow-query-log.ts";
+import { createAddressRule } from "./lib/address-blocks.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
 import { createLimitCounters, type LimitCounters } from "./limits/counters.ts";
@@ -61,6 +62,8 @@ export interface ServiceOverrides {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly lookUp?: LookUp;
+  /** Replaces the folder of the built console. */
+  readonly consoleFolder?: string;
 }
 
 /** The services, with the parts that only the server itself uses. */
@@ -132,6 +135,7 @@ export async function createServices(
     findOperation: routeTable.findOperation,
     beginTick: callers.noticeRevocations,
     authenticate,
+    mayOperate: createAddressRule(config.operatorAddresses),
     headerBytesMax: config.headerBytesMax,
     log,
   });

@@ -57,7 +57,8 @@ export async function serve(
     throwaway?.onAbandoned(() => stopping.resolve("disconnect"));
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
-    if (!isJson && throwaway === undefined) process.stdout.write(suggestCalls(url, first));
+    if (!isJson && throwaway === undefined) process.stdout.write(suggestCalls(url, first, config.console));
+    logConsole(config, url, app);
   } catch (error) {
     onStop(() => process.exit(1));
     await releasePorts();
@@ -80,6 +81,13 @@ export async function serve(
   stopping.promise.then(stop);
   sendToSupervisor({ kind: "listening" });
   void warnOfMailServer(config, app);
+}
+
+/** Says where operators are let in. */
+function logConsole({ console, operatorAddresses }: Config, url: string, { log }: App): void {
+  if (workerNumber !== undefined && workerNumber > 1) return;
+  const from = operatorAddresses.length === 0 ? "all addresses" : operatorAddresses.join(", ");
+  log.info({ console: console ? `${url}/_/console/` : "off", from }, "open to operators");
 }
 
 /** Reserves the ports, except in workers: they share a port that their supervisor has probed. */
@@ -203,7 +211,7 @@ An operator for the whole deployment is ready. The password is shown only once${
   return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : ofOwner}`;
 }
 
-function suggestCalls(url: string, { demo, owner }: FirstStart): string {
+function suggestCalls(url: string, { demo, owner }: FirstStart, hasConsole: boolean): string {
   const json = "-H 'Content-Type: application/json'";
   const device = JSON.stringify({ ...demo, platform: "curl", uniqueId: "my-first-device" });
   const signIn = JSON.stringify({ name: owner?.row.name, password: owner?.password });
@@ -228,5 +236,6 @@ Sign in as the operator, and list the applications:
   ${token}
   curl -s ${url}/_/api/applications -H "Authorization: Service $TOKEN"
 `;
-  return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : `${ofOwner}\n`}`;
+  const ofConsole = hasConsole ? `\nOr sign in with the browser: ${url}/_/console/\n` : "";
+  return `${demo === undefined ? "" : ofDemo}${owner === undefined ? "" : `${ofOwner}${ofConsole}\n`}`;
 }

@@ -98,11 +98,11 @@ export const newDevicesByDefault = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "" };
  * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; tests do not depend on the engine.
  *
  * @param settings environment settings on top of the defaults; DATABASE_URL shares another app's database
- * @param lookUp replaces the DNS
+ * @param overrides replace the DNS, and the folder of the built console
  */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
-  { lookUp }: Pick<ServiceOverrides, "lookUp"> = {},
+  overrides: Pick<ServiceOverrides, "lookUp" | "consoleFolder"> = {},
 ): Promise<TestApp> {
   const dataDir = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   const database = settings["DATABASE_URL"] === undefined ? await copyTestDatabase(dataDir) : undefined;
@@ -121,7 +121,7 @@ export async function startTestApp(
   const logText: string[] = [];
   const logLines: Record<string, unknown>[] = [];
   const app = await buildApp(config, {
-    ...(lookUp && { lookUp }),
+    ...overrides,
     clock: createClock(
       () => wall,
       () => 0,

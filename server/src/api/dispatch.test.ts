@@ -23,6 +23,7 @@ describe("Dispatcher", () => {
       authenticate() {
         throw new Error("the fault");
       },
+      mayOperate: () => true,
       headerBytesMax: 1_000,
       log,
     });

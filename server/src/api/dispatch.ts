@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Call, RawParameters } from "../contract/call.ts";
-import type { AnyCaller, Route } from "../contract/route.ts";
+import { type AnyCaller, isForOperators, type Route } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
@@ -64,18 +64,21 @@ export function createDispatcher(options: {
   /** Applies revocations by other processes. */
   beginTick(): void;
   readonly authenticate: Authenticate;
+  /** Whether the operations of operators exist for an address. */
+  mayOperate(address: string): boolean;
   readonly headerBytesMax: number;
   readonly log: Logger;
 }): Dispatcher {
   const { findOperation, headerBytesMax, log } = options;
 
   /** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
-  function find({ method, path }: InnerCall): FoundOperation {
+  function find({ method, path }: InnerCall, address: string): FoundOperation {
     if (path.length > headerBytesMax) {
       throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     }
     const found = methods.has(method) ? findOperation(method, path) : undefined;
     if (found === undefined) throw new ApiError("OperationNotFound");
+    if (isForOperators(found.operation.route) && !options.mayOperate(address)) throw new ApiError("OperationNotFound");
     if (found.operation.route.isBatchable === false)
       throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
     return found;
@@ -92,7 +95,7 @@ export function createDispatcher(options: {
       const requestId = newRequestId();
       let target: FoundOperation;
       try {
-        target = find(inner);
+        target = find(inner, outer.address);
       } catch (error) {
         const refused = { reply: refuse(error, requestId, log), caller: undefined };
         return { requestId, route: undefined, run: async () => refused };

@@ -187,6 +187,11 @@ export function takesIdempotencyKey({ method, caller }: Route): boolean {
 
 export const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
+/** Whether an operation belongs to the operators, sign-in included. */
+export function isForOperators({ path }: Route): boolean {
+  return path.startsWith("/_/api/");
+}
+
 /** The role that an operator needs for an operation. */
 export function roleOf({ method, role }: Route): OperatorRole {
   return role ?? (method === "GET" ? "viewer" : "editor");

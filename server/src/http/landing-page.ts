@@ -1,7 +1,8 @@
 import { successReply } from "../api/envelope.ts";
+import { prefersHtml } from "./accept.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";
-import { type Page, pageSender, prefersHtml } from "./web-page.ts";
+import { type Page, pageSender } from "./web-page.ts";
 
 /** The page at the root: HTML for browsers, and the same content as JSON for other clients. */
 export interface LandingPage {

@@ -6,7 +6,7 @@ import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
 import { browserOf } from "../contract/browser.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
-import type { AnyCaller, CallerKind } from "../contract/route.ts";
+import { type AnyCaller, type CallerKind, isForOperators } from "../contract/route.ts";
 import { setOrigin } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpCall, type HttpCallServices } from "./http-call.ts";
@@ -87,6 +87,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     operation,
     readsBody: route.upload !== undefined,
     allowsPlainHttp: route.allowsPlainHttp ?? false,
+    isForOperators: isForOperators(route),
     accept,
     answer,
   });

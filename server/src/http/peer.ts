@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP, type Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
+import { createAddressBlocks } from "../lib/address-blocks.ts";
 import { unmapIpv4 } from "../lib/ip-addresses.ts";
 
 /** Information about the client of a request, behind trusted proxies. */
@@ -27,11 +28,11 @@ export interface Peers {
  * @param trusted addresses, blocks such as `10.0.0.0/8`, and `loopback`
  */
 export function createPeers(trusted: readonly string[]): Peers {
-  const proxies = blockListOf(trusted);
+  const proxies = createAddressBlocks(trusted);
   const trustsAny = trusted.length > 0;
 
   function isProxied({ socket }: IncomingMessage): boolean {
-    return trustsAny && contains(proxies, socketAddress(socket));
+    return trustsAny && proxies.contain(socketAddress(socket));
   }
 
   function addressOf(request: IncomingMessage): string {
@@ -39,7 +40,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     const forwarded = request.headers["x-forwarded-for"];
     if (!trustsAny || forwarded === undefined) return address;
     for (const hop of hopsOf(forwarded)) {
-      if (!contains(proxies, address)) return address;
+      if (!proxies.contain(address)) return address;
       const before = readAddress(hop);
       if (before === undefined) return address; // the proxy does not report an address
       address = before;
@@ -56,13 +57,13 @@ export function createPeers(trusted: readonly string[]): Peers {
     },
     isLocal(request) {
       const { headers, socket } = request;
-      if (!contains(loopback, socketAddress(socket))) return false;
+      if (!loopback.contain(socketAddress(socket))) return false;
       if (forwardingHeaders.every((name) => headers[name] === undefined)) return true;
       const forwarded = headers["x-forwarded-for"];
       return (
         forwarded !== undefined &&
         isProxied(request) &&
-        hopsOf(forwarded).every((hop) => contains(loopback, readAddress(hop) ?? ""))
+        hopsOf(forwarded).every((hop) => loopback.contain(readAddress(hop) ?? ""))
       );
     },
   };
@@ -77,26 +78,7 @@ function hopsOf(forwarded: string | string[]): string[] {
 const hopsMax = 32;
 
 const forwardingHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
-const loopbackBlocks = ["127.0.0.0/8", "::1/128"];
-const loopback = blockListOf(loopbackBlocks);
-
-function blockListOf(blocks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const block of blocks.flatMap((each) => (each === "loopback" ? loopbackBlocks : [each]))) {
-    const [address = "", length] = block.split("/");
-    if (length === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(length), familyOf(address));
-  }
-  return list;
-}
-
-function contains(list: BlockList, address: string): boolean {
-  return address !== "" && list.check(address, familyOf(address));
-}
-
-function familyOf(address: string): "ipv4" | "ipv6" {
-  return address.includes(":") ? "ipv6" : "ipv4";
-}
+const loopback = createAddressBlocks(["loopback"]);
 
 /** Empty when the connection closed before the first call. */
 function socketAddress({ remoteAddress = "" }: Socket): string {

@@ -3,6 +3,7 @@ import { errorReply, toApiError } from "../api/envelope.ts";
 import type { Config } from "../config.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
 import { ApiError } from "../errors.ts";
+import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import type { Log } from "../log.ts";
 import { HeldBody, readBody } from "./body.ts";
@@ -21,7 +22,7 @@ import { createTick } from "./tick.ts";
 export interface RequestHandlerOptions {
   readonly config: Pick<
     Config,
-    "bodyBytesMax" | "tls" | "requireHttps" | "hstsMaxAgeSeconds" | "logSample" | "slowQueryMs"
+    "operatorAddresses" | "bodyBytesMax" | "tls" | "requireHttps" | "hstsMaxAgeSeconds" | "logSample" | "slowQueryMs"
   >;
   readonly log: Log;
   readonly routeTable: RouteTable;
@@ -44,6 +45,7 @@ export function createRequestHandler(
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0;
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
+  const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
   const endOfTick = createTick(options.beginTick);
 
@@ -116,7 +118,7 @@ export function createRequestHandler(
     const fail = (error: unknown) => refuse(exchange, error, log);
     let target: Target | undefined;
     try {
-      target = findTarget(exchange, routeTable);
+      target = findTarget(exchange, routeTable, mayOperate);
       // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
       requireHttps(exchange, target);
       if (answerOptions(exchange)) return;
@@ -135,9 +137,14 @@ export function createRequestHandler(
 const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /** @throws ApiError ParameterIncorrectFormat */
-function findTarget(exchange: Exchange, routeTable: RouteTable): Target | undefined {
+function findTarget(
+  exchange: Exchange,
+  routeTable: RouteTable,
+  mayOperate: (address: string) => boolean,
+): Target | undefined {
   const found = routeTable.find(exchange.method, exchange.url);
   if (found === undefined) return undefined;
+  if (found.target.isForOperators === true && !mayOperate(exchange.address)) return undefined;
   exchange.route = found.target.name ?? notOperations.page;
   exchange.path = found.path;
   exchange.query = found.query;

@@ -14,6 +14,8 @@ export interface Target {
   readonly readsBody?: boolean;
   /** Answered over plain HTTP, even when HTTPS is required. */
   readonly allowsPlainHttp?: boolean;
+  /** Does not exist for addresses that OPERATOR_ADDRESSES leaves out. */
+  readonly isForOperators?: boolean;
   /** Identifies the caller, before the body is read. @throws ApiError */
   accept?(exchange: Exchange): void | Promise<void>;
   /** Sends the response. @throws ApiError */

@@ -9,6 +9,7 @@ import { mountOperation } from "./mount.ts";
 import { mountEndpoint } from "./mount-endpoint.ts";
 import { createPeers } from "./peer.ts";
 import { createRequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import { mountWebAssets, type WebAssets } from "./web-assets.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
 export interface TransportOptions extends HttpServerOptions, Omit<RequestHandlerOptions, "peers"> {
@@ -19,6 +20,8 @@ export interface TransportOptions extends HttpServerOptions, Omit<RequestHandler
   readonly internalEndpoints: readonly InternalEndpoint[];
   readonly pages: readonly Page[];
   readonly landingPage: LandingPage;
+  /** Undefined when the console is off. */
+  readonly consoleAssets: WebAssets | undefined;
   readonly guardedPages: readonly GuardedPage[];
   readonly authenticate: Authenticate;
   readonly rateLimits: RateLimits;
@@ -41,6 +44,7 @@ export function createTransport(options: TransportOptions): HttpServer {
   }
   for (const endpoint of options.internalEndpoints) mountInternalEndpoint(routeTable, endpoint);
   for (const page of options.pages) mountPage(routeTable, page);
+  if (options.consoleAssets !== undefined) mountWebAssets(routeTable, options.consoleAssets);
   mountLandingPage(routeTable, options.landingPage);
   for (const page of options.guardedPages) mountGuardedPage(routeTable, page);
   return createHttpServer(options, createRequestHandler({ ...options, peers }));

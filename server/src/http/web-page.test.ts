@@ -25,7 +25,9 @@ async function readText(path: string): Promise<string> {
 /** The paths of the assets that the page loads. */
 async function findAssets(): Promise<string[]> {
   const { text } = await test.call(`GET ${page}`);
-  return [...text.matchAll(/<(?:script src|link rel="\w+" href)="([^"]*)"/g)].map(([, address]) => address ?? "");
+  return [...text.matchAll(/<(?:script src|link rel="\w+" href)="([^"]*)"/g)].map(([, address = ""]) =>
+    address === "data:," ? address : new URL(address, `http://host${page}`).pathname,
+  );
 }
 
 describe("/_/docs", () => {

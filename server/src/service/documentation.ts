@@ -7,7 +7,7 @@ import type { DocumentedLimits } from "../contract/schema.ts";
 import type { Page } from "../http/web-page.ts";
 import { version } from "../version.ts";
 
-type DocumentedConfig = Pick<Config, "publicUrl" | keyof DocumentedLimits>;
+type DocumentedConfig = Pick<Config, "publicUrl" | "console" | keyof DocumentedLimits>;
 
 /** Serves `/_/openapi.json` and its browser view `/_/docs` without any third-party host. */
 export function documentationPages(api: DescribedApi, config: DocumentedConfig): Page[] {
@@ -17,8 +17,8 @@ export function documentationPages(api: DescribedApi, config: DocumentedConfig):
       contentType: "application/json",
       load: () => JSON.stringify(describeApi(api, { version, serverUrl: config.publicUrl ?? "/", limits: config })),
     },
-    { path: "/_/docs", contentType: htmlType, load: () => docsHtml("clients") },
-    { path: "/_/docs/operators", contentType: htmlType, load: () => docsHtml("operators") },
+    docsPage("/_/docs", "clients", config),
+    docsPage("/_/docs/operators", "operators", config),
     { path: "/_/docs/start.js", contentType: scriptType, load: () => start },
     { path: "/_/docs/theme.js", contentType: scriptType, load: () => theme },
     { path: "/_/docs/page.css", contentType: styleType, load: () => style },
@@ -38,9 +38,26 @@ function asset(file: string, contentType: string): Page {
   return { path: `/_/docs/${file}`, contentType, isBrotli: true, load: () => readFileSync(compressed) };
 }
 
-/** Operators' operations have a separate page, because app developers do not need them. */
-function docsHtml(audience: "clients" | "operators"): string {
-  const link = (page: typeof audience, href: string, text: string) =>
+type Audience = "clients" | "operators";
+
+/** The URLs are relative, so that the page works below any path. */
+function docsPage(path: string, audience: Audience, config: DocumentedConfig): Page {
+  const upwards = path.split("/").length - 3; // to the folder of all pages, which the path begins with
+  return {
+    path,
+    contentType: htmlType,
+    hasRelativeUrls: true,
+    load: (isSlashed) => docsHtml(audience, "../".repeat(upwards + (isSlashed ? 1 : 0)), config.console),
+  };
+}
+
+/**
+ * Operators' operations have a separate page, because app developers do not need them.
+ *
+ * @param root the address of `/_/` as seen from the page
+ */
+function docsHtml(audience: Audience, root: string, hasConsole: boolean): string {
+  const link = (page: Audience, href: string, text: string) =>
     `<a href="${href}"${page === audience ? ' aria-current="page"' : ""}>${text}</a>`;
   return `<!doctype html>
 <html lang="en" data-audience="${audience}">
@@ -49,20 +66,20 @@ function docsHtml(audience: "clients" | "operators"): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Rollcall API${audience === "operators" ? " for operators" : ""}</title>
-<script src="/_/docs/theme.js"></script>
-<link rel="stylesheet" href="/_/docs/swagger-ui.css">
-<link rel="stylesheet" href="/_/docs/page.css">
+<script src="${root}docs/theme.js"></script>
+<link rel="stylesheet" href="${root}docs/swagger-ui.css">
+<link rel="stylesheet" href="${root}docs/page.css">
 <link rel="icon" href="data:,">
 </head>
 <body>
 <header>
-<a class="name" href="/">Rollcall</a>
-<nav>${link("clients", "/_/docs", "Apps")} ${link("operators", "/_/docs/operators", "Operators")} <a href="/_/openapi.json">OpenAPI</a></nav>
+<a class="name" href="${root}../">Rollcall</a>
+<nav>${link("clients", `${root}docs`, "Apps")} ${link("operators", `${root}docs/operators`, "Operators")} <a href="${root}openapi.json">OpenAPI</a>${hasConsole ? ` <a href="${root}console/">Console</a>` : ""}</nav>
 <button id="theme" type="button">Dark</button>
 </header>
 <main id="docs"></main>
-<script src="/_/docs/swagger-ui-bundle.js"></script>
-<script src="/_/docs/start.js"></script>
+<script src="${root}docs/swagger-ui-bundle.js"></script>
+<script src="${root}docs/start.js"></script>
 </body>
 </html>
 `;
@@ -88,8 +105,9 @@ const theme = `(() => {
 `;
 
 const start = `(async () => {
+  const address = new URL("../openapi.json", document.currentScript.src);
   const audience = document.documentElement.dataset.audience;
-  const spec = await (await fetch("/_/openapi.json")).json();
+  const spec = await (await fetch(address)).json();
   const isOperators = (path) => path.startsWith("/_/api/");
   spec.paths = Object.fromEntries(
     Object.entries(spec.paths).filter(([path]) => isOperators(path) === (audience === "operators")),

@@ -26,6 +26,7 @@ const ServiceDescription = named(
   Type.Object({
     name: Type.String(),
     version: Type.String({ description: "The version of the server." }),
+    console: Type.Optional(Type.String({ description: "The path of the operators' console, if it is on." })),
     docs: Type.String({ description: "The path of the documentation." }),
     openapi: Type.String({ description: "The path of the OpenAPI document." }),
     live: Type.String({ description: "The path that says whether the process runs." }),
@@ -44,9 +45,10 @@ const describeService = operation({
   status: 200,
   result: ServiceDescription,
   errors: [],
-  handle: async () => ({
+  handle: async (_input, { config }) => ({
     name: "Rollcall",
     version,
+    ...(config.console && { console: "/_/console/" }),
     docs: "/_/docs",
     openapi: "/_/openapi.json",
     live: "/_/health/live",

@@ -70,6 +70,19 @@ export const rows = {
       "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: addresses, blocks (10.0.0.0/8) and loopback, separated by commas.",
     read: trustedProxies,
   },
+  console: {
+    name: "CONSOLE",
+    default: "on",
+    about: "off serves no pages of the operators' console; their operations stay.",
+    read: (given) => oneOf("on", "off")(given) === "on",
+  },
+  operatorAddresses: {
+    name: "OPERATOR_ADDRESSES",
+    default: "",
+    about:
+      "Addresses, blocks (10.0.0.0/8) and loopback that reach the console and the operations of operators, separated by commas; empty for all.",
+    read: trustedProxies,
+  },
   requireHttps: {
     name: "REQUIRE_HTTPS",
     default: "false",

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliDecompress, gzip } from "node:zlib";
+import { qualityOf, readAccept } from "./accept.ts";
+
+type Encoding = "br" | "gzip" | "identity";
+
+/** Content in the encodings that clients accept: each is made at its first demand, off the main thread, and kept. */
+export interface EncodedContent {
+  /** The encoding for a client, and the entity tag of the content in it. */
+  choose(acceptEncoding: string | undefined): { readonly encoding: Encoding; readonly etag: string };
+  encoded(encoding: Encoding): Promise<Buffer>;
+}
+
+/** Compressing smaller content does not save a packet. */
+const compressedBytesMin = 1_024;
+
+/** @param isBrotli whether the content is compressed with Brotli already */
+export function createEncodedContent(content: Buffer, isBrotli: boolean): EncodedContent {
+  const encodings = new Map<Encoding, Promise<Buffer>>();
+  const digest = createHash("sha256").update(content).digest("base64url").slice(0, 22);
+  const offered: readonly Encoding[] = isBrotli ? ["br", "gzip"] : ["gzip"];
+  const isCompressible = isBrotli || content.length >= compressedBytesMin;
+
+  async function encode(encoding: Encoding): Promise<Buffer> {
+    if (isBrotli && encoding === "br") return content;
+    const plain = isBrotli ? await promisify(brotliDecompress)(content) : content;
+    return encoding === "gzip" ? promisify(gzip)(plain) : plain;
+  }
+
+  return {
+    choose(acceptEncoding) {
+      const accepted = isCompressible ? readAccept(acceptEncoding) : [];
+      const encoding = offered.find((each) => qualityOf(each, accepted) > 0) ?? "identity";
+      return { encoding, etag: `"${digest}-${encoding}"` };
+    },
+    encoded(encoding) {
+      let made = encodings.get(encoding);
+      if (made === undefined) {
+        made = encode(encoding);
+        encodings.set(encoding, made);
+        made.catch(() => encodings.delete(encoding));
+      }
+      return made;
+    },
+  };
+}
+
+/** Whether `If-None-Match` names what the client would get. */
+export function namesTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes(etag) || tags.includes("*");
+}
