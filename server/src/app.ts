@@ -10,7 +10,7 @@ import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
 import type { HttpServer } from "./http/http-server.ts";
 import { createInFlight } from "./http/in-flight.ts";
-import { joinObservers } from "./http/request-observer.ts";
+import { type AnsweredCall, joinObservers } from "./http/request-observer.ts";
 import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
@@ -55,7 +55,11 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const insight = await openInsight(config, { ...own, ...own.signInAlerts, maintenance, describeOperation: describe });
   const traces = await openTracing(config, log, describe);
 
-  const observer = joinObservers(own.statistics.count, insight?.observer);
+  function count(call: AnsweredCall): void {
+    own.statistics.count(call);
+    own.requests.keep(call);
+  }
+  const observer = joinObservers(count, insight?.observer);
 
   let isDraining = false;
   const services: Services = { ...own, observer, isDraining: () => isDraining };
@@ -81,7 +85,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     internalEndpoints: regions.areSeveral
       ? [
           regionsEndpoint(config, {
-            handlers: regionHandlers(own, operations),
+            handlers: regionHandlers(own, operations, count),
             limitCounters: own.limitCounters,
             clock,
             log,
@@ -154,8 +158,12 @@ async function openTracing({ traces }: Config, log: Log, describeOperation: Desc
 }
 
 /** What other regions ask of this one. */
-function regionHandlers(own: OwnServices, operations: readonly Operation[]): RegionHandlers {
-  const { regions, log, config, statistics } = own;
+function regionHandlers(
+  own: OwnServices,
+  operations: readonly Operation[],
+  onAnswered: (call: AnsweredCall) => void,
+): RegionHandlers {
+  const { regions, log, config } = own;
   return {
     createApplication: creationHandler(own),
     deleteApplication: deletionHandler(own),
@@ -164,7 +172,7 @@ function regionHandlers(own: OwnServices, operations: readonly Operation[]): Reg
       regions,
       log,
       logSample: config.logSample,
-      onAnswered: statistics.count,
+      onAnswered,
       findOperation: (name) => operations.find(({ route }) => route.operation === name),
     }),
   };

@@ -44,6 +44,7 @@ import { createFuzzing } from "./privacy/fuzzing.ts";
 import { createRegionCalls } from "./regions/regions.calls.ts";
 import { createRemoteRegistration } from "./regions/regions.registration.ts";
 import { createRegions } from "./regions/regions.ts";
+import { createRequests } from "./requests/requests.ts";
 import { loadSecrets } from "./server-secret.ts";
 import type { Services } from "./services.ts";
 import { createStatistics } from "./statistics/statistics.ts";
@@ -117,6 +118,7 @@ export async function createServices(
   const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
+  const requests = createRequests({ peers });
   const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
@@ -156,6 +158,7 @@ export async function createServices(
     resetDelays: createResetDelays(),
     audit,
     statistics,
+    requests,
     signInGuard,
     paging,
     fuzzing,

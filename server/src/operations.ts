@@ -26,6 +26,7 @@ import { metricOperations } from "./metrics/metrics.routes.ts";
 import type { Operation } from "./operation.ts";
 import { operatorOperations } from "./operators/operators.routes.ts";
 import { operatorSessionOperations } from "./operators/operators.sessions.routes.ts";
+import { requestOperations } from "./requests/requests.operator.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
 import { statisticsOperations } from "./statistics/statistics.operator.routes.ts";
@@ -78,6 +79,7 @@ const operations: readonly Operation[] = [
   ...crashReportOperatorOperations,
   ...metricOperatorOperations,
   ...statisticsOperations,
+  ...requestOperations,
   ...serviceOperations,
 ];
 

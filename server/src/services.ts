@@ -35,6 +35,7 @@ import type { Fuzzing } from "./privacy/fuzzing.ts";
 import type { RegionCalls } from "./regions/regions.calls.ts";
 import type { RemoteRegistration } from "./regions/regions.registration.ts";
 import type { Regions } from "./regions/regions.ts";
+import type { Requests } from "./requests/requests.ts";
 import type { Statistics } from "./statistics/statistics.ts";
 import type { ByteStore } from "./storage/byte-store.ts";
 import type { StorageHealth } from "./storage/storage-health.ts";
@@ -88,6 +89,7 @@ export interface Services {
   readonly dispatcher: Dispatcher;
   readonly observer: RequestObserver;
   readonly statistics: Statistics;
+  readonly requests: Requests;
 
   readonly outgoing: Outgoing;
   readonly mailer: Mailer;

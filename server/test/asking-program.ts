@@ -18,6 +18,7 @@ if (workerNumber === undefined) {
   peers.answer("number", () => ({ number: workerNumber }));
   peers.answer("number, soon", () => (isLast ? new Promise(() => {}) : { number: workerNumber }));
   if (!isLast) peers.answer("known to some", () => true);
+  peers.answer("echo", (argument) => argument);
   peers.answer("failing", () => {
     throw new Error("an answer that fails");
   });
@@ -31,6 +32,7 @@ if (workerNumber === undefined) {
       patient: await peers.ask("number", 10_000),
       hasty: await peers.ask("number, soon", 2_000),
       some: await peers.ask("known to some", 10_000),
+      echoed: await peers.ask("echo", 10_000, "an argument"),
       failing: await peers.ask("failing", 10_000),
       unhandled: await peers.ask("unhandled", 10_000),
       living: await peers.ask("deadly", 600_000),

@@ -163,11 +163,12 @@ describe("IPC requests between workers", () => {
     t.after(() => child.kill("SIGKILL"));
     const exited = once(child, "exit");
     const [line] = await once(child.stdout.setEncoding("utf8"), "data");
-    const { patient, hasty, some, failing, unhandled, living } = JSON.parse(line);
+    const { patient, hasty, some, echoed, failing, unhandled, living } = JSON.parse(line);
     const numbers = (answers: readonly { number: number }[]) => answers.map(({ number }) => number).sort();
     assert.deepEqual(numbers(patient), [1, 2, 3]);
     assert.deepEqual(numbers(hasty), [1, 2]);
     assert.deepEqual(numbers(living), [2, 3]); // of a request with a timeout of ten minutes
+    assert.deepEqual(echoed, ["an argument", "an argument", "an argument"]);
     assert.deepEqual([some, failing, unhandled], [[true, true], [], []]);
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [0, null]);

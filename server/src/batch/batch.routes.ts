@@ -2,7 +2,7 @@ import { replyBody, shownReply } from "../api/envelope.ts";
 import type { Call } from "../contract/call.ts";
 import { RawResult } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
-import { logLine } from "../http/request-log.ts";
+import { logLine, pathOf } from "../http/request-log.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
@@ -16,10 +16,17 @@ function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, ou
   if (failure?.condition === "InternalError" && route === undefined) {
     log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
   }
-  const answered = { operation: route?.operation, status, failure, ms, caller, rehearsed: rehearsed?.what };
+  const asked = {
+    requestId,
+    at: Date.now(),
+    method,
+    path: path === undefined ? undefined : pathOf(path.slice(0, config.headerBytesMax)),
+    address: outer.address,
+    batch: outer.requestId,
+  };
+  const answered = { ...asked, operation: route?.operation, status, failure, ms, caller, rehearsed: rehearsed?.what };
   observer.answeredItem(answered);
-  const asked = { requestId, method, path: path?.slice(0, config.headerBytesMax) };
-  logLine(log, { ...answered, ...asked, address: outer.address, batch: outer.requestId }, config.logSample);
+  logLine(log, answered, config.logSample);
 }
 
 const batch = operation({

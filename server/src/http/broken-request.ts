@@ -42,7 +42,8 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, log: L
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   // Closing at once would reset a client that still sends, and lose the response.
   setTimeout(() => socket.destroy(), lingerMs).unref();
-  return { operation: notOperations.broken, status, ms: 0, caller: undefined, failure };
+  const asked = { requestId, at: Date.now(), method: undefined, path: undefined, address: socket.remoteAddress ?? "" };
+  return { ...asked, operation: notOperations.broken, status, ms: 0, caller: undefined, failure };
 }
 
 const lingerMs = 1_000;

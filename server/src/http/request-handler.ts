@@ -12,7 +12,7 @@ import { Exchange } from "./exchange.ts";
 import { framingFault } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Peers } from "./peer.ts";
-import { describeExchange, logExchange, pathOf } from "./request-log.ts";
+import { describeExchange, logLine, pathOf } from "./request-log.ts";
 import { notOperations, type RequestObserver } from "./request-observer.ts";
 import type { RequestTracer } from "./request-tracer.ts";
 import type { RouteTable, Target } from "./route-table.ts";
@@ -109,7 +109,7 @@ export function createRequestHandler(
     const answered = describeExchange(exchange);
     observer.answered(answered);
     exchange.trace?.finish(answered);
-    logExchange(log, exchange, answered, config.logSample);
+    logLine(log, answered, config.logSample);
   }
 
   return (request, response) => {

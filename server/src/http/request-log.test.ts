@@ -66,7 +66,16 @@ test("the line of a call that got 503 names what failed", () => {
   const failure = new ApiError("ServiceUnavailable", undefined, {
     cause: new ApiError("ServiceUnavailable", undefined, { cause }),
   });
-  const call = { requestId: "r", method: "GET", path: "/x", operation: "x", address: "::1", ms: 1, caller: undefined };
+  const call = {
+    requestId: "r",
+    method: "GET",
+    path: "/x",
+    operation: "x",
+    address: "::1",
+    ms: 1,
+    at: 0,
+    caller: undefined,
+  };
   logLine(log, { ...call, status: 503, failure }, 1);
   assert.equal(JSON.parse(lines.join(""))["cause"], "57014: canceling statement due to statement timeout");
 });
@@ -87,14 +96,15 @@ test("a line has the bytes that the general serializer of the log would write", 
       const failure = fails
         ? new ApiError("ServiceUnavailable", undefined, { cause: new Error('a "cause"') })
         : undefined;
+      const operation = named.operation?.startsWith("(") ? undefined : named.operation; // not one of the API
       const path = named.path === undefined ? undefined : pathOf(named.path);
       const isClient = by !== undefined && "applicationId" in by;
       const [written, expected] = [linesOf(), linesOf()];
-      const { batch, ...rest } = named;
-      const call = { ...rest, ...(batch !== undefined && { batch }), address, status, ms, failure };
+      const { batch, ...rest } = { ...named, path };
+      const call = { ...rest, at: 0, ...(batch !== undefined && { batch }), address, status, ms, failure };
       logLine(createLog("info", written), { ...call, caller: by as never }, 1); // without what the log does not read
       pino({ level: "info", base: null }, expected).info({
-        ...{ request_id: named.requestId, batch, method: named.method, path, operation: named.operation, status },
+        ...{ request_id: named.requestId, batch, method: named.method, path, operation, status },
         ...{ error: failure?.condition, cause: failure && 'a "cause"', ms: Math.round(ms * 1000) / 1000 },
         ...(isClient && { application: by.applicationId, device: by.deviceId, user: by.userId }),
         ...(by !== undefined && "operatorId" in by && { operator: by.operatorId }),

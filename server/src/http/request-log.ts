@@ -5,20 +5,15 @@ import type { Log } from "../log.ts";
 import type { Exchange } from "./exchange.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 
-/** The log entry of a call. */
-interface LoggedCall extends AnsweredCall {
-  readonly requestId: string;
-  readonly method: string | undefined;
-  readonly path: string | undefined;
-  readonly address: string;
-  /** The id of the containing request, for an item of a batch. */
-  readonly batch?: string;
-}
-
 /** Describes the outcome of a request, for metrics and the log. */
 export function describeExchange(exchange: Exchange): AnsweredCall {
-  const { operation, caller, applicationId, failure } = exchange;
+  const { id, method, url, address, operation, caller, applicationId, failure } = exchange;
   return {
+    requestId: id,
+    at: Date.now(),
+    method,
+    path: withoutParent(pathOf(url), url),
+    address,
     operation: operation ?? routeOf(exchange),
     status: exchange.response.statusCode,
     ms: exchange.elapsedMs(),
@@ -36,30 +31,16 @@ function routeOf({ failure, method, route }: Exchange): string {
   return route ?? notOperations.unknown;
 }
 
-/** Writes the log line of a request. */
-export function logExchange(log: Log, exchange: Exchange, answered: AnsweredCall, share: number): void {
-  if (!log.isLevelEnabled("info")) return;
-  const { operation } = answered;
-  const call = {
-    ...answered,
-    requestId: exchange.id,
-    method: exchange.method,
-    path: exchange.url,
-    operation: operation?.startsWith("(") ? undefined : operation,
-    address: exchange.address,
-  };
-  logLine(log, call, share);
-}
-
 /** Slower requests are always logged. */
 const slowMs = 1_000;
 
 /**
- * Writes a log line, which never contains a query, a header or a body, because they hold secrets.
+ * Writes the log line of a call, which never contains a query, a header or a body, because they hold secrets.
  *
  * @param share the share of unremarkable requests to log; included in their lines, so that totals can be estimated
  */
-export function logLine(log: Log, call: LoggedCall, share: number): void {
+export function logLine(log: Log, call: AnsweredCall, share: number): void {
+  if (!log.isLevelEnabled("info")) return;
   const isSpecial = call.status >= 400 || call.ms >= slowMs;
   const sample = isSpecial || share === 1 ? undefined : share;
   if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
@@ -67,7 +48,7 @@ export function logLine(log: Log, call: LoggedCall, share: number): void {
   const cause = failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined;
   log.writeMembers(
     `"request_id":${JSON.stringify(requestId)}${member("batch", batch)}${member("method", method)}` +
-      `${member("path", path === undefined ? undefined : pathOf(path))}${member("operation", operation)}` +
+      `${member("path", path)}${member("operation", operation?.startsWith("(") ? undefined : operation)}` +
       `,"status":${status}${member("error", failure?.condition)}${member("cause", cause)}${member("rehearsed", rehearsed)}` +
       `,"ms":${Math.round(ms * 1000) / 1000}${caller === undefined ? "" : callerMembers(caller)}` +
       `${member("address", address)}${sample === undefined ? "" : `,"sample":${sample}`}`,
@@ -83,6 +64,11 @@ export function pathOf(url: string): string {
   const query = url.indexOf("?");
   const path = query === -1 ? url : url.slice(0, query);
   return path.startsWith("/") ? path : path.replace(/^https?:\/\/[^/]*/, "");
+}
+
+/** A copy of a part of a text: V8 keeps the whole text for as long as a part of it is kept. */
+function withoutParent(part: string, whole: string): string {
+  return part.length === whole.length ? part : Buffer.from(part).toString();
 }
 
 /** Why a part of the system did not answer, such as a time-out of the database. Never contains values of a request. */

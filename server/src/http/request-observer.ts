@@ -5,6 +5,16 @@ import type { ApiError } from "../errors.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {
+  readonly requestId: string;
+  /** When it was answered, in `Date.now()` milliseconds. */
+  readonly at: number;
+  readonly method: string | undefined;
+  /** Without its query. */
+  readonly path: string | undefined;
+  /** The IP address of the client; empty if it must not be logged. */
+  readonly address: string;
+  /** The id of the containing request, for an item of a batch. */
+  readonly batch?: string;
   /** The operation name, or one of `notOperations`. */
   readonly operation: string | undefined;
   readonly status: number;

@@ -108,9 +108,11 @@ export function registrationHandler({
       const { failure, content, status } = await operation.perform(call, undefined);
       const { route } = operation;
       const ms = performance.now() - began;
-      const answered = { operation: route.operation, status, failure, ms, caller: undefined, applicationId };
+      const { operation: name, method, path } = route;
+      const asked = { requestId, at: Date.now(), method, path, address };
+      const answered = { ...asked, operation: name, status, failure, ms, caller: undefined, applicationId };
       onAnswered(answered);
-      logLine(log, { ...call, ...answered, method: route.method, path: route.path }, logSample);
+      logLine(log, answered, logSample);
       if (failure !== undefined) throw failure;
       return { result: content.slice(resultMember.length) };
     },

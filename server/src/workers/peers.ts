@@ -14,22 +14,27 @@ export interface Peers {
   /**
    * Asks all processes, including this one. A single process answers itself.
    *
+   * @param argument a text that the answerers receive
    * @returns the answers that arrive within `timeoutMs`, in no order; only of processes that know the question
    */
-  ask(question: string, timeoutMs: number): Promise<readonly unknown[]>;
+  ask(question: string, timeoutMs: number, argument?: string): Promise<readonly unknown[]>;
   /** Registers the answer of this process to a question, as a JSON value. A failing answerer gives no answer. */
-  answer(question: string, answerer: () => unknown): void;
+  answer(question: string, answerer: (argument: string) => unknown): void;
 }
 
 export function createPeers(): Peers {
-  const answerers = new Map<string, () => unknown>();
+  const answerers = new Map<string, (argument: string) => unknown>();
   const asked = new Map<number, (answers: readonly unknown[]) => void>();
   let questions = 0;
 
-  /** @returns zero or one answer */
+  /**
+   * @param question with its argument in a second line
+   * @returns zero or one answer
+   */
   async function answersOf(question: string): Promise<unknown[]> {
     try {
-      const answer = await answerers.get(question)?.();
+      const [name = "", argument = ""] = question.split("\n");
+      const answer = await answerers.get(name)?.(argument);
       return answer === undefined ? [] : [answer];
     } catch {
       return [];
@@ -43,7 +48,8 @@ export function createPeers(): Peers {
   onSupervisorMessage("answers", ({ id, answers }) => asked.get(id)?.(answers));
 
   return {
-    ask(question, timeoutMs) {
+    ask(name, timeoutMs, argument) {
+      const question = argument === undefined ? name : `${name}\n${argument}`;
       if (workerNumber === undefined) return answersOf(question);
       questions += 1;
       const id = questions;

@@ -1,0 +1,97 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import { ApiError } from "../errors.ts";
+import { formatDate } from "../lib/dates.ts";
+import { operation } from "../operation.ts";
+import { mayDo } from "../roles.ts";
+import {
+  type AnsweredRequest,
+  isStatusFilter,
+  ListRequests,
+  RecentRequests,
+  RequestsPath,
+} from "./requests.contract.ts";
+import { callsMax, type Positions, type ProcessAnswer } from "./requests.ts";
+
+const listRequests = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/requests",
+  operation: "listRequests",
+  summary: "List the calls of an application that this machine answered last",
+  description:
+    "For a live log: send the cursor of each answer with the next call. They are kept in memory, a thousand for each application and process, and 200 refusals.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: RequestsPath,
+  parameters: ListRequests,
+  status: 200,
+  result: RecentRequests,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid }, parameters }, { config, requests, database: { reads } }) {
+    const { cursor, ...filters } = parameters;
+    if (filters.status !== undefined && !isStatusFilter(filters.status)) {
+      throw new ApiError("ParameterOutOfRange", "status must be a status, or a class such as 4xx.", {
+        parameter: "status",
+      });
+    }
+    const positions = cursor === undefined ? {} : readCursor(cursor);
+    await requireApplication(appid, reads);
+    const areAddressesShort = !mayDo(caller.role, "editor");
+    const answers = await requests.ask({ applicationId: appid, positions, filters, areAddressesShort });
+    return present(answers, positions, config.workers);
+  },
+});
+
+function present(answers: readonly ProcessAnswer[], positions: Positions, workers: number) {
+  const calls = answers
+    .flatMap((answer) => answer.calls.map((call) => ({ ...call, answer })))
+    .sort((a, b) => a.at - b.at || a.number - b.number);
+  const shown = calls.slice(0, callsMax);
+  const next: Record<string, number> = { ...positions };
+  for (const answer of answers) {
+    delete next[answer.process]; // adds it behind those that did not answer
+    const firstLeft = calls.slice(callsMax).find((call) => call.answer === answer);
+    next[answer.process] = firstLeft === undefined ? answer.until : firstLeft.number - 1;
+  }
+  const since = Math.max(...answers.map(({ completeSince }) => completeSince));
+  return {
+    calls: shown
+      .map(({ at, shown: call, answer }): AnsweredRequest => ({ ...call, time: formatDate(at), worker: answer.worker }))
+      .reverse(),
+    cursor: writeCursor(next),
+    processes: Array.from({ length: Math.max(workers, 1) }, (_, index) => ({
+      worker: index + 1,
+      isSilent: !answers.some(({ worker }) => worker === index + 1),
+    })),
+    ...(answers.length > 0 && { since: formatDate(since) }),
+  };
+}
+
+/** Positions of processes that have ended are dropped when there are more. */
+const processesMax = 64;
+
+function writeCursor(positions: Positions): string {
+  const latest = Object.entries(positions).slice(-processesMax);
+  return Buffer.from(JSON.stringify(latest)).toString("base64url");
+}
+
+/** @throws ApiError ParameterIncorrectFormat */
+function readCursor(cursor: string): Positions {
+  try {
+    const entries: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    if (Array.isArray(entries) && entries.every(isPosition)) return Object.fromEntries(entries);
+  } catch {} // not JSON
+  throw new ApiError("ParameterIncorrectFormat", "cursor must be the cursor of an answer.", { parameter: "cursor" });
+}
+
+function isPosition(entry: unknown): entry is readonly [string, number] {
+  return (
+    Array.isArray(entry) &&
+    entry.length === 2 &&
+    typeof entry[0] === "string" &&
+    /^[\w-]{1,16}$/.test(entry[0]) &&
+    Number.isSafeInteger(entry[1])
+  );
+}
+
+/** The live log of an application, for operators (spec/statistics#recent-requests). */
+export const requestOperations = [listRequests];

@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import type { AnsweredCall } from "../http/request-observer.ts";
+import { networkOf } from "../lib/ip-addresses.ts";
+import { workerNumber } from "../worker-number.ts";
+import type { Peers } from "../workers/peers.ts";
+import { createRecentCalls, type NumberedCall, type RecentCall } from "./recent-calls.ts";
+import type { AnsweredRequest, RequestFilters } from "./requests.contract.ts";
+
+/** How many calls each process had numbered when it was read last, by the id of the process. */
+export type Positions = Readonly<Record<string, number>>;
+
+/** What is asked of a process; travels as JSON. */
+export interface Question {
+  readonly applicationId: string;
+  readonly positions: Positions;
+  readonly filters: RequestFilters;
+  /** Addresses are compared and shown as networks. */
+  readonly areAddressesShort: boolean;
+}
+
+/** The answer of one process; travels as JSON. */
+export interface ProcessAnswer {
+  readonly process: string;
+  readonly worker: number;
+  readonly calls: readonly { readonly number: number; readonly at: number; readonly shown: ShownCall }[];
+  /** Every call up to this number is in the answer, or does not match. */
+  readonly until: number;
+  readonly completeSince: number;
+}
+type ShownCall = Omit<AnsweredRequest, "time" | "worker">;
+
+/** The calls that the processes of this machine answered last (spec/statistics#recent-requests). */
+export interface Requests {
+  keep(call: AnsweredCall): void;
+  /** Asks all processes of this machine. */
+  ask(question: Question): Promise<readonly ProcessAnswer[]>;
+}
+
+/** At most this many calls are in an answer. */
+export const callsMax = 500;
+const callsAtFirst = 100;
+const answerMsMax = 2_000;
+const questionName = "requests";
+
+export function createRequests({ peers }: { readonly peers: Peers }): Requests {
+  const processId = randomBytes(6).toString("base64url");
+  const recent = createRecentCalls();
+
+  function answer({ applicationId, positions, filters, areAddressesShort }: Question): ProcessAnswer {
+    const position = positions[processId];
+    const matches = recent
+      .list(applicationId, position ?? 0)
+      .filter(({ call }) => isMatch(call, filters, areAddressesShort));
+    const found = position === undefined ? matches.slice(-callsAtFirst) : matches.slice(0, callsMax);
+    const isCut = position !== undefined && matches.length > callsMax;
+    return {
+      process: processId,
+      worker: workerNumber ?? 1,
+      calls: found.map(({ number, call }) => ({ number, at: call.at, shown: present(call, areAddressesShort) })),
+      until: isCut ? lastOf(found) : recent.lastNumber,
+      completeSince: recent.completeSince(applicationId),
+    };
+  }
+  peers.answer(questionName, (question) => answer(JSON.parse(question) as Question)); // of another worker
+
+  return {
+    keep(call) {
+      const { caller } = call;
+      if (caller === undefined) recent.keep(call.applicationId, call);
+      else if ("applicationId" in caller) recent.keep(caller.applicationId, call);
+    },
+    async ask(question) {
+      return (await peers.ask(questionName, answerMsMax, JSON.stringify(question))) as readonly ProcessAnswer[]; // as above
+    },
+  };
+}
+
+function lastOf(calls: readonly NumberedCall[]): number {
+  return calls.at(-1)?.number ?? 0;
+}
+
+function isMatch(call: RecentCall, filters: RequestFilters, isAddressShort: boolean): boolean {
+  const { status, operation, error, userID, deviceID, address, slowerThanMs, requestId, refused } = filters;
+  const { device, user } = clientOf(call);
+  const shorten = isAddressShort ? networkOf : (text: string) => text;
+  return (
+    (status === undefined || `${call.status}` === status || `${call.status}`[0] === status.replace("xx", "")) &&
+    (operation === undefined || call.operation === operation) &&
+    (error === undefined || call.error === error) &&
+    (userID === undefined || user === userID) &&
+    (deviceID === undefined || device === deviceID) &&
+    (address === undefined || shorten(call.address) === shorten(address)) &&
+    (slowerThanMs === undefined || call.ms > slowerThanMs) &&
+    (requestId === undefined || call.requestId === requestId || call.batch === requestId) &&
+    (refused !== true || call.status >= 400)
+  );
+}
+
+function present(call: RecentCall, isAddressShort: boolean): ShownCall {
+  const { requestId, batch, method, path, operation, status, error, message, rehearsed, ms, address } = call;
+  const { device, user } = clientOf(call);
+  return {
+    requestId,
+    ...(batch !== undefined && { batch }),
+    ...(method !== undefined && { method }),
+    ...(path !== undefined && { path }),
+    ...(operation?.startsWith("(") === false && { operation }),
+    status,
+    ...(error !== undefined && { error }),
+    ...(message && { message }),
+    ...(rehearsed !== undefined && { rehearsed }),
+    ms: Math.round(ms * 1_000) / 1_000,
+    ...(device !== undefined && { device }),
+    ...(user !== undefined && { user }),
+    ...(address !== "" && { address: isAddressShort ? networkOf(address) : address }),
+  };
+}
+
+function clientOf({ caller }: RecentCall): { readonly device?: string; readonly user?: string | undefined } {
+  if (caller === undefined || "operatorId" in caller) return {};
+  return { device: caller.deviceId, user: caller.userId };
+}
