@@ -5,6 +5,40 @@ import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
 import type { CheckinLocation, ConnectionType, Gender, Location, Permission, PictureSize } from "./types.ts";
 
+/** A call that was answered, as in the log: without query, headers and bodies. */
+export interface AnsweredRequest {
+  /** The `request_id` of the answer. */
+  readonly requestId: string;
+  /** When it was answered. */
+  readonly time: Date;
+  /** The `request_id` of the batch that it was in. */
+  readonly batch?: string;
+  /** The method; absent where a batch named none. */
+  readonly method?: string;
+  /** The first 256 characters of the path. */
+  readonly path?: string;
+  /** The id of the operation; absent for an unknown path. */
+  readonly operation?: string;
+  /** The status of the answer. */
+  readonly status: number;
+  /** The condition, as in the log. */
+  readonly error?: string;
+  /** The message of the error. */
+  readonly message?: string;
+  /** What the client rehearsed. */
+  readonly rehearsed?: string;
+  /** How many milliseconds it took. */
+  readonly ms: number;
+  /** The id of the device that called. */
+  readonly device?: string;
+  /** The id of the user who called. */
+  readonly user?: string;
+  /** The address of the client; its network for viewers. */
+  readonly address?: string;
+  /** The process that answered. */
+  readonly worker: number;
+}
+
 /** How many devices have a version of the app. */
 export interface AppVersionCount {
   /** Absent for devices that have reported none. */
@@ -94,6 +128,14 @@ export interface ApplicationStatistics {
   readonly operations?: readonly OperationStatistics[];
   /** The 50 most frequent failures. */
   readonly errors?: readonly ErrorStatistics[];
+}
+
+/** A process of the machine that was asked for its calls. */
+export interface AskedProcess {
+  /** The number of the process on its machine. */
+  readonly worker: number;
+  /** True if it did not answer within two seconds: its calls are missing. */
+  readonly isSilent: boolean;
 }
 
 /** The actor of an entry of the audit log. */
@@ -634,6 +676,30 @@ export interface ListOperatorsQuery {
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
+}
+
+/** What listRequests looks for. */
+export interface ListRequestsQuery {
+  /** The `cursor` of the answer before: only later calls. Else the last 100. */
+  readonly cursor?: string | undefined;
+  /** A status, or a class of them such as `4xx`. */
+  readonly status?: string | undefined;
+  /** The id of the operation in the OpenAPI document. */
+  readonly operation?: string | undefined;
+  /** The condition, as in the log. */
+  readonly error?: string | undefined;
+  /** The user who called. */
+  readonly userID?: string | undefined;
+  /** The device that called. */
+  readonly deviceID?: string | undefined;
+  /** The address of the client; for viewers, any of the same network. */
+  readonly address?: string | undefined;
+  /** Calls that took longer than this. */
+  readonly slowerThanMs?: number | undefined;
+  /** The `request_id` of a call, or of the batch that it was in. */
+  readonly requestId?: string | undefined;
+  /** Only calls that were refused or failed. */
+  readonly refused?: boolean | undefined;
 }
 
 /** What listTokensOfUser looks for. */
@@ -1386,6 +1452,16 @@ export interface ReadMetricQuery {
 export interface ReadOperatedPictureFileQuery {
   /** Scaled to fit <n> or <w>,<h> pixels, and never up. */
   readonly size?: string | undefined;
+}
+
+/** The last calls of an application, the newest first. */
+export interface RecentRequests {
+  readonly calls: readonly AnsweredRequest[];
+  /** Send it to read later calls. */
+  readonly cursor: string;
+  readonly processes: readonly AskedProcess[];
+  /** From this time on no call is missing, unless a process is silent. */
+  readonly since?: Date;
 }
 
 /**
@@ -2219,3 +2295,10 @@ export const readApplicationStatistics: (appid: string, fields?: ReadApplication
  * The same series as of one application, over all calls, with those that belong to no application.
  */
 export const readDeploymentStatistics: (fields?: ReadDeploymentStatisticsQuery) => Call<DeploymentStatistics> = /* @__PURE__ */ define("readDeploymentStatistics", "GET /_/api/statistics", "os");
+
+/**
+ * List the calls of an application that this machine answered last
+ *
+ * For a live log: send the cursor of each answer with the next call. They are kept in memory, a thousand for each application and process, and 200 refusals.
+ */
+export const listRequests: (appid: string, fields?: ListRequestsQuery) => Call<RecentRequests> = /* @__PURE__ */ define("listRequests", "GET /_/api/applications/{appid}/requests", "os");
