@@ -52,7 +52,14 @@ const applications = createRoute({
   component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
 
-const tree = root.addChildren([signIn, frame.addChildren([home, applications])]);
+const keys = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/keys",
+  staticData: { title: "Keys" },
+  component: lazyRouteComponent(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
+});
+
+const tree = root.addChildren([signIn, frame.addChildren([home, applications, keys])]);
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({

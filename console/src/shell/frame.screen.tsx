@@ -169,7 +169,7 @@ function Links({ group, appid, onFollow }: LinksProps) {
       to={to.replace("$appid", appid ?? "")}
       className={styles.link}
       title={label}
-      activeOptions={{ exact: to === "/", includeSearch: false }}
+      activeOptions={{ exact: !to.includes("$appid"), includeSearch: false }}
       onClick={onFollow}
     >
       <Icon size={18} strokeWidth={1.75} aria-hidden />

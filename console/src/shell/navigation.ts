@@ -1,4 +1,5 @@
 import type { LucideIcon } from "lucide-react";
+import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 
 export interface Destination {
@@ -11,7 +12,9 @@ export interface Destination {
 }
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
-export const applicationNavigation: readonly (readonly Destination[])[] = [];
+export const applicationNavigation: readonly (readonly Destination[])[] = [
+  [{ to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" }],
+];
 
 /** The screens of the deployment. */
 export const deploymentNavigation: readonly Destination[] = [

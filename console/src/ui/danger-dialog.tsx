@@ -22,12 +22,14 @@ interface DangerDialogProps {
   /** The name of the act: "Retire the key". */
   readonly action: string;
   readonly onConfirm: () => Promise<void>;
+  /** For acts after which the caller shows something in place of the dialog, such as a secret. */
+  readonly staysOpen?: boolean;
   readonly onClose: () => void;
 }
 
 /** Asks before an act of level 2, of level 3 with `typed`, and of level 4 with `onPassword`. */
 export function DangerDialog(props: DangerDialogProps) {
-  const { title, lead, children, typed, onPassword, command, action, onConfirm, onClose } = props;
+  const { title, lead, children, typed, onPassword, command, action, onConfirm, staysOpen = false, onClose } = props;
   const [text, setText] = useState("");
   const [password, setPassword] = useState("");
   const isReady = (typed === undefined || text.trim() === typed) && (onPassword === undefined || password !== "");
@@ -36,7 +38,7 @@ export function DangerDialog(props: DangerDialogProps) {
     if (!isReady) return;
     await onPassword?.(password);
     await onConfirm();
-    onClose();
+    if (!staysOpen) onClose();
   }
 
   return (

@@ -1,0 +1,318 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  type CreatedKey,
+  createKey,
+  createSigningSecret,
+  deleteSigningSecret,
+  getApplicationImpact,
+  getKeyImpact,
+  type Key,
+  relabelKey,
+  replaceKeys,
+  retireKey,
+  revokeKeyTokens,
+} from "../api/keys.ts";
+import { provePassword } from "../api/sessions.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { Dialog, DialogActions } from "../ui/dialog.tsx";
+import { Form, Problem, TextField } from "../ui/fields.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { ImpactFacts } from "../ui/impact.tsx";
+import { SecretOnce } from "../ui/secret-once.tsx";
+import { showToast } from "../ui/toast.tsx";
+
+interface DialogProps {
+  readonly appid: string;
+  readonly onClose: () => void;
+}
+
+interface KeyDialogProps extends DialogProps {
+  readonly keyOfApp: Key;
+}
+
+/** What an operator calls a key. */
+export function nameOf({ id, label }: Pick<Key, "id" | "label">): string {
+  return label === undefined ? id : showInvisible(label);
+}
+
+export function CreateKey({ appid, onClose }: DialogProps) {
+  const [label, setLabel] = useState("");
+  const [created, setCreated] = useState<CreatedKey>();
+  const refresh = useRefresh(appid);
+
+  async function submit() {
+    setCreated(await createKey({ appid, ...(label !== "" && { label }) }));
+    await refresh();
+  }
+
+  if (created !== undefined) return <NewKey appid={appid} created={created} onClose={onClose} />;
+  return (
+    <LabelDialog
+      title="New key"
+      action="Create"
+      hint="For operators, such as “Version 2”. The existing keys stay valid."
+      label={label}
+      onLabel={setLabel}
+      onSubmit={submit}
+      onClose={onClose}
+    />
+  );
+}
+
+function NewKey({ appid, created, onClose }: DialogProps & { readonly created: CreatedKey }) {
+  return (
+    <SecretOnce
+      title={created.label === undefined ? "The new key" : `The key “${nameOf(created)}”`}
+      secret={created.appkey}
+      onClose={onClose}
+    >
+      <p>Ship it with the next version of the app. Devices register with it and the id of the application.</p>
+      <DetailList
+        items={[
+          ["Application", <IdChip key="application" id={appid} />],
+          ["Id of the key", <IdChip key="key" id={created.id} />],
+        ]}
+      />
+    </SecretOnce>
+  );
+}
+
+export function RenameKey({ appid, keyOfApp: { id: keyId, label: before }, onClose }: KeyDialogProps) {
+  const [label, setLabel] = useState(before ?? "");
+  const refresh = useRefresh(appid);
+
+  async function rename(to: string) {
+    await relabelKey({ appid, keyId, label: to });
+    await refresh();
+  }
+
+  async function submit() {
+    await rename(label);
+    showToast(`Renamed to ${showInvisible(label)}.`, before === undefined ? undefined : () => rename(before));
+    onClose();
+  }
+
+  return (
+    <LabelDialog
+      title="Rename the key"
+      action="Rename"
+      hint="For operators; apps never see it."
+      isRequired
+      label={label}
+      onLabel={setLabel}
+      onSubmit={submit}
+      onClose={onClose}
+    />
+  );
+}
+
+interface LabelDialogProps {
+  readonly title: string;
+  readonly action: string;
+  readonly hint: string;
+  readonly isRequired?: boolean;
+  readonly label: string;
+  readonly onLabel: (label: string) => void;
+  readonly onSubmit: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function LabelDialog({ title, action, hint, isRequired, label, onLabel, onSubmit, onClose }: LabelDialogProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form fields={["label"]} onSubmit={onSubmit}>
+        {({ isPending, problem }) => (
+          <>
+            <TextField
+              label="Name"
+              name="label"
+              hint={hint}
+              autoFocus
+              isRequired={isRequired}
+              value={label}
+              onChange={onLabel}
+            />
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                {action}
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function RevokeTokens({ appid, keyOfApp, onClose }: KeyDialogProps) {
+  const { id: keyId } = keyOfApp;
+  const refresh = useRefresh(appid);
+
+  async function confirm() {
+    await revokeKeyTokens({ appid, keyId });
+    await refresh();
+    showToast(`Ended the tokens of ${nameOf(keyOfApp)}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`End all tokens of “${nameOf(keyOfApp)}”?`}
+      lead="Ends at once, and cannot be undone"
+      typed={nameOf(keyOfApp)}
+      command={`npx rollcall apps keys revoke-tokens ${appid} ${keyId} --yes`}
+      action="End the tokens"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <KeyImpact appid={appid} keyId={keyId} />
+      <p>The key stays valid: apps register their devices again by themselves, and users log in again.</p>
+      <p>Does not end: signed URLs of files, for an hour.</p>
+    </DangerDialog>
+  );
+}
+
+interface RetireKeyProps extends KeyDialogProps {
+  /** Whether no other key is active. */
+  readonly isLast: boolean;
+}
+
+export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) {
+  const { id: keyId } = keyOfApp;
+  const refresh = useRefresh(appid);
+
+  async function confirm() {
+    await retireKey({ appid, keyId, ...(isLast && { confirm: keyId }) });
+    await refresh();
+    showToast(`Retired ${nameOf(keyOfApp)}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`Retire the key “${nameOf(keyOfApp)}”?`}
+      lead="Ends at once, and cannot be undone"
+      typed={nameOf(keyOfApp)}
+      command={`npx rollcall apps keys retire ${appid} ${keyId}${isLast ? " --yes" : ""}`}
+      action="Retire the key"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <KeyImpact appid={appid} keyId={keyId} />
+      <p>
+        These apps are shut out until they have another key: they get 401 AuthAppCredentialsInvalid when they register.
+      </p>
+      {isLast && (
+        <p>
+          <b>It is the last active key:</b> no device at all can register until there is a new one.
+        </p>
+      )}
+      <p>Does not end: devices of other keys; signed URLs of files, for an hour.</p>
+    </DangerDialog>
+  );
+}
+
+/** Level 4: every key and token of the application ends. */
+export function ReplaceKeys({ appid, onClose }: DialogProps) {
+  const [created, setCreated] = useState<CreatedKey>();
+  const refresh = useRefresh(appid);
+  const { data: impact, error } = useQuery({
+    queryKey: ["impact", appid],
+    queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
+    gcTime: 0,
+  });
+
+  async function confirm() {
+    setCreated(await replaceKeys({ appid }));
+    await refresh();
+  }
+
+  if (created !== undefined) return <NewKey appid={appid} created={created} onClose={onClose} />;
+  return (
+    <DangerDialog
+      title="Replace all keys of this application?"
+      lead="Ends every key and every token at once, and cannot be undone"
+      typed={appid}
+      onPassword={async (password) => void (await provePassword({ password }))}
+      command={`npx rollcall apps compromised ${appid} --yes`}
+      action="Replace all keys"
+      onConfirm={confirm}
+      onClose={onClose}
+      staysOpen
+    >
+      {error !== null ? <Problem error={error} /> : <ImpactFacts impact={impact} devicesThat="are registered" />}
+      <p>
+        Use it when a key has become known. Apps are shut out until they ship with the new key, which is shown next.
+      </p>
+      <p>Does not end: signed URLs of files, for an hour.</p>
+    </DangerDialog>
+  );
+}
+
+export function CreateSigningSecret({ appid, onClose }: DialogProps) {
+  const [secret, setSecret] = useState<string>();
+
+  if (secret !== undefined) {
+    return (
+      <SecretOnce title="The shared secret" secret={secret} onClose={onClose}>
+        <p>Apps and servers sign their requests with it. The settings say whether signatures are required.</p>
+      </SecretOnce>
+    );
+  }
+  return (
+    <DangerDialog
+      title="Make a new shared secret?"
+      lead="An earlier secret ends at once, and cannot be brought back"
+      typed={appid}
+      command={`npx rollcall apps secret set ${appid}`}
+      action="Make a new secret"
+      onConfirm={async () => setSecret((await createSigningSecret({ appid })).secret)}
+      onClose={onClose}
+      staysOpen
+    >
+      <p>Requests that are signed with an earlier secret are refused from now on.</p>
+    </DangerDialog>
+  );
+}
+
+/** Level 4: signatures are not checked any more. */
+export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
+  async function confirm() {
+    await deleteSigningSecret({ appid });
+    showToast("Removed the shared secret.");
+  }
+
+  return (
+    <DangerDialog
+      title="Remove the shared secret?"
+      lead="Ends at once, and cannot be undone"
+      typed={appid}
+      onPassword={async (password) => void (await provePassword({ password }))}
+      command={`npx rollcall apps secret delete ${appid} --yes`}
+      action="Remove the secret"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>Signatures of requests are not checked any more.</p>
+    </DangerDialog>
+  );
+}
+
+function KeyImpact({ appid, keyId }: { readonly appid: string; readonly keyId: string }) {
+  const { data: impact, error } = useQuery({
+    queryKey: ["impact", appid, keyId],
+    queryFn: ({ signal }) => getKeyImpact({ appid, keyId }, { signal }),
+    gcTime: 0,
+  });
+  if (error !== null) return <Problem error={error} />;
+  return <ImpactFacts impact={impact} devicesThat="registered with it last" />;
+}
+
+function useRefresh(appid: string) {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ["keys", appid] });
+}

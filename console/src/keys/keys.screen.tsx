@@ -1,0 +1,165 @@
+import { useParams } from "@tanstack/react-router";
+import Ban from "lucide-react/icons/ban";
+import Ellipsis from "lucide-react/icons/ellipsis";
+import KeyRound from "lucide-react/icons/key-round";
+import LogOut from "lucide-react/icons/log-out";
+import Pencil from "lucide-react/icons/pencil";
+import Plus from "lucide-react/icons/plus";
+import ShieldAlert from "lucide-react/icons/shield-alert";
+import Signature from "lucide-react/icons/signature";
+import TriangleAlert from "lucide-react/icons/triangle-alert";
+import { useState } from "react";
+import { type Key, listKeys } from "../api/keys.ts";
+import { usePages } from "../api/pages.ts";
+import { formatNumber } from "../lib/format.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { useRole } from "../shell/session.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Menu, type MenuAction } from "../ui/menu.tsx";
+import { Page, Split } from "../ui/page.tsx";
+import { EmptyState, Notice } from "../ui/states.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+import {
+  CreateKey,
+  CreateSigningSecret,
+  DeleteSigningSecret,
+  nameOf,
+  RenameKey,
+  ReplaceKeys,
+  RetireKey,
+  RevokeTokens,
+} from "./keys.dialogs.tsx";
+
+const columns: readonly Column<Key>[] = [
+  { name: "Name", width: "minmax(120px, 3fr)", narrow: "title", render: nameOf },
+  { name: "State", width: "minmax(112px, 1fr)", narrow: "end", render: ({ state }) => <State state={state} /> },
+  { name: "Id", width: "minmax(144px, 1fr)", render: ({ id }) => <IdChip id={id} /> },
+  { name: "Devices", width: "84px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
+  {
+    name: "Last used",
+    width: "minmax(96px, 1fr)",
+    narrow: "line",
+    render: ({ lastRegistered }) => (lastRegistered === undefined ? "Never used" : <Time value={lastRegistered} />),
+  },
+  { name: "Created", width: "minmax(88px, 1fr)", render: ({ created }) => <Time value={created} /> },
+];
+
+const pageDialogs = {
+  create: CreateKey,
+  replace: ReplaceKeys,
+  "new secret": CreateSigningSecret,
+  "delete secret": DeleteSigningSecret,
+};
+const keyDialogs = { rename: RenameKey, revoke: RevokeTokens };
+
+type Opened =
+  | { readonly dialog: keyof typeof pageDialogs }
+  | { readonly dialog: keyof typeof keyDialogs | "retire"; readonly key: Key };
+
+/** The keys that apps register with. */
+export function KeysScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/keys" });
+  const [opened, setOpened] = useState<Opened>();
+  const isEditor = useRole("editor");
+  const pages = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
+  const active = pages.rows.filter(({ state }) => state === "active");
+  const areAllKnown = !pages.isPending && !pages.hasNextPage;
+  const open = (dialog: keyof typeof pageDialogs) => () => setOpened({ dialog });
+  useShortcuts(isEditor ? [{ keys: "n", label: "New key", run: open("create") }] : []);
+  const pageActions = usePageActions(open);
+
+  function actionsOf(key: Key): MenuAction[] {
+    const { state } = key;
+    const rename: MenuAction = { label: "Rename …", icon: Pencil, run: () => setOpened({ dialog: "rename", key }) };
+    const ends: MenuAction[] = [
+      { label: "End its tokens …", icon: LogOut, isDanger: true, run: () => setOpened({ dialog: "revoke", key }) },
+      { label: "Retire …", icon: Ban, isDanger: true, run: () => setOpened({ dialog: "retire", key }) },
+    ];
+    return isEditor ? [rename, ...(state === "active" ? ends : [])] : [];
+  }
+
+  return (
+    <Page
+      title="Keys"
+      isScrolling={false}
+      actions={
+        isEditor && (
+          <>
+            <Menu label="More actions" items={pageActions}>
+              <IconButton label="More actions">
+                <Ellipsis size={18} aria-hidden />
+              </IconButton>
+            </Menu>
+            <Button kind="primary" onPress={open("create")}>
+              <Plus size={16} aria-hidden /> New key
+            </Button>
+          </>
+        )
+      }
+    >
+      {areAllKnown && active.length === 0 && (
+        <Notice icon={TriangleAlert}>No key is active: no device can register.</Notice>
+      )}
+      <Split>
+        <DataTable
+          label="Keys"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          actionsOf={actionsOf}
+          empty={<EmptyState icon={KeyRound} title="This application has no keys" />}
+        />
+      </Split>
+      <OpenedDialog
+        opened={opened}
+        appid={appid}
+        isLast={areAllKnown && active.length === 1}
+        onClose={() => setOpened(undefined)}
+      />
+    </Page>
+  );
+}
+
+interface OpenedDialogProps {
+  readonly opened: Opened | undefined;
+  readonly appid: string;
+  /** Whether one key alone is active. */
+  readonly isLast: boolean;
+  readonly onClose: () => void;
+}
+
+function OpenedDialog({ opened, appid, isLast, onClose }: OpenedDialogProps) {
+  if (opened === undefined) return null;
+  if (!("key" in opened)) {
+    const PageDialog = pageDialogs[opened.dialog];
+    return <PageDialog appid={appid} onClose={onClose} />;
+  }
+  const { dialog, key } = opened;
+  if (dialog === "retire") return <RetireKey appid={appid} keyOfApp={key} isLast={isLast} onClose={onClose} />;
+  const KeyDialog = keyDialogs[dialog];
+  return <KeyDialog appid={appid} keyOfApp={key} onClose={onClose} />;
+}
+
+/** What concerns the application as a whole; all but a new secret is for owners. */
+function usePageActions(open: (dialog: keyof typeof pageDialogs) => () => void): MenuAction[] {
+  const isOwner = useRole("owner");
+  const forOwners: MenuAction[] = [
+    { label: "Remove the shared secret …", icon: Signature, isDanger: true, run: open("delete secret") },
+    { label: "Replace all keys …", icon: ShieldAlert, isDanger: true, run: open("replace") },
+  ];
+  return [{ label: "New shared secret …", icon: Signature, run: open("new secret") }, ...(isOwner ? forOwners : [])];
+}
+
+const states = {
+  active: ["good", "Active"],
+  retired: ["neutral", "Retired"],
+  compromised: ["danger", "Compromised"],
+} as const;
+
+function State({ state }: { readonly state: Key["state"] }) {
+  const [kind, word] = states[state];
+  return <Status kind={kind}>{word}</Status>;
+}

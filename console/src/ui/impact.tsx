@@ -1,0 +1,61 @@
+import { formatBounded, formatNumber, showInvisible } from "../lib/format.ts";
+
+interface Bounded {
+  readonly count: number;
+  readonly isMore: boolean;
+}
+
+/** What the server counts before tokens end. */
+interface Impact {
+  readonly devices: Bounded;
+  readonly userTokens: Bounded;
+  readonly activeLastHour: Bounded;
+  readonly activeLastDay: Bounded;
+  readonly appVersions: readonly { readonly appVersion?: string; readonly devices: number }[];
+}
+
+interface ImpactFactsProps {
+  /** Undefined while the server counts. */
+  readonly impact: Impact | undefined;
+  /** What the devices have in common: "registered with this key last". */
+  readonly devicesThat: string;
+}
+
+const versionsShown = 5;
+
+/** The numbers before an act that ends tokens. */
+export function ImpactFacts({ impact, devicesThat }: ImpactFactsProps) {
+  if (impact === undefined) return <p role="status">Counting …</p>;
+  const { devices, userTokens, activeLastHour, activeLastDay } = impact;
+  return (
+    <>
+      <p>
+        <b>{counted(devices, "device")}</b> {devicesThat}, with <b>{counted(userTokens, "token")}</b> of users.
+      </p>
+      {activeLastDay.count > 0 && (
+        <p>
+          Active: {bounded(activeLastHour)} in the last hour, {bounded(activeLastDay)} in the last day
+          {versionsOf(impact)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The most frequent versions of the app: ": 1.0 (120), 1.1 (31)". */
+function versionsOf({ appVersions }: Impact): string {
+  const shown = appVersions.slice(0, versionsShown).map(({ appVersion, devices }) => {
+    const name = appVersion === undefined ? "no version" : showInvisible(appVersion);
+    return `${name} (${formatNumber(devices)})`;
+  });
+  if (appVersions.length > versionsShown) shown.push("others");
+  return shown.length === 0 ? "" : `: ${shown.join(", ")}`;
+}
+
+function counted(number: Bounded, noun: string): string {
+  return `${bounded(number)} ${noun}${number.count === 1 && !number.isMore ? "" : "s"}`;
+}
+
+function bounded({ count, isMore }: Bounded): string {
+  return formatBounded(count, isMore);
+}
