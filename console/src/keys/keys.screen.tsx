@@ -40,7 +40,7 @@ const columns: readonly Column<Key>[] = [
   { name: "Devices", width: "84px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
   {
     name: "Last used",
-    width: "minmax(96px, 1fr)",
+    width: "minmax(112px, 1fr)",
     narrow: "line",
     render: ({ lastRegistered }) => (lastRegistered === undefined ? "Never used" : <Time value={lastRegistered} />),
   },
