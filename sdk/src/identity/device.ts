@@ -73,19 +73,22 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
     const facts = factsOf(options);
     const call = registerDevice({ appid: options.appid, appkey, ...facts, uniqueId });
-    const sendTo = (root: string) =>
-      client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
+    let root = url;
+    const sendTo = (address: string) => {
+      root = address;
+      return client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
+    };
     const result = await sendTo(url).catch((error: unknown) => {
       noteRefusal(error);
-      const root = normalizeAddress(hint);
-      if (error instanceof ServiceError || root === undefined || !options.roots?.includes(root)) throw error;
-      return sendTo(root);
+      const hinted = normalizeAddress(hint);
+      if (error instanceof ServiceError || hinted === undefined || !options.roots?.includes(hinted)) throw error;
+      return sendTo(hinted);
     });
     refusal = undefined;
     await client.verifyRegistration?.(result, appkey);
     const issued = serviceClock.now();
     const registered = Math.max(issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration
-    const device = { ...tokenOf(result, rootOf(result, url), issued), registered };
+    const device = { ...tokenOf(result, rootOf(result, root), issued), registered };
     await state.change((now) => ({ ...now, device }));
     await store.write("facts", { digests: digestsOf(facts) });
     compared.add(client);
