@@ -59,7 +59,43 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
 });
 
-const tree = root.addChildren([signIn, frame.addChildren([home, applications, keys])]);
+const auditFilters = ["actor", "action", "target", "from", "to", "panel"] as const;
+
+const applicationAudit = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/audit",
+  staticData: { title: "Audit" },
+  validateSearch: (given) => textsOf(given, auditFilters),
+  component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
+});
+
+const operators = createRoute({
+  getParentRoute: () => frame,
+  path: "/operators",
+  staticData: { title: "Operators" },
+  validateSearch: (given) => textsOf(given, ["panel"]),
+  component: lazyRouteComponent(() => import("./operators/operators.screen.tsx"), "OperatorsScreen"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => frame,
+  path: "/audit",
+  staticData: { title: "Audit" },
+  validateSearch: (given) => textsOf(given, [...auditFilters, "appid"]),
+  component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
+});
+
+const account = createRoute({
+  getParentRoute: () => frame,
+  path: "/account",
+  staticData: { title: "Account" },
+  component: lazyRouteComponent(() => import("./account/account.screen.tsx"), "AccountScreen"),
+});
+
+const tree = root.addChildren([
+  signIn,
+  frame.addChildren([home, applications, keys, applicationAudit, operators, audit, account]),
+]);
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({

@@ -1,11 +1,18 @@
 import type { Static } from "../../../server/src/contract/schema.ts";
 import type { Operator } from "../../../server/src/operators/operators.contract.ts";
-import type { CurrentSession, Session as SignedIn } from "../../../server/src/operators/operators.sessions.contract.ts";
+import type {
+  CurrentSession,
+  ListedOperatorSession,
+  SessionPage,
+  Session as SignedIn,
+} from "../../../server/src/operators/operators.sessions.contract.ts";
 import { operation } from "./call.ts";
+import type { PageParameters } from "./pages.ts";
 
 export type Role = Static<typeof Operator>["role"];
 /** The session that the cookie of this browser stands for. */
 export type Session = Static<typeof CurrentSession>;
+export type ListedSession = Static<typeof ListedOperatorSession>;
 
 export const signIn = operation<
   { name: string; password: string; cookie: true; isPersistent: boolean },
@@ -18,3 +25,14 @@ export const signOut = operation<object, true>("DELETE", "/sessions/current", []
 
 /** Acts on the whole of an application, and those on operators, ask for a password that was given a moment ago. */
 export const provePassword = operation<{ password: string }, true>("POST", "/sessions/current/password", ["password"]);
+
+export const listSessions = operation<PageParameters & { operatorId?: string }, Static<typeof SessionPage>>(
+  "GET",
+  "/sessions",
+  ["pageSize", "pagingToken", "operatorId"],
+);
+
+export const endSession = operation<{ sessionId: string }, true>("DELETE", "/sessions/{sessionId}", ["sessionId"]);
+
+/** Ends all sessions of an operator; without one, all own sessions but the current one. */
+export const endSessions = operation<{ operatorId?: string }, true>("DELETE", "/sessions", ["operatorId"]);

@@ -25,7 +25,9 @@ import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
 import { Palette } from "./palette.tsx";
-import { useContinueSession, useSession, useSessionEnded } from "./session.ts";
+import { PasswordForm } from "./password.form.tsx";
+import { PasswordQuestion } from "./proof.tsx";
+import { isAtLeast, useContinueSession, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
 
@@ -38,6 +40,7 @@ export function Frame() {
   useEffect(() => {
     document.documentElement.dataset["density"] = density;
   }, [density]);
+  const { operator } = useSession();
   useNavigationShortcuts(appid);
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
@@ -45,6 +48,7 @@ export function Frame() {
     { keys: "r", label: "Refresh", run: () => void queries.invalidateQueries() },
   ]);
 
+  if (operator.mustChangePassword) return <FirstPassword />;
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href={`${window.location.hash || "#/"}`} onClick={skipToMain}>
@@ -77,8 +81,22 @@ export function Frame() {
       {open === "help" && <ShortcutHelp onClose={() => setOpen(undefined)} />}
       {open === "sheet" && <Sheet appid={appid} onClose={() => setOpen(undefined)} />}
       <SignInAgain />
+      <PasswordQuestion />
       <Toasts />
     </div>
+  );
+}
+
+/** A password that another operator or the first start made is good for nothing but its change. */
+function FirstPassword() {
+  return (
+    <>
+      <Dialog title="Choose your own password" isSticky onClose={() => undefined}>
+        <p>The password that you were given works only once.</p>
+        <PasswordForm />
+      </Dialog>
+      <Toasts />
+    </>
   );
 }
 
@@ -163,19 +181,22 @@ interface LinksProps {
 }
 
 function Links({ group, appid, onFollow }: LinksProps) {
-  return group.map(({ to, label, icon: Icon }) => (
-    <Link
-      key={to}
-      to={to.replace("$appid", appid ?? "")}
-      className={styles.link}
-      title={label}
-      activeOptions={{ exact: !to.includes("$appid"), includeSearch: false }}
-      onClick={onFollow}
-    >
-      <Icon size={18} strokeWidth={1.75} aria-hidden />
-      <span>{label}</span>
-    </Link>
-  ));
+  const { role } = useSession().operator;
+  return group
+    .filter(({ least }) => isAtLeast(role, least))
+    .map(({ to, label, icon: Icon }) => (
+      <Link
+        key={to}
+        to={to.replace("$appid", appid ?? "")}
+        className={styles.link}
+        title={label}
+        activeOptions={{ exact: !to.includes("$appid"), includeSearch: false }}
+        onClick={onFollow}
+      >
+        <Icon size={18} strokeWidth={1.75} aria-hidden />
+        <span>{label}</span>
+      </Link>
+    ));
 }
 
 function Sheet({ appid, onClose }: { readonly appid: string | undefined; readonly onClose: () => void }) {
@@ -220,6 +241,7 @@ function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
 
 function AccountMenu() {
   const { operator } = useSession();
+  const navigate = useNavigate();
   async function leave() {
     try {
       await signOut({});
@@ -240,7 +262,10 @@ function AccountMenu() {
           {operator.role}
         </>
       }
-      items={[{ label: "Sign out", icon: LogOut, run: () => void leave() }]}
+      items={[
+        { label: "Account", icon: CircleUser, run: () => void navigate({ to: "/account" }) },
+        { label: "Sign out", icon: LogOut, run: () => void leave() },
+      ]}
     >
       <IconButton label={`Account: ${operator.name}`}>
         <CircleUser size={20} aria-hidden />

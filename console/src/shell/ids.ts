@@ -1,6 +1,7 @@
 /** The pages of objects by the kind of their ids; `$id` stands for the id. */
 const pages: Readonly<Record<string, string>> = {
   app: "/apps?panel=$id",
+  opr: "/operators?panel=$id",
 };
 
 /** The address of the page of an id, if its kind has a page that can be reached from here. */

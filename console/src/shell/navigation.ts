@@ -1,6 +1,9 @@
 import type { LucideIcon } from "lucide-react";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
+import ScrollText from "lucide-react/icons/scroll-text";
+import ShieldUser from "lucide-react/icons/shield-user";
+import type { Role } from "../api/sessions.ts";
 
 export interface Destination {
   /** A path of `routes.tsx`, with `$appid` for the application that is open. */
@@ -9,16 +12,23 @@ export interface Destination {
   readonly icon: LucideIcon;
   /** The key after `g`. */
   readonly key: string;
+  /** Shown from this role on. */
+  readonly least?: Role;
 }
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
 export const applicationNavigation: readonly (readonly Destination[])[] = [
-  [{ to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" }],
+  [
+    { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
+    { to: "/apps/$appid/audit", label: "Audit", icon: ScrollText, key: "a" },
+  ],
 ];
 
 /** The screens of the deployment. */
 export const deploymentNavigation: readonly Destination[] = [
   { to: "/apps", label: "Applications", icon: LayoutGrid, key: "p" },
+  { to: "/operators", label: "Operators", icon: ShieldUser, key: "i", least: "owner" },
+  { to: "/audit", label: "Audit", icon: ScrollText, key: "l" },
 ];
 
 /** Where an application opens. */

@@ -1,0 +1,93 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import ScrollText from "lucide-react/icons/scroll-text";
+import { type AuditEntry, type AuditFilters, listAudit } from "../api/audit.ts";
+import { usePages } from "../api/pages.ts";
+import { showInvisible } from "../lib/format.ts";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, Split } from "../ui/page.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+import { AuditPanel } from "./audit.panel.tsx";
+import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
+
+const columns: readonly Column<AuditEntry>[] = [
+  { name: "Time", width: "minmax(190px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
+  { name: "Actor", width: "minmax(120px, 1fr)", render: (entry) => showInvisible(actorName(entry)) },
+  { name: "What", width: "minmax(170px, 2fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
+  {
+    name: "Target",
+    width: "minmax(160px, 1fr)",
+    render: ({ target }) => target !== undefined && target !== "" && <IdChip id={target} />,
+  },
+  { name: "Address", width: "minmax(110px, 1fr)", render: ({ address }) => address },
+  { name: "Result", width: "minmax(150px, 1fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
+];
+
+const filters: readonly Filter[] = [
+  { name: "actor", label: "Actor", placeholder: "opr_… or cli, nobody, system" },
+  { name: "action", label: "Action", placeholder: "createOperatorSession" },
+  { name: "target", label: "Target", placeholder: "usr_…, dev_…" },
+  { name: "appid", label: "Application", placeholder: "app_…" },
+  { name: "from", label: "From", type: "date" },
+  { name: "to", label: "Before", type: "date" },
+];
+
+/** The audit log of the deployment or, below an application, of that one. */
+export function AuditScreen() {
+  const { appid }: { appid?: string } = useParams({ strict: false });
+  const { panel, ...search }: FilterValues = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const given: AuditFilters = appid === undefined ? search : { ...search, appid };
+  const pages = usePages(["audit", given], (page, options) => listAudit({ ...given, ...page }, options));
+  const open = pages.rows.find(({ id }) => id === panel);
+  const isFiltered = Object.values(search).some((value) => value !== undefined);
+
+  function show(next: FilterValues, replace: boolean) {
+    void navigate({ to: ".", search: next, replace });
+  }
+
+  return (
+    <Page title="Audit log" isScrolling={false}>
+      <FilterChips
+        filters={appid === undefined ? filters : filters.filter(({ name }) => name !== "appid")}
+        values={search}
+        onChange={(values) => show(values, false)}
+      />
+      <Split>
+        <DataTable
+          label="Audit log"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          onPanel={({ id }) => show({ ...search, panel: id }, panel !== undefined)}
+          openId={panel}
+          empty={
+            isFiltered ? (
+              <NothingFound onClear={() => show({}, false)} />
+            ) : (
+              <EmptyState icon={ScrollText} title="Nothing was done here yet">
+                Sign-ins, changes and refusals appear here as they happen.
+              </EmptyState>
+            )
+          }
+        />
+        {open !== undefined && (
+          <AuditPanel
+            entry={open}
+            onFilter={(values) => show({ ...search, ...values }, false)}
+            onClose={() => show(search, true)}
+          />
+        )}
+      </Split>
+    </Page>
+  );
+}
+
+function Result({ entry }: { readonly entry: AuditEntry }) {
+  const refusal = refusalOf(entry);
+  const times = entry.count === undefined ? "" : ` × ${entry.count}`;
+  return refusal === undefined ? <Status kind="good">Done</Status> : <Status kind="danger">{refusal + times}</Status>;
+}

@@ -1,0 +1,19 @@
+import type { AuditEntry } from "../api/audit.ts";
+
+/** The name of an operation as words: "createOperatorSession" is "Create operator session". */
+export function wordsOf(action: string): string {
+  const words = action.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+export function actorName({ actor: { kind, id, name } }: AuditEntry): string {
+  const others = { cli: "Command line", nobody: "Without a token", system: "The server" };
+  return name ?? (kind in others ? others[kind as keyof typeof others] : (id ?? kind));
+}
+
+/** The condition that the call was refused with, if it was. */
+export function refusalOf(entry: AuditEntry): string | undefined {
+  const details: unknown = entry.details;
+  if (typeof details !== "object" || details === null || !("error" in details)) return undefined;
+  return typeof details.error === "string" ? details.error : undefined;
+}

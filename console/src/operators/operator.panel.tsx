@@ -1,0 +1,83 @@
+import { useQuery } from "@tanstack/react-query";
+import { listAudit } from "../api/audit.ts";
+import type { Operator } from "../api/operators.ts";
+import { listSessions } from "../api/sessions.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import type { MenuAction } from "../ui/menu.tsx";
+import { Panel } from "../ui/page.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./operators.module.css";
+
+interface OperatorPanelProps {
+  readonly operator: Operator;
+  readonly isMe: boolean;
+  readonly actions: readonly MenuAction[];
+  readonly onClose: () => void;
+}
+
+const entriesShown = 8;
+const sessionsShown = 20;
+
+export function OperatorPanel({ operator, isMe, actions, onClose }: OperatorPanelProps) {
+  const { id, name, role, created, lastLogin, mustChangePassword } = operator;
+  const sessions = useQuery({
+    queryKey: ["sessions", id],
+    queryFn: ({ signal }) => listSessions({ operatorId: id, pageSize: sessionsShown }, { signal }),
+  }).data;
+  const audit = useQuery({
+    queryKey: ["audit", "operator", id],
+    queryFn: ({ signal }) => listAudit({ actor: id, pageSize: entriesShown }, { signal }),
+  }).data;
+  return (
+    <Panel title={showInvisible(name)} onClose={onClose}>
+      <DetailList
+        items={[
+          ["Id", <IdChip key="id" id={id} />],
+          ["Role", isMe ? `${role} (you)` : role],
+          ["Created", <Time key="created" value={created} isExact />],
+          ["Last sign-in", lastLogin && <Time key="last" value={lastLogin} isExact />],
+          ...(mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),
+        ]}
+      />
+      <div className={styles.actions}>
+        {actions.map(({ label, icon: Icon, run }) => (
+          <Button key={label} onPress={run}>
+            {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
+          </Button>
+        ))}
+      </div>
+      {sessions !== undefined && (
+        <section className={styles.part}>
+          <h3>Sessions</h3>
+          {sessions.pageResults.length === 0 && <p>Not signed in.</p>}
+          <ul>
+            {sessions.pageResults.map((session) => (
+              <li key={session.id}>
+                <span>
+                  {showInvisible(session.browser) || "Unknown program"} <small>{session.address}</small>
+                </span>
+                <Time value={session.lastUsed} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {audit !== undefined && audit.pageResults.length > 0 && (
+        <section className={styles.part}>
+          <h3>Latest acts</h3>
+          <ul>
+            {audit.pageResults.map((entry) => (
+              <li key={entry.id}>
+                <code>{showInvisible(entry.action)}</code>
+                <Time value={entry.at} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,195 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { changeOperator, createOperator, deleteOperator, type Operator } from "../api/operators.ts";
+import type { Role } from "../api/sessions.ts";
+import { showInvisible } from "../lib/format.ts";
+import { withProof } from "../shell/proof.tsx";
+import { Button } from "../ui/button.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+import { Dialog, DialogActions } from "../ui/dialog.tsx";
+import { Form, SelectField, TextField } from "../ui/fields.tsx";
+import { SecretOnce } from "../ui/secret-once.tsx";
+import { showToast } from "../ui/toast.tsx";
+
+interface CloseProps {
+  readonly onClose: () => void;
+}
+
+interface OperatorProps extends CloseProps {
+  readonly operator: Operator;
+}
+
+const roles: readonly { readonly value: Role; readonly label: string }[] = [
+  { value: "viewer", label: "Viewer: reads everything" },
+  { value: "editor", label: "Editor: changes everything except operators" },
+  { value: "owner", label: "Owner: manages the operators, too" },
+];
+
+export function CreateOperator({ onClose }: CloseProps) {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const [password, setPassword] = useState<string>();
+  const refresh = useRefresh();
+
+  async function submit() {
+    const created = await withProof(() => createOperator({ name, role }));
+    setPassword(created.password);
+    await refresh();
+  }
+
+  if (password !== undefined) {
+    return (
+      <SecretOnce title={`The password of ${showInvisible(name)}`} secret={password} onClose={onClose}>
+        <p>Hand it over by a safe way, together with the address of this console.</p>
+      </SecretOnce>
+    );
+  }
+  return (
+    <Dialog title="Invite an operator" onClose={onClose}>
+      <Form fields={["name"]} onSubmit={submit}>
+        {({ isPending, problem }) => (
+          <>
+            <TextField label="Name" name="name" autoFocus isRequired value={name} onChange={setName} />
+            <SelectField label="Role" value={role} options={roles} onChange={setRole} />
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                Invite
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+interface ChangeRoleProps extends OperatorProps {
+  /** An operator must type the own name, so that the role is not lowered by accident. */
+  readonly isMe: boolean;
+}
+
+export function ChangeRole({ operator: { id, name, role: before }, isMe, onClose }: ChangeRoleProps) {
+  const [role, setRole] = useState<Role>(before);
+  const [typed, setTyped] = useState("");
+  const refresh = useRefresh();
+
+  async function change(to: Role) {
+    await withProof(() => changeOperator({ operatorId: id, role: to }));
+    await refresh();
+  }
+
+  async function submit() {
+    await change(role);
+    showToast(`${showInvisible(name)} is ${role} now.`, isMe ? undefined : () => change(before));
+    onClose();
+  }
+
+  return (
+    <Dialog title={`The role of ${showInvisible(name)}`} onClose={onClose}>
+      <Form fields={["role"]} onSubmit={submit}>
+        {({ isPending, problem }) => (
+          <>
+            <SelectField label="Role" value={role} options={roles} onChange={setRole} />
+            {isMe && (
+              <TextField
+                label={`This is your own role: type “${name}” to change it`}
+                autoComplete="off"
+                value={typed}
+                onChange={setTyped}
+              />
+            )}
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button
+                kind="primary"
+                type="submit"
+                isPending={isPending}
+                isDisabled={role === before || (isMe && typed !== name)}
+              >
+                Change the role
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function NewPassword({ operator: { id, name }, onClose }: OperatorProps) {
+  const [password, setPassword] = useState("");
+  const refresh = useRefresh();
+
+  async function submit() {
+    await withProof(() => changeOperator({ operatorId: id, password }));
+    await refresh();
+    showToast(`${showInvisible(name)} has a new password, and was signed out.`);
+    onClose();
+  }
+
+  return (
+    <Dialog title={`A new password for ${showInvisible(name)}`} onClose={onClose}>
+      <p>It ends all sessions of this operator.</p>
+      <Form fields={["password"]} onSubmit={submit}>
+        {({ isPending, problem }) => (
+          <>
+            <TextField
+              label="New password"
+              name="password"
+              type="password"
+              autoComplete="new-password"
+              hint="12 characters or more."
+              autoFocus
+              isRequired
+              minLength={12}
+              value={password}
+              onChange={setPassword}
+            />
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                Set the password
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function DeleteOperator({ operator: { id, name }, onClose }: OperatorProps) {
+  const refresh = useRefresh();
+
+  async function confirm() {
+    await withProof(() => deleteOperator({ operatorId: id }));
+    await refresh();
+    showToast(`Deleted the operator ${showInvisible(name)}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`Delete the operator ${showInvisible(name)}?`}
+      lead="Ends at once, and cannot be undone"
+      typed={name}
+      action="Delete the operator"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>All sessions of this operator end. What the operator did stays in the audit log, under this name.</p>
+    </DangerDialog>
+  );
+}
+
+function useRefresh() {
+  const queries = useQueryClient();
+  return () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ["operators"] }),
+      queries.invalidateQueries({ queryKey: ["session"] }),
+    ]).then(() => undefined);
+}

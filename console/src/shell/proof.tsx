@@ -1,0 +1,90 @@
+import { useState, useSyncExternalStore } from "react";
+import { provePassword } from "../api/sessions.ts";
+import { CallError } from "../lib/call-error.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog, DialogActions } from "../ui/dialog.tsx";
+import { Form, TextField } from "../ui/fields.tsx";
+
+interface Question {
+  readonly onProved: () => void;
+  readonly onCancel: () => void;
+}
+
+const listeners = new Set<() => void>();
+let question: Question | undefined;
+
+/** Runs a call; where the server asks for a recent password, asks the operator for it and runs the call again. */
+export async function withProof<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof CallError) || error.condition !== "AuthReauthenticationRequired") throw error;
+  }
+  await new Promise<void>((resolve, reject) => {
+    const canceled = new CallError(0, { error: "Canceled", message: "Nothing was done: it needs your password." });
+    setQuestion({ onProved: resolve, onCancel: () => reject(canceled) });
+  });
+  return run();
+}
+
+/** The dialog of `withProof`, in the frame. */
+export function PasswordQuestion() {
+  const asked = useSyncExternalStore(subscribe, () => question);
+  const [password, setPassword] = useState("");
+  if (asked === undefined) return null;
+
+  function close() {
+    setPassword("");
+    setQuestion(undefined);
+  }
+
+  async function submit() {
+    await provePassword({ password });
+    close();
+    asked?.onProved();
+  }
+
+  function cancel() {
+    close();
+    asked?.onCancel();
+  }
+
+  return (
+    <Dialog title="Your password, please" onClose={cancel}>
+      <p>This changes who may do what. It asks for the password again after ten minutes.</p>
+      <Form fields={["password"]} onSubmit={submit}>
+        {({ isPending, problem }) => (
+          <>
+            <TextField
+              label="Your password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              autoFocus
+              isRequired
+              value={password}
+              onChange={setPassword}
+            />
+            {problem}
+            <DialogActions>
+              <Button onPress={cancel}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                Continue
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function setQuestion(next: Question | undefined): void {
+  question = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
