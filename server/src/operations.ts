@@ -15,6 +15,7 @@ import { deviceOperations } from "./devices/devices.routes.ts";
 import { fileOperatorOperations } from "./files/files.operator.routes.ts";
 import { profilePictureOperations } from "./files/files.profile-pictures.routes.ts";
 import { fileOperations } from "./files/files.routes.ts";
+import { identityOperatorOperations } from "./identities/identities.operator.routes.ts";
 import { identityOperations } from "./identities/identities.routes.ts";
 import { locationFlagOperations, locationFlagOperatorOperations } from "./locations/locations.flags.routes.ts";
 import { locationOperatorOperations } from "./locations/locations.operator.routes.ts";
@@ -70,6 +71,7 @@ const operations: readonly Operation[] = [
   ...userTokenOperatorOperations,
   ...userExportOperatorOperations,
   ...usersOfDeviceOperations,
+  ...identityOperatorOperations,
   ...deviceOperatorOperations,
   ...checkinOperatorOperations,
   ...locationOperatorOperations,

@@ -145,7 +145,7 @@ function assertUserRequired(answer: Answer): void {
 }
 
 function assertAllowed({ status, body }: Answer, name: string): void {
-  assert.ok(status !== 401 && status !== 403, `${name} got ${status} ${body.error}`);
+  assert.ok(status !== 401 && status !== 403, `${name} got ${status} ${body?.error}`);
 }
 
 describe("the callers of each operation: spec/authentication#credentials-and-tokens", () => {

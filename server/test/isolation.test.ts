@@ -232,6 +232,7 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   getImpactOfKey: key,
   getImpactOfUser: operatedUser,
   listDevicesOfUser: operatedUser,
+  listIdentitiesOfUser: operatedUser,
   listUsersOfDevice: operatedDevice,
   retireApplicationKey: key,
   revokeKeyTokens: key,

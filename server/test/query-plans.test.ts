@@ -231,7 +231,7 @@ function assertWalked(explained: readonly Explained[], maySortFew = false): void
       if (isDeep(each))
         assert.match(
           plan,
-          /\((created_at|modified_at),(id|key)\)[<>]\(\?,\?\)|<expr>[<>]\?|(user_name_key|key)[<>=]/,
+          /\((created_at|modified_at|last_login_at),(id|key)\)[<>]\(\?,\?\)|<expr>[<>]\?|(user_name_key|key)[<>=]/,
           message,
         );
     }
@@ -490,7 +490,7 @@ describe("the listings of operators walk an index", () => {
     const { appid } = test.application;
     for (const name of operatedUserOrders) {
       for (const sortOrder of [name, `-${name}`] as const) {
-        for (const filter of [{}, { disabled: false }, { email: "email 1" }]) {
+        for (const filter of [{}, { disabled: false }, { email: "email 1" }, { userNamePrefix: "name 1" }]) {
           const given = { ...filter, sortOrder };
           const explained = await explainPages(JSON.stringify(given), operatedUserSearch(appid, given));
           // Filtering on equal values may leave fewer rows than a walk would visit.
@@ -603,12 +603,13 @@ describe("the audit log", () => {
     for (let start = 0; start < rowsTotal; start += 500) {
       const rows = Array.from({ length: 500 }, (_, index) => {
         const n = start + index;
-        const actor = { kind: "user", id: `actor ${n % 50}` } as const;
+        const actor = { kind: n % 40 === 0 ? "operator" : "user", id: `actor ${n % 50}` } as const;
         const event = {
           actor,
           action: `action ${n % 20}`,
           applicationId: `app ${n % 30}`,
           target: `target ${n % 100}`,
+          details: n % 100 === 0 ? { error: "AuthFailed" } : { note: '"error":' },
         };
         return newAuditRow(event, n, ids);
       });
@@ -620,7 +621,10 @@ describe("the audit log", () => {
       [{ at: { start: 1_000, end: 9_000 } }, /audit_log_at/],
       [{ applicationId: "app 7" }, /audit_log_application/],
       [{ actor: "actor 7" }, /audit_log_actor/],
-      [{ action: "action 7" }, /audit_log_action/],
+      [{ actions: ["action 7"] }, /audit_log_action/],
+      [{ actions: ["action 7", "action 9"] }, /audit_log_action/],
+      [{ actorKind: "operator" }, /audit_log_actor_kind/],
+      [{ isRefused: true }, /audit_log_refused/],
       [{ target: "target 7" }, /audit_log_target/],
     ];
     for (const [filter, index] of filters) {

@@ -3,7 +3,7 @@ import type { Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
-import type { CheckinLocation, ConnectionType, Gender, Location, Permission, PictureSize } from "./types.ts";
+import type { CheckinLocation, ConnectionType, Gender, IdentityPage, Location, Permission, PictureSize } from "./types.ts";
 
 /** A call that was answered, as in the log: without query, headers and bodies. */
 export interface AnsweredRequest {
@@ -115,6 +115,18 @@ export interface ApplicationSettings {
   readonly email?: EmailSettings;
   readonly rehearsal?: Rehearsal | (string & {});
 }
+
+/** Ascending: `created`, `name`. Descending: `-created`, `-name`. */
+export type ApplicationSortOrder = "created" | "-created" | "name" | "-name";
+
+/**
+ * Whether clients of an application are served.
+ *
+ * - `active`: They are served.
+ * - `suspended`: An operator has suspended it.
+ * - `moving`: It is on its way to another region.
+ */
+export type ApplicationState = "active" | "suspended" | "moving";
 
 /** What the clients of an application did. */
 export interface ApplicationStatistics {
@@ -505,6 +517,46 @@ export interface ErrorStatistics {
   readonly isOther?: boolean;
 }
 
+/** What exportAuditAsCsv looks for. */
+export interface ExportAuditAsCsvQuery {
+  /** The id of an application. */
+  readonly appid?: string | undefined;
+  /** The id of an operator, user or device, or cli, nobody or system. */
+  readonly actor?: string | undefined;
+  /** Only what actors of this kind did. */
+  readonly actorKind?: AuditActorKind | undefined;
+  /** The name of an operation, or up to 20 names with commas in between. */
+  readonly action?: string | undefined;
+  /** Only what was refused, or only what was not. */
+  readonly refused?: boolean | undefined;
+  /** The id of what it was done to. */
+  readonly target?: string | undefined;
+  /** Entries whose first event was then or later. */
+  readonly from?: Date | undefined;
+  /** Entries whose first event was before then. */
+  readonly to?: Date | undefined;
+}
+
+/** What exportAuditAsNdjson looks for. */
+export interface ExportAuditAsNdjsonQuery {
+  /** The id of an application. */
+  readonly appid?: string | undefined;
+  /** The id of an operator, user or device, or cli, nobody or system. */
+  readonly actor?: string | undefined;
+  /** Only what actors of this kind did. */
+  readonly actorKind?: AuditActorKind | undefined;
+  /** The name of an operation, or up to 20 names with commas in between. */
+  readonly action?: string | undefined;
+  /** Only what was refused, or only what was not. */
+  readonly refused?: boolean | undefined;
+  /** The id of what it was done to. */
+  readonly target?: string | undefined;
+  /** Entries whose first event was then or later. */
+  readonly from?: Date | undefined;
+  /** Entries whose first event was before then. */
+  readonly to?: Date | undefined;
+}
+
 /** How much an application stores, and its limits. */
 export interface FileUsage {
   /** The number of files. */
@@ -558,6 +610,12 @@ export interface ListApplicationsElsewhereQuery {
 
 /** What listApplications looks for. */
 export interface ListApplicationsQuery {
+  /** How the name begins, in the same case. */
+  readonly namePrefix?: string | undefined;
+  /** Only applications in this state. */
+  readonly state?: ApplicationState | undefined;
+  /** What the applications are sorted by. */
+  readonly sortOrder?: ApplicationSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
@@ -570,8 +628,12 @@ export interface ListAuditQuery {
   readonly appid?: string | undefined;
   /** The id of an operator, user or device, or cli, nobody or system. */
   readonly actor?: string | undefined;
-  /** The name of an operation. */
+  /** Only what actors of this kind did. */
+  readonly actorKind?: AuditActorKind | undefined;
+  /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
+  /** Only what was refused, or only what was not. */
+  readonly refused?: boolean | undefined;
   /** The id of what it was done to. */
   readonly target?: string | undefined;
   /** Entries whose first event was then or later. */
@@ -604,6 +666,14 @@ export interface ListCrashReportsQuery {
 
 /** What listDevicesOfUser looks for. */
 export interface ListDevicesOfUserQuery {
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listIdentitiesOfUser looks for. */
+export interface ListIdentitiesOfUserQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
@@ -1212,8 +1282,8 @@ export interface OperatedUserPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `userName`. Descending: `-created`, `-lastModified`, `-userName`. */
-export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName";
+/** Ascending: `created`, `lastModified`, `userName`, `lastLogin`. Descending: `-created`, `-lastModified`, `-userName`, `-lastLogin`. */
+export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "lastLogin" | "-lastLogin";
 
 /** A user, as operators see it, with the number of objects. */
 export interface OperatedUserWithCounts {
@@ -1651,6 +1721,10 @@ export interface SearchOperatedUsersQuery {
   readonly userName?: string | undefined;
   /** Exact. */
   readonly email?: string | undefined;
+  /** How the user name begins, regardless of case and of Unicode form. */
+  readonly userNamePrefix?: string | undefined;
+  /** How the address begins, in the same case. */
+  readonly emailPrefix?: string | undefined;
   /** Exact. */
   readonly dateOfBirth?: Date | undefined;
   /** Of dateOfBirth. */
@@ -1856,7 +1930,21 @@ export const deleteOperator: (operatorId: string) => Call<void> = /* @__PURE__ *
 export const listAudit: (fields?: ListAuditQuery) => Call<AuditEntryPage> = /* @__PURE__ */ define("listAudit", "GET /_/api/audit", "os");
 
 /**
- * List the applications, oldest first
+ * Export the audit log as CSV, newest first
+ *
+ * Everything that the filters find, sent while it is read. The export is an entry itself.
+ */
+export const exportAuditAsCsv: (fields?: ExportAuditAsCsvQuery) => Call<Download> = /* @__PURE__ */ define("exportAuditAsCsv", "GET /_/api/audit.csv", "osb");
+
+/**
+ * Export the audit log as JSON, newest first, an entry a line
+ *
+ * Everything that the filters find, sent while it is read. The export is an entry itself.
+ */
+export const exportAuditAsNdjson: (fields?: ExportAuditAsNdjsonQuery) => Call<Download> = /* @__PURE__ */ define("exportAuditAsNdjson", "GET /_/api/audit.ndjson", "osb");
+
+/**
+ * List the applications, oldest first or by name
  *
  * The applications of this region.
  */
@@ -2085,6 +2173,13 @@ export const exportUser: (appid: string, userId: string) => Call<Download> = /* 
  * The users who are signed in on it, and those whose token has expired a short while ago.
  */
 export const listUsersOfDevice: (appid: string, deviceId: string, fields?: ListUsersOfDeviceQuery) => Call<OperatedUserPage> = /* @__PURE__ */ define("listUsersOfDevice", "GET /_/api/applications/{appid}/devices/{deviceId}/users", "os");
+
+/**
+ * List the identities of a user in other systems, newest first
+ *
+ * Those of all providers.
+ */
+export const listIdentitiesOfUser: (appid: string, userId: string, fields?: ListIdentitiesOfUserQuery) => Call<IdentityPage> = /* @__PURE__ */ define("listIdentitiesOfUser", "GET /_/api/applications/{appid}/users/{userId}/identities", "os");
 
 /**
  * Search the devices of an application

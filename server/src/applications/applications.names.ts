@@ -1,4 +1,4 @@
-const nameCharactersMax = 256;
+export const nameCharactersMax = 256;
 
 /** The rule for names of applications and labels of keys; completes the sentence "<parameter> …". */
 export const nameRule = `must have 1 to ${nameCharactersMax} characters, none of them a line break or a control character`;

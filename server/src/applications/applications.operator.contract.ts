@@ -1,13 +1,34 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
-import { Text, WireDate } from "../contract/wire.ts";
+import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
+import { Choice, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import { nameRule } from "./applications.names.ts";
+import { nameCharactersMax, nameRule } from "./applications.names.ts";
 import type { LiveApplication } from "./applications.store.ts";
 
 export const ApplicationPath = Type.Object(applicationPathParameters);
-export const ListApplications = Type.Object(pagingParameters);
+
+const ApplicationState = enumeration("ApplicationState", "Whether clients of an application are served.", {
+  active: "They are served.",
+  suspended: "An operator has suspended it.",
+  moving: "It is on its way to another region.",
+});
+export type ApplicationState = Static<typeof ApplicationState>;
+
+export const ListApplications = Type.Object({
+  namePrefix: Type.Optional(
+    Text({ maxLength: nameCharactersMax, description: "How the name begins, in the same case." }),
+  ),
+  state: Type.Optional(Choice(ApplicationState, { description: "Only applications in this state." })),
+  sortOrder: Type.Optional(
+    Choice(sortOrders("ApplicationSortOrder", ["created", "name"]), {
+      description: "What the applications are sorted by.",
+      default: "created",
+    }),
+  ),
+  ...pagingParameters,
+});
 
 const name = Text({ description: `It ${nameRule}.` });
 export const CreateApplication = Type.Object({ name });

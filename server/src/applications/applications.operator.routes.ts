@@ -29,7 +29,7 @@ const listApplications = operation({
   method: "GET",
   path: "/_/api/applications",
   operation: "listApplications",
-  summary: "List the applications, oldest first",
+  summary: "List the applications, oldest first or by name",
   description: "The applications of this region.",
   tag: "Operators",
   caller: "operator",
@@ -39,7 +39,7 @@ const listApplications = operation({
   errors: [],
   async handle({ caller, parameters, call }, { paging, database }) {
     const request = await paging.read("applications", caller, parameters, call);
-    const page = await listLiveApplications(request.position, request.size, database.reads);
+    const page = await listLiveApplications(request.filters, request.position, request.size, database.reads);
     return paging.present("applications", caller, request, page, presentApplication);
   },
 });

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { condition, type Order } from "../db/conditions.ts";
+import { beginsWith, condition, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { leaseMsMax } from "../db/leases.ts";
@@ -14,6 +14,7 @@ import { newApplicationKey } from "../lib/secrets.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { newRevision } from "../tenancy/revision.ts";
 import { insertKey } from "./applications.keys.store.ts";
+import { nameCharactersMax } from "./applications.names.ts";
 
 /** The credentials that a client registers its devices with. The key is shown only once; its digest is stored. */
 export interface NewApplication {
@@ -107,8 +108,16 @@ export function updateApplication(
     .executeTakeFirst();
 }
 
-/** A page of live applications, oldest first. */
+/** Filters and order of a listing of applications. */
+export interface ListedBy {
+  readonly namePrefix?: string | undefined;
+  readonly state?: "active" | "suspended" | "moving" | undefined;
+  readonly sortOrder?: "created" | "-created" | "name" | "-name" | undefined;
+}
+
+/** A page of live applications. */
 export function listLiveApplications(
+  { namePrefix, state, sortOrder = "created" }: ListedBy,
   position: Position,
   size: number,
   queries: Queries,
@@ -117,10 +126,27 @@ export function listLiveApplications(
     shape: "live applications",
     from: sql`applications`,
     select: sql.join(liveColumns.map((column) => sql.ref(column))),
-    conditions: [condition("is live", {}, () => sql`deleted_at is null`)],
+    conditions: [
+      condition("is live", {}, () => sql`deleted_at is null`),
+      ...(namePrefix === undefined ? [] : beginsWith("name", namePrefix, nameCharactersMax)),
+      ...(state === undefined ? [] : [condition(state, {}, () => sql.raw(states[state]))]),
+    ],
   };
-  return readPage(scopeStream(scope, byCreation, false, queries), position, size);
+  const order = sortOrder.endsWith("name") ? byName : byCreation;
+  return readPage(scopeStream(scope, order, sortOrder.startsWith("-"), queries), position, size);
 }
+
+const states = {
+  active: "suspended_at is null and moving_to is null",
+  suspended: "suspended_at is not null",
+  moving: "moving_to is not null",
+} as const;
+
+const byName: Order<LiveApplication> = {
+  shape: "name",
+  columns: [sql.ref("name"), sql.ref("application_id")],
+  keyOf: ({ name, application_id }) => [name, application_id],
+};
 
 const byCreation: Order<LiveApplication> = {
   shape: "created_at",

@@ -1,21 +1,10 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
-import { DateInput, IdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
+import { Choice, DateInput, Flag, IdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
 import type { AuditRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { AuditFilters } from "./audit.store.ts";
-
-export const ListAudit = Type.Object({
-  appid: Type.Optional(IdInput("App")),
-  actor: Type.Optional(
-    Text({ maxLength: 256, description: "The id of an operator, user or device, or cli, nobody or system." }),
-  ),
-  action: Type.Optional(Text({ maxLength: 256, description: "The name of an operation." })),
-  target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
-  from: Type.Optional(DateInput({ description: "Entries whose first event was then or later." })),
-  to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
-  ...pagingParameters,
-});
 
 const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "Who did something.", {
   operator: "An operator.",
@@ -25,6 +14,29 @@ const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "Who did
   nobody: "A caller without a valid token.",
   system: "The server itself.",
 });
+
+const actionsMax = 20;
+
+const auditFilters = {
+  appid: Type.Optional(IdInput("App")),
+  actor: Type.Optional(
+    Text({ maxLength: 256, description: "The id of an operator, user or device, or cli, nobody or system." }),
+  ),
+  actorKind: Type.Optional(Choice(ActorKind, { description: "Only what actors of this kind did." })),
+  action: Type.Optional(
+    Text({
+      maxLength: 2_048,
+      description: `The name of an operation, or up to ${actionsMax} names with commas in between.`,
+    }),
+  ),
+  refused: Type.Optional(Flag({ description: "Only what was refused, or only what was not." })),
+  target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
+  from: Type.Optional(DateInput({ description: "Entries whose first event was then or later." })),
+  to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
+};
+
+export const ListAudit = Type.Object({ ...auditFilters, ...pagingParameters });
+export const ExportAudit = Type.Object(auditFilters);
 
 const AuditActor = named(
   "AuditActor",
@@ -58,9 +70,18 @@ const AuditEntry = named(
 
 export const AuditPage = PageOf(AuditEntry);
 
-export function readAuditFilters({ appid, actor, action, target, from, to }: Static<typeof ListAudit>): AuditFilters {
+/** @throws ApiError ParameterOutOfRange */
+export function readAuditFilters(given: Static<typeof ExportAudit>): AuditFilters {
+  const { appid, actor, actorKind, action, refused, target, from, to } = given;
   const at = { ...(from !== undefined && { start: from }), ...(to !== undefined && { end: to - 1 }) };
-  return { applicationId: appid, actor, action, target, at };
+  return { applicationId: appid, actor, actorKind, actions: readActions(action), isRefused: refused, target, at };
+}
+
+function readActions(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const actions = [...new Set(text.split(",").map((each) => each.trim()))];
+  if (actions.length <= actionsMax) return actions;
+  throw new ApiError("ParameterOutOfRange", `action must have at most ${actionsMax} names.`, { parameter: "action" });
 }
 
 export function presentAuditEntry(row: AuditRow): Static<typeof AuditEntry> {

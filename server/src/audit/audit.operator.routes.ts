@@ -1,6 +1,13 @@
+import { Readable } from "node:stream";
+import { ArchiveResult } from "../contract/file-result.ts";
+import type { RouteInput } from "../contract/route.ts";
+import type { Static } from "../contract/schema.ts";
+import { Bytes } from "../contract/wire.ts";
 import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
-import { AuditPage, ListAudit, presentAuditEntry, readAuditFilters } from "./audit.operator.contract.ts";
+import type { CommandServices, Services } from "../services.ts";
+import { calledBy } from "./audit.events.ts";
+import { type AuditFormat, csv, ndjson, writeEntries } from "./audit.export.ts";
+import { AuditPage, ExportAudit, ListAudit, presentAuditEntry, readAuditFilters } from "./audit.operator.contract.ts";
 import { listAuditRows } from "./audit.store.ts";
 
 export const listAudit = operation({
@@ -24,5 +31,64 @@ export const listAudit = operation({
   },
 });
 
+const exportOf = {
+  method: "GET",
+  description: "Everything that the filters find, sent while it is read. The export is an entry itself.",
+  tag: "Operators",
+  caller: "operator",
+  role: "editor",
+  isBatchable: false,
+  parameters: ExportAudit,
+  status: 200,
+  errors: [],
+} as const;
+
+const exportCsv = operation({
+  ...exportOf,
+  path: "/_/api/audit.csv",
+  operation: "exportAuditAsCsv",
+  summary: "Export the audit log as CSV, newest first",
+  result: Bytes("text/csv"),
+  handle: (input, services) =>
+    openExport("exportAuditAsCsv", csv, { contentType: "text/csv", fileName: "audit.csv" }, input, services),
+});
+
+const exportNdjson = operation({
+  ...exportOf,
+  path: "/_/api/audit.ndjson",
+  operation: "exportAuditAsNdjson",
+  summary: "Export the audit log as JSON, newest first, an entry a line",
+  result: Bytes("application/x-ndjson"),
+  handle: (input, services) =>
+    openExport(
+      "exportAuditAsNdjson",
+      ndjson,
+      { contentType: "application/x-ndjson", fileName: "audit.ndjson" },
+      input,
+      services,
+    ),
+});
+
+async function openExport(
+  action: string,
+  format: AuditFormat,
+  file: { readonly contentType: string; readonly fileName: string },
+  {
+    caller,
+    parameters,
+    call,
+  }: Pick<RouteInput<"operator", unknown, Static<typeof ExportAudit>>, "caller" | "parameters" | "call">,
+  { audit, database }: Services,
+): Promise<ArchiveResult> {
+  const filters = readAuditFilters(parameters);
+  await audit.save();
+  const event = { ...calledBy(caller, call), action, applicationId: parameters.appid };
+  await database.write(({ queries }) => audit.record(event, queries)); // before the first byte
+  return new ArchiveResult({
+    ...file,
+    open: () => Readable.from(writeEntries(filters, format, database.reads), { objectMode: false }),
+  });
+}
+
 /** The audit log for operators. */
-export const auditOperations = [listAudit];
+export const auditOperations = [listAudit, exportCsv, exportNdjson];

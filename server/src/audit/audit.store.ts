@@ -1,8 +1,9 @@
 import { sql } from "kysely";
-import { condition, equals, numberOrder, within } from "../db/conditions.ts";
+import { type Condition, condition, equals, numberOrder, within } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
+import { mergeStreams, type Stream } from "../db/stream.ts";
 import type { AuditRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
@@ -32,30 +33,54 @@ export interface AuditFilters {
   readonly applicationId?: string | undefined;
   /** The id of an actor, or the kind of an actor without an id. */
   readonly actor?: string | undefined;
-  readonly action?: string | undefined;
+  /** Any of these. */
+  readonly actions?: readonly string[] | undefined;
+  readonly actorKind?: AuditRow["actor_kind"] | undefined;
+  readonly isRefused?: boolean | undefined;
   readonly target?: string | undefined;
   readonly at?: DateRange;
 }
 
 /** A page of the log, newest first. */
 export function listAuditRows(
-  { applicationId, actor, action, target, at = {} }: AuditFilters,
+  filters: AuditFilters,
   position: Position,
   size: number,
   queries: Queries,
 ): Promise<Page<AuditRow>> {
-  const alike = { application_id: applicationId, actor_id: actor, action, target };
-  const conditions = Object.entries(alike).flatMap(([column, value]) =>
+  return readPage(auditStream(filters, queries), position, size);
+}
+
+/** The log, newest first. */
+export function auditStream(filters: AuditFilters, queries: Queries): Stream<AuditRow> {
+  const { actions = [] } = filters;
+  const [first, ...others] = actions.map((action) => entries([equals("action", action)], filters, queries));
+  return first === undefined ? entries([], filters, queries) : mergeStreams([first, ...others]);
+}
+
+function entries(
+  conditions: readonly Condition[],
+  { applicationId, actor, actorKind, isRefused, target, at = {} }: AuditFilters,
+  queries: Queries,
+): Stream<AuditRow> {
+  const alike = { application_id: applicationId, actor_id: actor, actor_kind: actorKind, target };
+  const given = Object.entries(alike).flatMap(([column, value]) =>
     value === undefined ? [] : [equals(column, value)],
   );
+  const refused = isRefused === undefined ? [] : [isRefused ? refusedOnly : exceptRefused];
   const scope = {
     shape: "audit log",
     from: sql`audit_log`,
     select: sql`*`,
-    conditions: [condition("any", {}, () => sql`true`), ...conditions, ...within("at", at)],
+    conditions: [condition("any", {}, () => sql`true`), ...conditions, ...given, ...refused, ...within("at", at)],
   };
-  return readPage(scopeStream<AuditRow>(scope, numberOrder("at"), true, queries), position, size);
+  return scopeStream<AuditRow>(scope, numberOrder("at"), true, queries);
 }
+
+/** `details` of a refusal has a member `error`; quotes inside of its values are escaped. */
+const withoutError = sql`replace(details, '"error":', '')`;
+const refusedOnly = condition("is refused", {}, () => sql`${withoutError} <> details`);
+const exceptRefused = condition("is not refused", {}, () => sql`${withoutError} = details`);
 
 const rowsPerStep = 1_000;
 

@@ -11,6 +11,8 @@ import {
 } from "../../test/harness.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { maintain } from "../maintenance.ts";
+import { newAuditRow } from "./audit.events.ts";
+import { insertAuditRows } from "./audit.store.ts";
 
 let test: TestApp;
 let owner: TestOperator;
@@ -520,6 +522,77 @@ describe("GET /_/api/audit", () => {
     assert.deepEqual(back.pageResults, second.pageResults);
   });
 
+  it("finds several actions in one order, a kind of actor, and what was refused", async () => {
+    const { audit, ids } = test.app;
+    const appid = ids.newId("App");
+    for (const [target, action, kind, error] of [
+      ["t0", "one", "operator", undefined],
+      ["t1", "two", "user", "AuthFailed"],
+      ["t2", "three", "user", undefined],
+      ["t3", "one", "system", "AuthFailed"],
+    ] as const) {
+      const details = error === undefined ? { note: '"error":' } : { error };
+      await audit.note({ actor: { kind, id: "x" }, action, applicationId: appid, target, details });
+      test.advance(1_000);
+    }
+    const targets = async (query: string) => (await entries(`appid=${appid}&${query}`)).map(({ target }) => target);
+    assert.deepEqual(await targets("action=one,%20two"), ["t3", "t1", "t0"]);
+    assert.deepEqual(await targets("action=two,one,two&refused=true"), ["t3", "t1"]);
+    assert.deepEqual(await targets("refused=false"), ["t2", "t0"]);
+    assert.deepEqual(await targets("actorKind=user"), ["t2", "t1"]);
+    const first = (await call(`GET /_/api/audit?appid=${appid}&action=one,two&pageSize=2`)).body.result;
+    const second = (await call(`GET /_/api/audit?pagingToken=${first.nextToken}`)).body.result;
+    assert.deepEqual(
+      second.pageResults.map(({ target }: { target: string }) => target),
+      ["t0"],
+    );
+    const many = Array.from({ length: 21 }, (_, n) => `a${n}`).join(",");
+    const message = "action must have at most 20 names.";
+    assertError(await call(`GET /_/api/audit?action=${many}`), 400, "ParameterOutOfRange", 514, message);
+  });
+
+  // spec/operators#audit-exports
+  it("is exported as CSV and as NDJSON, whole, with cells that no spreadsheet runs; the export is an entry", async () => {
+    const { ids } = test.app;
+    const appid = ids.newId("App");
+    const formula = '=cmd|"x",1';
+    const targets = [formula, ...Array.from({ length: 1_100 }, (_, n) => `t${n}`)];
+    const rows = targets.map((target) => {
+      const actor = { kind: "user", id: "-x" } as const;
+      return newAuditRow({ actor, action: target, applicationId: appid, target }, test.now(), ids);
+    });
+    for (let start = 0; start < rows.length; start += 367) {
+      const some = rows.slice(start, start + 367);
+      await test.app.database.write(({ queries }) => insertAuditRows(some, queries));
+    }
+    const lines = await call(`GET /_/api/audit.ndjson?appid=${appid}&actor=-x`);
+    assert.deepEqual([lines.status, lines.headers["content-type"]], [200, "application/x-ndjson"]);
+    const found = lines.text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(found.map(({ target }) => target).toSorted(), targets.toSorted());
+    assert.deepEqual(found[0].details, {});
+
+    const sheet = await call(`GET /_/api/audit.csv?appid=${appid}&actor=-x&target=${encodeURIComponent(formula)}`);
+    assert.equal(sheet.headers["content-disposition"], 'attachment; filename="audit.csv"');
+    const [head, line, ...rest] = sheet.text.split("\r\n");
+    assert.equal(
+      head,
+      "id,at,actorKind,actorId,actorName,action,appid,target,address,requestId,details,count,lastSeen",
+    );
+    const cell = `"'=cmd|""x"",1"`;
+    assert.equal(line?.split("Z,")[1], `user,'-x,,${cell},${appid},${cell},,,{},1,`);
+    assert.deepEqual(rest, [""]);
+    const exports = await entries(`appid=${appid}&action=exportAuditAsCsv,exportAuditAsNdjson`);
+    assert.deepEqual(
+      exports.map(({ actor }) => actor),
+      [asActor(owner), asActor(owner)],
+    );
+    const empty = await call(`GET /_/api/audit.csv?appid=${ids.newId("App")}`);
+    assert.equal(empty.text.split("\r\n").length, 3, "the head, and the entry of this export");
+  });
+
   it("400 for an invalid application id or date; wildcards are literal (hostile.md 16, 20)", async () => {
     for (const query of ["appid=x", "from=yesterday", "to=x"]) {
       const { status, body } = await call(`GET /_/api/audit?${query}`);
@@ -560,11 +633,11 @@ describe("the audit log", () => {
     assert.equal((await onlyEntry(`target=${id}`))["appid"], application.appid);
   });
 
-  it("cannot be changed by any operation: the only one lists it", () => {
+  it("cannot be changed by any operation: they only list and export it", () => {
     const about = test.app.routes.filter(({ path }) => path.startsWith("/_/api/audit"));
     assert.deepEqual(
       about.map(({ method, path }) => `${method} ${path}`),
-      ["GET /_/api/audit"],
+      ["GET /_/api/audit", "GET /_/api/audit.csv", "GET /_/api/audit.ndjson"],
     );
   });
 });

@@ -85,6 +85,24 @@ export function beginsWith(column: string, prefix: string, charactersMax: number
   return [compare(column, ">=", prefix), compare(column, "<=", last)];
 }
 
+/** Like `beginsWith`, for a text that may be absent and whose index is truncated. */
+export function textBeginsWith(column: string, prefix: string): Condition[] {
+  const last = prefix + "\u{10FFFF}".repeat(Math.max(keyCharacters - [...prefix].length, 0));
+  return (
+    [
+      [">=", prefix],
+      ["<=", last],
+    ] as const
+  ).map(([operator, value]) => {
+    const shape = `key of ${column} ${operator}`;
+    return condition(
+      shape,
+      { [shape]: value },
+      (parameter) => sql`${textKeySql(column)} ${sql.raw(operator)} ${parameter(shape)}`,
+    );
+  });
+}
+
 /** Builds a condition from SQL text that names its values. */
 export function condition(
   shape: string,
@@ -127,7 +145,7 @@ export function textOrder<Column extends string>(
 }
 
 /** Texts are ordered by this many characters, because index entries have a bounded size. */
-const keyCharacters = 128;
+export const keyCharacters = 128;
 
 /** The sort key of a text; an absent text sorts first. */
 function textKey(text: string | null): string {

@@ -1,5 +1,14 @@
 import type { DateRange } from "../lib/dates.ts";
-import { equals, numberOrder, type Order, textEquals, within } from "./conditions.ts";
+import {
+  equals,
+  keyCharacters,
+  numberOrder,
+  type Order,
+  textBeginsWith,
+  textEquals,
+  textOrder,
+  within,
+} from "./conditions.ts";
 import type { Filter } from "./search.ts";
 
 type Listed<Column extends string, Value> = { readonly [Name in Column]: Value } & {
@@ -13,6 +22,21 @@ export function textFilter<Column extends string>(column: Column, text: string):
     conditions: [textEquals(column, text)],
     isIn: (row) => row[column] === text,
     index: { order: byCreation, alikeIn: column },
+  };
+}
+
+/** The longest prefix that the truncated keys of an index can answer. */
+export const textPrefixCharactersMax = keyCharacters;
+
+/** A prefix of a text column with an index. */
+export function textPrefixFilter<Column extends string>(
+  column: Column,
+  prefix: string,
+): Filter<Listed<Column, string | null>> {
+  return {
+    conditions: textBeginsWith(column, prefix),
+    isIn: (row) => row[column]?.startsWith(prefix) === true,
+    index: { order: textOrder(column) },
   };
 }
 

@@ -4,6 +4,7 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
+import { textPrefixCharactersMax } from "../db/filters.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { emailCharactersMax, nameCharactersMax, OwnUser, presentProfile } from "./users.contract.ts";
@@ -12,13 +13,22 @@ export const OperatedUsersPath = Type.Object(applicationPathParameters);
 export const OperatedUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
 export const OperatedTokenPath = Type.Object({ ...OperatedUserPath.properties, tokenId: IdInput("Token") });
 
-export const operatedUserOrders = ["created", "lastModified", "userName"] as const;
+export const operatedUserOrders = ["created", "lastModified", "userName", "lastLogin"] as const;
 
 export const SearchOperatedUsers = Type.Object({
   userName: Type.Optional(
     Text({ maxLength: nameCharactersMax, description: "Regardless of case and of Unicode form." }),
   ),
   email: Type.Optional(Text({ maxLength: emailCharactersMax, description: "Exact." })),
+  userNamePrefix: Type.Optional(
+    Text({
+      maxLength: nameCharactersMax,
+      description: "How the user name begins, regardless of case and of Unicode form.",
+    }),
+  ),
+  emailPrefix: Type.Optional(
+    Text({ maxLength: textPrefixCharactersMax, description: "How the address begins, in the same case." }),
+  ),
   dateOfBirth: Type.Optional(DateInput({ description: "Exact." })),
   dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth." })),
   disabled: Type.Optional(Flag({ description: "Only users who are disabled, or only those who are not." })),

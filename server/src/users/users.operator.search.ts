@@ -1,10 +1,20 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
 import { readSortOrder } from "../contract/search.ts";
-import { type Condition, condition, equals, numberOrder, type Order, textEquals, within } from "../db/conditions.ts";
-import { rangeFilter } from "../db/filters.ts";
+import {
+  beginsWith,
+  type Condition,
+  condition,
+  equals,
+  numberOrder,
+  type Order,
+  textEquals,
+  within,
+} from "../db/conditions.ts";
+import { rangeFilter, textPrefixFilter } from "../db/filters.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
+import { nameCharactersMax } from "./users.contract.ts";
 import { formerUserNameKey, userNameKey } from "./users.names.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";
 
@@ -12,6 +22,7 @@ const orders: Readonly<Record<(typeof operatedUserOrders)[number], Order<UserRow
   created: numberOrder("created_at"),
   lastModified: numberOrder("modified_at"),
   // Unique within an application.
+  lastLogin: numberOrder("last_login_at"),
   userName: { shape: "user_name_key", columns: [sql.ref("user_name_key")], keyOf: (row) => [row.user_name_key] },
 };
 
@@ -20,10 +31,13 @@ export function operatedUserSearch(
   applicationId: string,
   filters: Omit<Static<typeof SearchOperatedUsers>, "pageSize" | "pagingToken">,
 ): Search<UserRow> {
-  const { userName, email, dateOfBirth, dobRange, disabled, created, lastModified } = filters;
+  const { userName, email, userNamePrefix, emailPrefix, dateOfBirth, dobRange, disabled, created, lastModified } =
+    filters;
   const tested: Filter<UserRow>[] = [];
   if (dateOfBirth !== undefined) tested.push(rangeFilter("date_of_birth", { start: dateOfBirth, end: dateOfBirth }));
   if (dobRange !== undefined) tested.push(rangeFilter("date_of_birth", dobRange));
+  if (userNamePrefix !== undefined) tested.push(namePrefixFilter(userNamePrefix));
+  if (emailPrefix !== undefined) tested.push(textPrefixFilter("email", emailPrefix));
   const conditions: Condition[] = [
     equals("application_id", applicationId),
     condition("is there", {}, () => sql`deleted_at is null`),
@@ -42,6 +56,15 @@ export function operatedUserSearch(
     filters: tested,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
+  };
+}
+
+function namePrefixFilter(prefix: string): Filter<UserRow> {
+  const key = userNameKey(prefix);
+  return {
+    conditions: beginsWith("user_name_key", key, nameCharactersMax),
+    isIn: (row) => row.user_name_key.startsWith(key),
+    index: { order: orders.userName },
   };
 }
 

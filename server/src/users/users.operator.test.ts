@@ -76,11 +76,68 @@ describe("GET /_/api/applications/{appid}/users", () => {
     }
   });
 
+  it("finds users by how name and address begin, literally, in every order", async () => {
+    const application = await test.createApplication();
+    const users: TestUser[] = [];
+    for (const [name, email] of [
+      ["Anna", "a@x.org"],
+      ["ANTON", "A@x.org"],
+      ["a%", "a%@x.org"],
+      ["Berta", undefined],
+    ] as const) {
+      test.advance(1_000);
+      const user = await test.signUp(name, application);
+      users.push(user);
+      if (email !== undefined) await test.call("PATCH /users/me", { token: user.token, body: { email } });
+    }
+    const [anna, anton, percent, berta] = users.map(({ id }) => id);
+    const find = async (query: string) => {
+      const { status, body } = await ask(`GET /users?${query}`, application);
+      assert.equal(status, 200, query);
+      return body.result.pageResults.map(({ id }: { id: string }) => id);
+    };
+    assert.deepEqual(await find("userNamePrefix=AN&sortOrder=userName"), [anna, anton]);
+    assert.deepEqual(await find("userNamePrefix=an"), [anton, anna]);
+    assert.deepEqual(await find("userNamePrefix=a%25"), [percent]);
+    assert.deepEqual(await find("userNamePrefix=%25"), []);
+    assert.deepEqual(await find("emailPrefix=a&sortOrder=created"), [anna, percent]);
+    assert.deepEqual(await find("emailPrefix=A"), [anton]);
+    assert.deepEqual(await find("emailPrefix=a&userNamePrefix=anna"), [anna]);
+    const { nextToken } = (await ask("GET /users?userNamePrefix=an&pageSize=1", application)).body.result;
+    assert.deepEqual(await find(`pagingToken=${nextToken}`), [anna]);
+    test.advance(1_000);
+    const last = users[0];
+    assert.ok(last !== undefined);
+    assert.equal((await login(last)).status, 200);
+    assert.deepEqual(await find("sortOrder=-lastLogin"), [anna, berta, percent, anton]);
+    assert.deepEqual(await find("sortOrder=lastLogin&disabled=false"), [anton, percent, berta, anna]);
+  });
+
+  it("lists the identities of a user, newest first", async () => {
+    const jane = await test.signUp();
+    for (const identityId of ["1", "2"]) {
+      test.advance(1_000);
+      await test.call("POST /users/me/identities/crm", { token: jane.token, body: { identityId } });
+    }
+    const { pageResults } = (await ask(`GET /users/${jane.id}/identities`)).body.result;
+    const newest = { identityProviderName: "crm", identityProviderID: "2", created: date(test.now()) };
+    assert.deepEqual(pageResults[0], newest);
+    assert.equal(pageResults.length, 2);
+  });
+
   it("pages forwards and backwards in every order; page tokens open for no other operator or application", async () => {
     const application = await test.createApplication();
     for (let n = 0; n < 5; n += 1) await test.signUp(`user ${n}`, application);
     const other = await test.createOperator();
-    for (const sortOrder of ["created", "-created", "lastModified", "-lastModified", "userName", "-userName"]) {
+    for (const sortOrder of [
+      "created",
+      "-created",
+      "lastModified",
+      "-lastModified",
+      "userName",
+      "-userName",
+      "-lastLogin",
+    ]) {
       const all = (await ask(`GET /users?sortOrder=${sortOrder}`, application)).body.result.pageResults;
       assert.equal(all.length, 5);
       const walked = [];

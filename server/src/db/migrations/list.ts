@@ -35,6 +35,7 @@ import { sharedLimits } from "./0036-shared-limits.ts";
 import { deviceUses } from "./0037-device-uses.ts";
 import { sessionBrowsers } from "./0038-operator-sessions.ts";
 import { statistics } from "./0039-statistics.ts";
+import { operatorLists } from "./0040-operator-lists.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   deviceUses,
   sessionBrowsers,
   statistics,
+  operatorLists,
 ];
