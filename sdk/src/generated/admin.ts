@@ -73,25 +73,25 @@ export interface ApplicationKey {
   readonly lastRegistered?: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ApplicationKeyPage {
   readonly pageResults: readonly ApplicationKey[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ApplicationPage {
   readonly pageResults: readonly Application[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -193,14 +193,14 @@ export interface AuditEntry {
   readonly lastSeen?: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface AuditEntryPage {
   readonly pageResults: readonly AuditEntry[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -321,14 +321,14 @@ export interface CrashGroup {
   readonly lastSeen: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface CrashGroupPage {
   readonly pageResults: readonly CrashGroup[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -803,14 +803,14 @@ export interface ListedCrashReport {
   readonly created: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ListedCrashReportPage {
   readonly pageResults: readonly ListedCrashReport[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -833,14 +833,14 @@ export interface ListedOperatorSession {
   readonly current: boolean;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ListedOperatorSessionPage {
   readonly pageResults: readonly ListedOperatorSession[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -865,14 +865,14 @@ export interface LocationFlag {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface LocationFlagPage {
   readonly pageResults: readonly LocationFlag[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -943,14 +943,14 @@ export interface MetricGroup {
  */
 export type MetricInterval = "hour" | "day" | "week" | "month";
 
-/** A page of a listing. */
+/** A page. */
 export interface MetricPage {
   readonly pageResults: readonly Metric[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1028,14 +1028,14 @@ export interface OperatedBlob {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedBlobPage {
   readonly pageResults: readonly OperatedBlob[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1058,14 +1058,14 @@ export interface OperatedCheckin {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedCheckinPage {
   readonly pageResults: readonly OperatedCheckin[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1096,14 +1096,14 @@ export interface OperatedDevice {
   readonly lastSeen?: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedDevicePage {
   readonly pageResults: readonly OperatedDevice[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1140,14 +1140,14 @@ export interface OperatedLocation {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedLocationPage {
   readonly pageResults: readonly OperatedLocation[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1169,14 +1169,14 @@ export interface OperatedMetadataItem {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedMetadataItemPage {
   readonly pageResults: readonly OperatedMetadataItem[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1209,14 +1209,14 @@ export interface OperatedPicture {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedPicturePage {
   readonly pageResults: readonly OperatedPicture[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1230,14 +1230,14 @@ export interface OperatedToken {
   readonly expires: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedTokenPage {
   readonly pageResults: readonly OperatedToken[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1271,14 +1271,14 @@ export interface OperatedUser {
   readonly disabled?: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedUserPage {
   readonly pageResults: readonly OperatedUser[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1351,14 +1351,14 @@ export interface OperatedVideo {
   readonly shownLocation?: Place;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatedVideoPage {
   readonly pageResults: readonly OperatedVideo[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1387,14 +1387,14 @@ export interface Operator {
   readonly mustChangePassword?: boolean;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface OperatorPage {
   readonly pageResults: readonly Operator[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1554,14 +1554,14 @@ export interface RemoteApplication {
   readonly changed: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface RemoteApplicationPage {
   readonly pageResults: readonly RemoteApplication[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1592,14 +1592,14 @@ export interface ReportedMetricEvent {
   readonly elapsedTimeInMs?: number;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ReportedMetricEventPage {
   readonly pageResults: readonly ReportedMetricEvent[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 

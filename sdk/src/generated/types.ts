@@ -81,14 +81,14 @@ export interface Blob {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface BlobPage {
   readonly pageResults: readonly Blob[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -257,14 +257,14 @@ export interface CheckinLocation {
   readonly name?: string;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface CheckinPage {
   readonly pageResults: readonly Checkin[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -561,14 +561,14 @@ export interface Identity {
   readonly created: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface IdentityPage {
   readonly pageResults: readonly Identity[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -635,14 +635,14 @@ export interface Location {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface LocationPage {
   readonly pageResults: readonly Location[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -679,14 +679,14 @@ export interface MetadataItem {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface MetadataItemPage {
   readonly pageResults: readonly MetadataItem[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -766,14 +766,14 @@ export interface Picture {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface PicturePage {
   readonly pageResults: readonly Picture[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1140,14 +1140,14 @@ export interface ShownUser {
   readonly lastModified?: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface ShownUserPage {
   readonly pageResults: readonly ShownUser[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1197,14 +1197,14 @@ export interface UserToken {
   readonly current: boolean;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface UserTokenPage {
   readonly pageResults: readonly UserToken[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1270,14 +1270,14 @@ export interface Video {
   readonly lastModified: Date;
 }
 
-/** A page of a listing. */
+/** A page. */
 export interface VideoPage {
   readonly pageResults: readonly Video[];
-  /** Asks for this page again. */
+  /** This page again. */
   readonly currentToken: string;
-  /** Asks for the next page; absent on the last one. */
+  /** The next page, if any. */
   readonly nextToken?: string;
-  /** Asks for the page before; absent on the first one. */
+  /** The page before, if any. */
   readonly previousToken?: string;
 }
 

@@ -116,7 +116,7 @@ function describeParameters(
     return {
       name,
       in: location,
-      required: !isOptional(schema),
+      ...(!isOptional(schema) && { required: true }),
       ...(typeof description === "string" && { description }),
       schema: described,
     };
@@ -152,7 +152,7 @@ function describeSuccess({ result }: Route, describe: Describe): Json {
   const mediaType = mediaTypeOf(result);
   if (mediaType !== undefined)
     return { description: "The bytes.", content: { [mediaType]: { schema: describe(result) } } };
-  return { description: "Success.", content: { "application/json": { schema: describe(answerWith(result)) } } };
+  return { description: "OK", content: { "application/json": { schema: describe(answerWith(result)) } } };
 }
 
 /** The envelope around a result; results that are one value share the envelope of their type. */
@@ -161,7 +161,7 @@ function answerWith(result: Schema): Schema {
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
   return named(
     `${nameOf(result) ?? answersByType[`${result["type"]}`]}Answer`,
-    "A success.",
+    "OK",
     Type.Object({
       status: Type.Integer(),
       result: value,

@@ -4,7 +4,7 @@ import type { Json } from "./openapi-schemas.ts";
 export type DescribedParameter = {
   readonly name: string;
   readonly in: "path" | "query" | "header";
-  readonly required: boolean;
+  readonly required?: boolean;
   readonly description?: string;
   readonly schema: Json;
 };

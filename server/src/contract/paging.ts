@@ -41,11 +41,11 @@ export function hasPageToken(pagingToken: unknown): boolean {
 export function PageOf<Item>(item: Schema<Item>) {
   const members = Type.Object({
     pageResults: Type.Array(item),
-    currentToken: Type.String({ description: "Asks for this page again." }),
-    nextToken: Type.Optional(Type.String({ description: "Asks for the next page; absent on the last one." })),
-    previousToken: Type.Optional(Type.String({ description: "Asks for the page before; absent on the first one." })),
+    currentToken: Type.String({ description: "This page again." }),
+    nextToken: Type.Optional(Type.String({ description: "The next page, if any." })),
+    previousToken: Type.Optional(Type.String({ description: "The page before, if any." })),
   });
-  return named(`${nameOf(item)}Page`, "A page of a listing.", members);
+  return named(`${nameOf(item)}Page`, "A page.", members);
 }
 
 export interface PresentedPage<Item> {

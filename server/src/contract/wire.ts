@@ -249,7 +249,6 @@ export function Bytes(mediaType: string): Schema<string> {
 export const WireDate = Type.Unsafe<string>({
   type: "string",
   format: "wire-date",
-  pattern: "^/Date\\(-?[0-9]+\\)/$",
 });
 
 /** Locations in responses. */
