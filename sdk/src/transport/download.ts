@@ -5,8 +5,9 @@ import { reportProgress } from "./progress.ts";
 import type { Run } from "./run.ts";
 
 /** Whether a response is the bytes of a file rather than an envelope. */
-export function isFile({ status }: Response): boolean {
-  return status === 200 || status === 206;
+export function isFile({ ok, headers }: Response): boolean {
+  // The service marks its files; a page without the mark is that of a captive portal.
+  return ok && (headers.has("content-disposition") || !/html/.test(headers.get("content-type") ?? ""));
 }
 
 /**
