@@ -2289,7 +2289,7 @@ export const getOperatedPicture: (appid: string, pictureId: string) => Call<Oper
 /**
  * Read the bytes of a picture
  *
- * In ranges on request. Always the bytes that the owner uploaded.
+ * In ranges on request. Always the bytes that the owner uploaded. Without `size`, this requires the role editor.
  */
 export const readOperatedPictureFile: (appid: string, pictureId: string, fields?: ReadOperatedPictureFileQuery) => Call<Download> = /* @__PURE__ */ define("readOperatedPictureFile", "GET /_/api/applications/{appid}/pictures/{pictureId}/file", "osb");
 

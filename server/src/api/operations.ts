@@ -21,7 +21,7 @@ import { type FindLocation, isLocationInput, resolveLocations } from "../contrac
 import { createSerializer } from "../contract/serializer.ts";
 import { ApiError, Interrupted } from "../errors.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
-import { mayDo } from "../roles.ts";
+import { mayDo, type OperatorRole } from "../roles.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import type { Rehearsals } from "./rehearsals.ts";
@@ -111,6 +111,7 @@ export function createOperation(
   async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
     const path = readPath(Object.entries(call.path));
     const read = readParameters(call.readParameters(), call.unread);
+    if (isOperator(caller)) requireRoleWithout(route, caller, read);
     const reader = isClient(caller) ? caller : undefined;
     const input = {
       path,
@@ -217,11 +218,21 @@ function admit(
 /** @throws ApiError AuthPasswordChangeRequired, ObjectPermissionDenied, AuthReauthenticationRequired */
 function requireRole(route: Route, { role, mustChangePassword, mustProve }: OperatorCaller): void {
   if (mustChangePassword && route.withFirstPassword !== true) throw new ApiError("AuthPasswordChangeRequired");
-  const required = roleOf(route);
-  if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This requires the role ${required}.`);
+  requireAtLeast(roleOf(route), role);
   if (route.proof === "recent" && mustProve === true) {
     throw new ApiError("AuthReauthenticationRequired", undefined, { methods: ["password"] });
   }
+}
+
+/** @throws ApiError ObjectPermissionDenied */
+function requireRoleWithout({ roleWithout }: Route, { role }: OperatorCaller, read: Record<string, unknown>): void {
+  if (roleWithout === undefined || read[roleWithout.parameter] !== undefined) return;
+  requireAtLeast(roleWithout.role, role);
+}
+
+/** @throws ApiError ObjectPermissionDenied */
+function requireAtLeast(required: OperatorRole, role: OperatorRole): void {
+  if (!mayDo(role, required)) throw new ApiError("ObjectPermissionDenied", `This requires the role ${required}.`);
 }
 
 /** The response to a failed call; internal errors are also logged. @throws Interrupted */

@@ -175,6 +175,8 @@ export const replaceApplicationKeys = operation({
   description: "Use it when a key has become known: apps need the new one to register.",
   tag: "Operators",
   caller: "operator",
+  role: "owner",
+  proof: "recent",
   pathParameters: KeysPath,
   status: 201,
   result: NewKey,

@@ -160,6 +160,8 @@ export const deleteApplication = operation({
   description: "Needs the id once more in `confirm`.",
   tag: "Operators",
   caller: "operator",
+  role: "owner",
+  proof: "recent",
   pathParameters: ApplicationPath,
   parameters: DeleteApplication,
   status: 200,

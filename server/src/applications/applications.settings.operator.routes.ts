@@ -172,6 +172,8 @@ export const deleteSigningSecret = operation({
   description: "Signatures are not checked any more.",
   tag: "Operators",
   caller: "operator",
+  role: "owner",
+  proof: "recent",
   pathParameters: SettingsPath,
   status: 200,
   result: Type.Literal(true),

@@ -93,6 +93,8 @@ export interface RouteInterface<
   readonly caller: Kind;
   /** The minimum role of an operator. By default, viewers may read and editors may change. */
   readonly role?: OperatorRole;
+  /** A higher role, for calls without this parameter. */
+  readonly roleWithout?: { readonly parameter: string; readonly role: OperatorRole };
   /** Operators who must change their first password may call it. */
   readonly withFirstPassword?: true;
   /** `recent`: a session in a cookie must have given its password in the last ten minutes (spec/console#recent-password). */
@@ -203,7 +205,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (route.caller === "operator") {
     conditions.add("AuthFailed");
     if (route.withFirstPassword !== true) conditions.add("AuthPasswordChangeRequired");
-    if (roleOf(route) !== "viewer") conditions.add("ObjectPermissionDenied");
+    if (roleOf(route) !== "viewer" || route.roleWithout !== undefined) conditions.add("ObjectPermissionDenied");
     if (route.proof !== undefined) conditions.add("AuthReauthenticationRequired");
   } else if (route.caller !== "anyone") {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");

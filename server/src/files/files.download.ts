@@ -15,6 +15,8 @@ import { resultWithoutLocation } from "./files.without-location.ts";
 export interface FileReader {
   /** Whether the reader is the owner of the file, or may see what the owner sees. */
   readonly isOwner: boolean;
+  /** True for a reader who never gets original bytes, also of a picture that is smaller than the requested size. */
+  readonly isWithoutOriginal?: boolean;
   readonly lane: "read" | "link";
   readonly caller: string;
 }
@@ -35,13 +37,13 @@ export async function fileResult(
 ): Promise<FileResult> {
   const fit = size === undefined ? undefined : parseFit(size);
   const { width, height } = file;
-  const { isOwner, lane, caller } = reader;
+  const { isOwner, isWithoutOriginal = false, lane, caller } = reader;
   const ticket = { lane, application: file.application_id, caller, signal: call.whenGone?.() };
   if (width !== null && height !== null) {
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
     if (scaled !== undefined)
       return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), ticket, services, scale);
-    if (!isOwner && (await hasFuzzing(file, services.database))) {
+    if (isWithoutOriginal || (!isOwner && (await hasFuzzing(file, services.database)))) {
       return variantResult(file, "stripped", true, ticket, services, (source, turn) =>
         services.pictures.stripPicture(source, file.content_type, turn),
       );
@@ -55,6 +57,7 @@ export async function fileResult(
     const shown = await resultWithoutLocation(file, ticket, services);
     if (shown !== undefined) return shown;
   }
+  if (isWithoutOriginal) throw new ApiError("ObjectPermissionDenied");
   return new FileResult({
     ...describeFile(file),
     contentLength: file.content_length,

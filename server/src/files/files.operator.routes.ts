@@ -4,6 +4,7 @@ import { Bytes } from "../contract/wire.ts";
 import { ApiError } from "../errors.ts";
 import { type Operation, operation } from "../operation.ts";
 import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
+import { mayDo } from "../roles.ts";
 import { findUsage } from "../storage/usage.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { fileResult } from "./files.download.ts";
@@ -53,9 +54,10 @@ function operationsOf(kind: FileKind): Operation[] {
     path: `/_/api/applications/{appid}/${collection}/{${pathParameter}}/file`,
     operation: `readOperated${idKind}File`,
     summary: `Read the bytes of a ${noun}`,
-    description: "In ranges on request. Always the bytes that the owner uploaded.",
+    description: `In ranges on request. Always the bytes that the owner uploaded.${kind.isPicture ? " Without `size`, this requires the role editor." : ""}`,
     tag: "Operators",
     caller: "operator",
+    ...(kind.isPicture ? { roleWithout: { parameter: "size", role: "editor" } } : { role: "editor" }),
     isBatchable: false,
     pathParameters: contract.Path,
     parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // no size then
@@ -70,7 +72,8 @@ function operationsOf(kind: FileKind): Operation[] {
       await requireApplication(appid, services.database.reads);
       const file = await findLiveFile(appid, id, services.database.reads);
       if (file === undefined) throw new ApiError("ItemDoesNotExist");
-      const reader = { isOwner: true, lane: "read", caller: caller.operatorId } as const;
+      const isWithoutOriginal = !mayDo(caller.role, "editor");
+      const reader = { isOwner: true, isWithoutOriginal, lane: "read", caller: caller.operatorId } as const;
       return fileResult(file, reader, parameters.size, call, services);
     },
   });

@@ -70,6 +70,36 @@ describe("files of an application, for operators", () => {
     }
   });
 
+  // spec/operators#operator-roles
+  it("viewers get scaled pictures without camera metadata, and no original bytes", async () => {
+    const { token } = await test.createOperator(undefined, "viewer");
+    const { default: sharp } = await import("sharp");
+    const camera = await sharp(await png(40, 20))
+      .jpeg()
+      .withExif({ IFD0: { Make: "a camera" } })
+      .toBuffer();
+    assert.ok(camera.includes("a camera"));
+    const picture = await upload(test, jane.token, "/pictures", dataPart(camera, "image/jpeg"));
+    const blob = await upload(test, jane.token, "/blobs", dataPart("x"));
+    const read = (path: string) => download(test, pathOf(path), { token });
+    for (const size of ["10", "40", "16384", "40,20"]) {
+      const { status, bytes } = await read(`/pictures/${picture.id}/file?size=${size}`);
+      assert.equal(status, 200, size);
+      assert.ok(bytes.length > 0 && !bytes.includes("a camera"), size);
+    }
+    for (const path of [
+      `/pictures/${picture.id}/file`,
+      `/pictures/${picture.id}/file?size=`,
+      `/blobs/${blob.id}/file`,
+    ]) {
+      const refused = await test.call(`GET ${pathOf(path)}`, { token });
+      assertError(refused, 403, "ObjectPermissionDenied", 771, "This requires the role editor.");
+    }
+    const editor = await test.createOperator(undefined, "editor");
+    const whole = await download(test, pathOf(`/pictures/${picture.id}/file`), { token: editor.token });
+    assert.ok(whole.bytes.equals(camera));
+  });
+
   it("404 for a file of another kind or application, and for a file whose owner is being erased", async () => {
     const other = await test.createApplication();
     const gone = await test.signUp("Gone", other);

@@ -103,6 +103,7 @@ const listEvents = operation({
   description: "Devices and users are salted hashes.",
   tag: "Operators",
   caller: "operator",
+  role: "editor",
   pathParameters: MetricPath,
   parameters: ListEvents,
   status: 200,
