@@ -118,7 +118,7 @@ export async function createServices(
   const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
-  const requests = createRequests({ peers });
+  const requests = createRequests({ peers, isOn: config.console });
   const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });

@@ -84,6 +84,17 @@ export interface ApplicationKeyPage {
   readonly previousToken?: string;
 }
 
+/** What an application has, and what its clients do. */
+export interface ApplicationOverview {
+  readonly totals: ApplicationTotals;
+  /** Since midnight, UTC. */
+  readonly today: StatisticsOfDay;
+  /** On the same weekday before, until the end of the same hour. */
+  readonly weekBefore: StatisticsOfDay;
+  /** All series of the range. */
+  readonly statistics: ApplicationStatistics;
+}
+
 /** A page. */
 export interface ApplicationPage {
   readonly pageResults: readonly Application[];
@@ -140,6 +151,20 @@ export interface ApplicationStatistics {
   readonly operations?: readonly OperationStatistics[];
   /** The 50 most frequent failures. */
   readonly errors?: readonly ErrorStatistics[];
+}
+
+/** What an application has. */
+export interface ApplicationTotals {
+  /** Devices that have registered. */
+  readonly devices: BoundedCount;
+  /** Users that are not deleted. */
+  readonly users: BoundedCount;
+  /** Check-ins. */
+  readonly checkins: BoundedCount;
+  /** Files. */
+  readonly files: number;
+  /** The bytes of the files. */
+  readonly bytes: number;
 }
 
 /** A process of the machine that was asked for its calls. */
@@ -1480,6 +1505,16 @@ export interface RateLimits {
   readonly operations?: Readonly<Record<string, RateLimit>>;
 }
 
+/** What readApplicationOverview looks for. */
+export interface ReadApplicationOverviewQuery {
+  /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
+  readonly from?: Date | undefined;
+  /** The first moment after the range; now by default. */
+  readonly to?: Date | undefined;
+  /** The length of the intervals, in UTC. */
+  readonly interval?: StatisticsInterval | undefined;
+}
+
 /** What readApplicationStatistics looks for. */
 export interface ReadApplicationStatisticsQuery {
   /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
@@ -1781,6 +1816,26 @@ export interface SigningSecret {
  * - `day`: A day; kept for three years.
  */
 export type StatisticsInterval = "minute" | "hour" | "day";
+
+/** What the clients of an application did on a day until an hour. */
+export interface StatisticsOfDay {
+  /** How many calls there were. */
+  readonly calls: number;
+  /** How many of them were refused or failed. */
+  readonly errors: number;
+  /** Successful registrations, also of devices that were known. */
+  readonly registrations: number;
+  /** Distinct devices that made calls. */
+  readonly activeDevices: number;
+  /** Users that were created with a password. */
+  readonly signUps: number;
+  /** Check-ins that were created. */
+  readonly checkins: number;
+  /** Files that were stored. */
+  readonly files: number;
+  /** The bytes of these files. */
+  readonly bytes: number;
+}
 
 /** A number in one interval. */
 export interface StatisticsPoint {
@@ -2383,6 +2438,13 @@ export const listMetricEvents: (appid: string, key: string, fields?: ListMetricE
  * Calls, latency, errors, registrations, log-ins and more. Processes write what they count once a minute.
  */
 export const readApplicationStatistics: (appid: string, fields?: ReadApplicationStatisticsQuery) => Call<ApplicationStatistics> = /* @__PURE__ */ define("readApplicationStatistics", "GET /_/api/applications/{appid}/statistics", "os");
+
+/**
+ * Read what an application has and what its clients do, in one answer
+ *
+ * Totals, today beside the same weekday before, and all statistics of a range. Counting stops at 1,000.
+ */
+export const readApplicationOverview: (appid: string, fields?: ReadApplicationOverviewQuery) => Call<ApplicationOverview> = /* @__PURE__ */ define("readApplicationOverview", "GET /_/api/applications/{appid}/overview", "os");
 
 /**
  * Read what all clients and operators did, and the busiest applications

@@ -1,18 +1,10 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
+import { BoundedCount } from "../contract/bounded-count.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { IdInput } from "../contract/wire.ts";
-import { type Counted, countMax, type Impact as FoundImpact } from "./applications.impact.store.ts";
+import type { Impact as FoundImpact } from "./applications.impact.store.ts";
 
 export const ImpactOfUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
-
-const BoundedCount = named(
-  "BoundedCount",
-  "A number of which counting stops early.",
-  Type.Object({
-    count: Type.Integer({ description: `At most ${countMax}.` }),
-    isMore: Type.Boolean({ description: "Whether there are, or may be, more." }),
-  }),
-);
 
 const VersionCount = named(
   "AppVersionCount",
@@ -49,17 +41,13 @@ export const Impact = named(
 
 export function presentImpact({ devices, userTokens, hour, day, appVersions }: FoundImpact): Static<typeof Impact> {
   return {
-    devices: presentCount(devices),
-    userTokens: presentCount(userTokens),
-    activeLastHour: presentCount(hour),
-    activeLastDay: presentCount(day),
+    devices,
+    userTokens,
+    activeLastHour: hour,
+    activeLastDay: day,
     appVersions: appVersions.map(({ appVersion, count }) => ({
       ...(appVersion !== "" && { appVersion }),
       devices: count,
     })),
   };
-}
-
-function presentCount({ count, isMore }: Counted): Static<typeof BoundedCount> {
-  return { count, isMore };
 }

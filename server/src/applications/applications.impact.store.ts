@@ -1,20 +1,15 @@
 import { type RawBuilder, sql } from "kysely";
 import { deviceUseMs } from "../auth/device-uses.ts";
+import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
+import { type Counted, counted, countMax } from "../lib/counted.ts";
 
-/** Counting stops here. */
-export const countMax = 1_000;
 const versionsMax = 20;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /** What an operator is about to end. */
 export type Subject = { readonly kind: "application" } | { readonly kind: "key" | "user"; readonly id: string };
-
-export interface Counted {
-  readonly count: number;
-  readonly isMore: boolean;
-}
 
 export interface Impact {
   readonly devices: Counted;
@@ -78,13 +73,6 @@ async function countTokens(applicationId: string, subject: Subject, now: number,
   return { count: tokens.count, isMore: tokens.isMore || devices.isMore };
 }
 
-async function countRows(rows: Condition, queries: Queries): Promise<Counted> {
-  const statement = sql<{ counted: number | bigint | string }>`
-    select count(*) as counted from (select 1 ${rows} limit ${sql.lit(countMax + 1)}) as found`;
-  const found = await queries.executeQuery(statement.compile(queries));
-  return counted(Number(found.rows[0]?.counted));
-}
-
 interface Seen {
   readonly app_version: string | null;
   readonly last_seen_at: number;
@@ -95,10 +83,6 @@ async function listSeen(devices: Condition, since: number, queries: Queries): Pr
     select device.app_version, device.last_seen_at ${devices} and device.last_seen_at >= ${since}
     order by device.last_seen_at desc limit ${sql.lit(countMax + 1)}`;
   return (await queries.executeQuery(statement.compile(queries))).rows;
-}
-
-function counted(rows: number): Counted {
-  return { count: Math.min(rows, countMax), isMore: rows > countMax };
 }
 
 function versionsOf(seen: readonly Seen[]): Impact["appVersions"] {

@@ -109,6 +109,18 @@ describe("recent requests", () => {
     assert.ok(calls.every(({ address }) => address === "127.0.0.0"));
   });
 
+  it("are not kept without the console", async () => {
+    const other = await startTestApp({ CONSOLE: "off" });
+    try {
+      await other.registerDevice();
+      const { token } = await other.createOperator();
+      const { body } = await other.call(`GET /_/api/applications/${other.application.appid}/requests`, { token });
+      assert.deepEqual(body.result.calls, []);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("refuse a cursor or status that makes no sense, and an unknown application", async () => {
     const path = `/_/api/applications/${application.appid}/requests`;
     const errorOf = async (query: string) => (await test.call(`GET ${path}?${query}`, { token: operator })).body.error;

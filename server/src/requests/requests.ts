@@ -42,7 +42,8 @@ const callsAtFirst = 100;
 const answerMsMax = 2_000;
 const questionName = "requests";
 
-export function createRequests({ peers }: { readonly peers: Peers }): Requests {
+/** @param isOn without it, nothing is kept */
+export function createRequests({ peers, isOn }: { readonly peers: Peers; readonly isOn: boolean }): Requests {
   const processId = randomBytes(6).toString("base64url");
   const recent = createRecentCalls();
 
@@ -65,6 +66,7 @@ export function createRequests({ peers }: { readonly peers: Peers }): Requests {
 
   return {
     keep(call) {
+      if (!isOn) return;
       const { caller } = call;
       if (caller === undefined) recent.keep(call.applicationId, call);
       else if ("applicationId" in caller) recent.keep(caller.applicationId, call);

@@ -73,7 +73,8 @@ export const rows = {
   console: {
     name: "CONSOLE",
     default: "on",
-    about: "off serves no pages of the operators' console; their operations stay.",
+    about:
+      "off serves no pages of the operators' console, and keeps no recent requests for them; their operations stay.",
     read: (given) => oneOf("on", "off")(given) === "on",
   },
   operatorAddresses: {

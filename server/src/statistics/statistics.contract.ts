@@ -1,4 +1,5 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
+import { BoundedCount } from "../contract/bounded-count.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Text, WireDate } from "../contract/wire.ts";
 import type { Interval as IntervalWord } from "./statistics.store.ts";
@@ -80,6 +81,52 @@ export const ApplicationStatistics = named(
   "What the clients of an application did.",
   Type.Object(members),
 );
+
+const int64 = (description: string) => Type.Integer({ format: "int64", description });
+
+export const DaySums = named(
+  "StatisticsOfDay",
+  "What the clients of an application did on a day until an hour.",
+  Type.Object({
+    calls: int64("How many calls there were."),
+    errors: int64("How many of them were refused or failed."),
+    registrations: int64("Successful registrations, also of devices that were known."),
+    activeDevices: int64("Distinct devices that made calls."),
+    signUps: int64("Users that were created with a password."),
+    checkins: int64("Check-ins that were created."),
+    files: int64("Files that were stored."),
+    bytes: int64("The bytes of these files."),
+  }),
+);
+
+const ApplicationTotals = named(
+  "ApplicationTotals",
+  "What an application has.",
+  Type.Object({
+    devices: { ...BoundedCount, description: "Devices that have registered." },
+    users: { ...BoundedCount, description: "Users that are not deleted." },
+    checkins: { ...BoundedCount, description: "Check-ins." },
+    files: int64("Files."),
+    bytes: int64("The bytes of the files."),
+  }),
+);
+
+export const ApplicationOverview = named(
+  "ApplicationOverview",
+  "What an application has, and what its clients do.",
+  Type.Object({
+    totals: ApplicationTotals,
+    today: { ...DaySums, description: "Since midnight, UTC." },
+    weekBefore: { ...DaySums, description: "On the same weekday before, until the end of the same hour." },
+    statistics: { ...ApplicationStatistics, description: "All series of the range." },
+  }),
+);
+
+export const ReadOverview = Type.Object({
+  from: ReadStatistics.properties.from,
+  to: ReadStatistics.properties.to,
+  interval: ReadStatistics.properties.interval,
+});
 
 const BusyApplication = named(
   "BusyApplication",

@@ -1,8 +1,16 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { operation } from "../operation.ts";
-import { ApplicationStatistics, DeploymentStatistics, ReadStatistics, StatisticsPath } from "./statistics.contract.ts";
-import { readStatistics } from "./statistics.reading.ts";
+import {
+  ApplicationOverview,
+  ApplicationStatistics,
+  DeploymentStatistics,
+  ReadOverview,
+  ReadStatistics,
+  StatisticsPath,
+} from "./statistics.contract.ts";
+import { readStatistics, readToday } from "./statistics.reading.ts";
 import { listBusiest } from "./statistics.store.ts";
+import { findTotals } from "./statistics.totals.ts";
 
 const busiestMs = 900_000;
 const busiestMax = 100;
@@ -24,6 +32,27 @@ const readApplicationStatistics = operation({
   async handle({ path: { appid }, parameters }, { clock, database: { reads } }) {
     await requireApplication(appid, reads);
     return readStatistics(appid, parameters, clock.now(), reads);
+  },
+});
+
+const readOverview = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/overview",
+  operation: "readApplicationOverview",
+  summary: "Read what an application has and what its clients do, in one answer",
+  description: "Totals, today beside the same weekday before, and all statistics of a range. Counting stops at 1,000.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: StatisticsPath,
+  parameters: ReadOverview,
+  status: 200,
+  result: ApplicationOverview,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid }, parameters }, { clock, database: { reads } }) {
+    await requireApplication(appid, reads);
+    const now = clock.now();
+    const statistics = await readStatistics(appid, parameters, now, reads);
+    return { totals: await findTotals(appid, reads), ...(await readToday(appid, now, reads)), statistics };
   },
 });
 
@@ -50,4 +79,4 @@ const readDeploymentStatistics = operation({
 });
 
 /** What clients did, for operators (spec/statistics). */
-export const statisticsOperations = [readApplicationStatistics, readDeploymentStatistics];
+export const statisticsOperations = [readApplicationStatistics, readOverview, readDeploymentStatistics];

@@ -3,7 +3,13 @@ import type { Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { earliestMs, formatDate } from "../lib/dates.ts";
 import { startOf } from "./statistics.compaction.ts";
-import { type ApplicationStatistics, pointsMax, type ReadStatistics, type Series } from "./statistics.contract.ts";
+import {
+  type ApplicationStatistics,
+  type DaySums,
+  pointsMax,
+  type ReadStatistics,
+  type Series,
+} from "./statistics.contract.ts";
 import { type Interval, listStatistics, type Range, spans } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
 
@@ -92,6 +98,37 @@ function readRange(
   throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${pointsMax} intervals apart.`, {
     parameter: "from",
   });
+}
+
+/**
+ * Sums of an application since midnight, UTC, and until the same hour of the same weekday before.
+ */
+export async function readToday(
+  applicationId: string,
+  now: number,
+  queries: Queries,
+): Promise<{ readonly today: Static<typeof DaySums>; readonly weekBefore: Static<typeof DaySums> }> {
+  const today = { from: startOf("day", now), to: startOf("hour", now) + spans.hour };
+  const weekBefore = { from: today.from - 7 * spans.day, to: today.to - 7 * spans.day };
+  return {
+    today: await sumUp(applicationId, today, queries),
+    weekBefore: await sumUp(applicationId, weekBefore, queries),
+  };
+}
+
+async function sumUp(applicationId: string, range: Range, queries: Queries): Promise<Static<typeof DaySums>> {
+  const tally = new Tally();
+  for (const each of (await addUpIntervals(applicationId, "hour", range, queries)).values()) tally.merge(each);
+  return {
+    calls: tally.calls,
+    errors: tally.failed,
+    registrations: succeeded(tally, "registerDevice"),
+    activeDevices: tally.devices.count(),
+    signUps: succeeded(tally, "createUser"),
+    checkins: succeeded(tally, "createCheckin"),
+    files: tally.files,
+    bytes: tally.bytes,
+  };
 }
 
 /** The intervals that have calls, by their start. */
