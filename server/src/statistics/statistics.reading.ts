@@ -86,10 +86,10 @@ function readNames(given: string | undefined): ReadonlySet<string> {
 
 function readRange(
   interval: Interval,
-  { to = undefined, from }: { readonly from?: number; readonly to?: number },
+  { to, from }: { readonly from?: number; readonly to?: number },
   now: number,
 ): Range {
-  const end = to ?? now;
+  const end = to ?? now + 1; // with the interval that begins now
   const start = from ?? end - defaultMs[interval];
   if (start > end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
   const span = spans[interval];
