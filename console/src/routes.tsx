@@ -92,9 +92,25 @@ const account = createRoute({
   component: lazyRouteComponent(() => import("./account/account.screen.tsx"), "AccountScreen"),
 });
 
+const users = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/users",
+  staticData: { title: "Users" },
+  validateSearch: (given) => textsOf(given, ["q", "disabled", "created", "lastModified", "sortOrder", "panel"]),
+  component: lazyRouteComponent(() => import("./users/users.screen.tsx"), "UsersScreen"),
+});
+
+const user = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/users/$userId",
+  staticData: { title: "Users" },
+  validateSearch: (given) => textsOf(given, ["tab", "by"]),
+  component: lazyRouteComponent(() => import("./users/user.screen.tsx"), "UserScreen"),
+});
+
 const tree = root.addChildren([
   signIn,
-  frame.addChildren([home, applications, keys, applicationAudit, operators, audit, account]),
+  frame.addChildren([home, applications, keys, applicationAudit, operators, audit, account, users, user]),
 ]);
 
 export function createAppRouter(queries: QueryClient) {

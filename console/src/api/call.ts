@@ -26,7 +26,26 @@ export function operation<Parameters extends object, Result>(
   path: string,
   names: readonly (keyof Parameters & string)[],
 ): Operation<Parameters, Result> {
-  function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
+  return createOperation(method, path, names, readResult<Result>);
+}
+
+/** An operation that answers a file. */
+export function downloadOperation<Parameters extends object>(
+  method: Method,
+  path: string,
+  names: readonly (keyof Parameters & string)[],
+): Operation<Parameters, Blob> {
+  return createOperation(method, path, names, readFile);
+}
+
+/** @param read throws `CallError` where the answer is a refusal */
+function createOperation<Parameters extends object, Result>(
+  method: Method,
+  path: string,
+  names: readonly (keyof Parameters & string)[],
+  read: (response: Response) => Promise<Result>,
+): Operation<Parameters, Result> {
+  async function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
     const given = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
       const value = given.get(name);
@@ -37,7 +56,9 @@ export function operation<Parameters extends object, Result>(
     const query =
       inQuery && given.size > 0 ? `?${new URLSearchParams([...given].map(([k, v]) => [k, String(v)]))}` : "";
     const body = inQuery ? undefined : JSON.stringify(Object.fromEntries(given));
-    return send<Result>(method, filled + query, body, options);
+    const response = await fetchFrom(method, filled + query, body, options);
+    if (response.status === 401 && !path.startsWith("/sessions")) for (const listener of sessionEndings) listener();
+    return read(response);
   }
   return Object.assign(run, { method, path, parameters: names });
 }
@@ -50,19 +71,15 @@ export function onSessionEnd(listener: () => void): () => void {
   return () => sessionEndings.delete(listener);
 }
 
-async function send<Result>(
-  method: Method,
-  url: string,
-  body: string | undefined,
-  options: CallOptions,
-): Promise<Result> {
-  const response = await fetchFrom(method, url, body, options);
+async function readResult<Result>(response: Response): Promise<Result> {
   const answer: unknown = await response.json().catch(() => undefined);
   if (isSuccess<Result>(answer)) return answer.result;
   const details = typeof answer === "object" && answer !== null ? { ...answer } : noEnvelope(response.status);
-  const error = new CallError(response.status, details);
-  if (response.status === 401 && !url.startsWith("/sessions")) for (const listener of sessionEndings) listener();
-  throw error;
+  throw new CallError(response.status, details);
+}
+
+function readFile(response: Response): Promise<Blob> {
+  return response.ok ? response.blob() : readResult<never>(response);
 }
 
 async function fetchFrom(

@@ -52,6 +52,16 @@ const exactParts = {
   second: "2-digit",
 } as const;
 
+/** A day without a time, such as a date of birth, which the API gives as its midnight in UTC. */
+export function formatDay(time: string): string {
+  return new Date(parseTime(time)).toLocaleDateString(undefined, {
+    timeZone: "UTC",
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+  });
+}
+
 /** "4 min ago", "in 3 days". */
 export function formatRelative(time: string, now = Date.now()): string {
   const seconds = (parseTime(time) - now) / 1000;

@@ -2,6 +2,7 @@
 const pages: Readonly<Record<string, string>> = {
   app: "/apps?panel=$id",
   opr: "/operators?panel=$id",
+  usr: "/apps/$appid/users/$id",
 };
 
 /** The address of the page of an id, if its kind has a page that can be reached from here. */

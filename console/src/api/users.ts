@@ -1,0 +1,112 @@
+import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.contract.ts";
+import type { Static } from "../../../server/src/contract/schema.ts";
+import type { OperatedDevicePage } from "../../../server/src/devices/devices.operator.contract.ts";
+import type { IdentityPage } from "../../../server/src/identities/identities.contract.ts";
+import type {
+  OperatedTokenPage,
+  OperatedUserPage,
+  OperatedUserWithCounts,
+} from "../../../server/src/users/users.operator.contract.ts";
+import { downloadOperation, operation } from "./call.ts";
+import type { PageParameters } from "./pages.ts";
+
+export type User = Static<typeof OperatedUserPage>["pageResults"][number];
+export type UserWithCounts = Static<typeof OperatedUserWithCounts>;
+export type UserToken = Static<typeof OperatedTokenPage>["pageResults"][number];
+export type DeviceOfUser = Static<typeof OperatedDevicePage>["pageResults"][number];
+export type Identity = Static<typeof IdentityPage>["pageResults"][number];
+export type Impact = Static<typeof WireImpact>;
+
+interface InApplication {
+  readonly appid: string;
+}
+
+export interface OfUser extends InApplication {
+  readonly userId: string;
+}
+
+export interface UserFilters {
+  readonly userNamePrefix?: string;
+  readonly emailPrefix?: string;
+  readonly disabled?: string;
+  readonly created?: string;
+  readonly lastModified?: string;
+  readonly sortOrder?: string;
+}
+
+export const listUsers = operation<InApplication & UserFilters & PageParameters, Static<typeof OperatedUserPage>>(
+  "GET",
+  "/applications/{appid}/users",
+  [
+    "appid",
+    "userNamePrefix",
+    "emailPrefix",
+    "disabled",
+    "created",
+    "lastModified",
+    "sortOrder",
+    "pageSize",
+    "pagingToken",
+  ],
+);
+
+export const getUser = operation<OfUser, UserWithCounts>("GET", "/applications/{appid}/users/{userId}", [
+  "appid",
+  "userId",
+]);
+
+export const disableUser = operation<OfUser, UserWithCounts>("POST", "/applications/{appid}/users/{userId}/disable", [
+  "appid",
+  "userId",
+]);
+
+export const enableUser = operation<OfUser, UserWithCounts>("POST", "/applications/{appid}/users/{userId}/enable", [
+  "appid",
+  "userId",
+]);
+
+export const listTokensOfUser = operation<OfUser & PageParameters, Static<typeof OperatedTokenPage>>(
+  "GET",
+  "/applications/{appid}/users/{userId}/tokens",
+  ["appid", "userId", "pageSize", "pagingToken"],
+);
+
+export const endTokenOfUser = operation<OfUser & { tokenId: string }, true>(
+  "DELETE",
+  "/applications/{appid}/users/{userId}/tokens/{tokenId}",
+  ["appid", "userId", "tokenId"],
+);
+
+export const endTokensOfUser = operation<OfUser, true>("POST", "/applications/{appid}/users/{userId}/revoke-tokens", [
+  "appid",
+  "userId",
+]);
+
+export const getImpactOfUser = operation<OfUser, Impact>("GET", "/applications/{appid}/users/{userId}/impact", [
+  "appid",
+  "userId",
+]);
+
+export const eraseUser = operation<OfUser & { confirm: string }, true>(
+  "DELETE",
+  "/applications/{appid}/users/{userId}",
+  ["appid", "userId", "confirm"],
+);
+
+/** A ZIP with everything that is stored about the user. */
+export const exportUser = downloadOperation<OfUser>("POST", "/applications/{appid}/users/{userId}/export", [
+  "appid",
+  "userId",
+]);
+
+export const listDevicesOfUser = operation<OfUser & PageParameters, Static<typeof OperatedDevicePage>>(
+  "GET",
+  "/applications/{appid}/users/{userId}/devices",
+  ["appid", "userId", "pageSize", "pagingToken"],
+);
+
+export const listIdentitiesOfUser = operation<OfUser & PageParameters, Static<typeof IdentityPage>>(
+  "GET",
+  "/applications/{appid}/users/{userId}/identities",
+  ["appid", "userId", "pageSize", "pagingToken"],
+);

@@ -1,0 +1,74 @@
+import { useQueryClient } from "@tanstack/react-query";
+import Ban from "lucide-react/icons/ban";
+import CircleCheck from "lucide-react/icons/circle-check";
+import Download from "lucide-react/icons/download";
+import LogOut from "lucide-react/icons/log-out";
+import Trash from "lucide-react/icons/trash-2";
+import { disableUser, enableUser, exportUser, type User } from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { saveFile } from "../lib/save-file.ts";
+import { useRole } from "../shell/session.ts";
+import type { MenuAction } from "../ui/menu.tsx";
+import { act } from "../ui/toast.tsx";
+
+/** An act that asks before it runs. */
+export interface OpenedDialog {
+  readonly dialog: "end-tokens" | "erase";
+  readonly user: User;
+}
+
+/** What an operator may do with a user. */
+export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => void) {
+  const isEditor = useRole("editor");
+  const refresh = useRefreshUsers(appid);
+
+  async function change(run: typeof disableUser, { id }: User) {
+    await run({ appid, userId: id });
+    await refresh();
+  }
+
+  function disable(user: User) {
+    const name = showInvisible(user.userName);
+    return act(
+      `Disabled ${name}.`,
+      () => change(disableUser, user),
+      () => change(enableUser, user),
+    );
+  }
+
+  function enable(user: User) {
+    const name = showInvisible(user.userName);
+    return act(
+      `Enabled ${name}.`,
+      () => change(enableUser, user),
+      () => change(disableUser, user),
+    );
+  }
+
+  function actionsOf(user: User): MenuAction[] {
+    if (!isEditor) return [];
+    return [
+      user.disabled === undefined
+        ? { label: "Disable", icon: Ban, run: () => void disable(user) }
+        : { label: "Enable", icon: CircleCheck, run: () => void enable(user) },
+      { label: "Export", icon: Download, run: () => void saveExport(appid, user) },
+      { label: "End all sign-ins …", icon: LogOut, run: () => onDialog({ dialog: "end-tokens", user }) },
+      { label: "Erase …", icon: Trash, isDanger: true, run: () => onDialog({ dialog: "erase", user }) },
+    ];
+  }
+
+  return { actionsOf };
+}
+
+/** Saves everything that is stored about the user. The server writes it to the audit log. */
+export function saveExport(appid: string, { id, userName }: User): Promise<void> {
+  return act(`Exported ${showInvisible(userName)}.`, async () => {
+    saveFile(await exportUser({ appid, userId: id }), `${id}.zip`);
+  });
+}
+
+/** Loads again what shows users of the application. */
+export function useRefreshUsers(appid: string): () => Promise<void> {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ["users", appid] });
+}

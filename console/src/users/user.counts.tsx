@@ -1,0 +1,41 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { getUser, type OfUser, type UserWithCounts } from "../api/users.ts";
+import { formatBounded, formatBytes } from "../lib/format.ts";
+import { DetailList } from "../ui/detail-list.tsx";
+import { Problem } from "../ui/fields.tsx";
+
+/** The server counts no further. */
+const countMax = 1000;
+
+export function userQuery({ appid, userId }: OfUser) {
+  return queryOptions({
+    queryKey: ["users", appid, "one", userId],
+    queryFn: ({ signal }) => getUser({ appid, userId }, { signal }),
+  });
+}
+
+/** What belongs to a user. */
+export function UserCountsList(user: OfUser) {
+  const { data, error } = useQuery(userQuery(user));
+  if (error !== null) return <Problem error={error} />;
+  return data === undefined ? <p role="status">Counting …</p> : <CountsList counts={data.counts} />;
+}
+
+export function CountsList({ counts }: Pick<UserWithCounts, "counts">) {
+  const { checkins, locations, files, fileBytes, identities, tokens } = counts;
+  return (
+    <DetailList
+      items={[
+        ["Check-ins", bounded(checkins)],
+        ["Locations", bounded(locations)],
+        ["Files", files === 0 ? "0" : `${bounded(files)}, ${formatBytes(fileBytes)}`],
+        ["Identities", bounded(identities)],
+        ["Sign-ins", bounded(tokens)],
+      ]}
+    />
+  );
+}
+
+function bounded(count: number): string {
+  return formatBounded(count, count >= countMax);
+}

@@ -1,0 +1,137 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import Download from "lucide-react/icons/download";
+import {
+  endTokenOfUser,
+  endTokensOfUser,
+  eraseUser,
+  getImpactOfUser,
+  type User,
+  type UserToken,
+} from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+import { Problem } from "../ui/fields.tsx";
+import { ImpactFacts } from "../ui/impact.tsx";
+import { showToast } from "../ui/toast.tsx";
+import { type OpenedDialog, saveExport, useRefreshUsers } from "./user.acts.ts";
+import { UserCountsList } from "./user.counts.tsx";
+
+interface DialogProps {
+  readonly appid: string;
+  readonly onClose: () => void;
+}
+
+interface UserDialogProps extends DialogProps {
+  readonly opened: OpenedDialog | undefined;
+}
+
+/** The dialog of an act on a user, if one is open. */
+export function UserDialog({ appid, opened, onClose }: UserDialogProps) {
+  if (opened === undefined) return null;
+  const Opened = opened.dialog === "erase" ? EraseUser : EndTokens;
+  return <Opened appid={appid} user={opened.user} onClose={onClose} />;
+}
+
+function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { readonly user: User }) {
+  const refresh = useRefreshUsers(appid);
+  const name = showInvisible(userName);
+
+  async function confirm() {
+    await endTokensOfUser({ appid, userId: id });
+    await refresh();
+    showToast(`Ended all sign-ins of ${name}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`End all sign-ins of ${name}?`}
+      lead="Ends at once, and cannot be undone"
+      typed={id}
+      command={`npx rollcall users revoke ${appid} ${id}`}
+      action="End all sign-ins"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <UserImpact appid={appid} userId={id} />
+      <p>The next call with one of these tokens gets AuthTokenInvalid, and the app asks the user to sign in again.</p>
+      <p>Does not end: signed addresses of files, for up to an hour.</p>
+    </DangerDialog>
+  );
+}
+
+function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User }) {
+  const { id, userName } = user;
+  const navigate = useNavigate();
+  const refresh = useRefreshUsers(appid);
+  const name = showInvisible(userName);
+
+  async function confirm() {
+    await eraseUser({ appid, userId: id, confirm: id });
+    await navigate({ to: "/apps/$appid/users", params: { appid }, search: {} });
+    await refresh();
+    showToast(`Erased ${name}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`Erase ${name}?`}
+      lead="Ends at once, and cannot be undone"
+      typed={id}
+      command={`npx rollcall users erase ${appid} ${id} --yes`}
+      action="Erase the user"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>The user is gone at once, with everything below; the data is erased in the background.</p>
+      <UserCountsList appid={appid} userId={id} />
+      <UserImpact appid={appid} userId={id} />
+      <p>
+        <Button size="small" onPress={() => void saveExport(appid, user)}>
+          <Download size={14} aria-hidden /> Export first
+        </Button>
+      </p>
+    </DangerDialog>
+  );
+}
+
+function UserImpact({ appid, userId }: { readonly appid: string; readonly userId: string }) {
+  const { data, error } = useQuery({
+    queryKey: ["users", appid, "impact", userId],
+    queryFn: ({ signal }) => getImpactOfUser({ appid, userId }, { signal }),
+    staleTime: 0,
+  });
+  if (error !== null) return <Problem error={error} />;
+  return <ImpactFacts impact={data} devicesThat="on which the user is signed in" />;
+}
+
+interface EndTokenProps extends DialogProps {
+  readonly userId: string;
+  readonly token: UserToken;
+}
+
+/** Asks before one sign-in ends. */
+export function EndToken({ appid, userId, token: { id, platform, deviceID }, onClose }: EndTokenProps) {
+  const refresh = useRefreshUsers(appid);
+
+  async function confirm() {
+    await endTokenOfUser({ appid, userId, tokenId: id });
+    await refresh();
+    showToast("Ended the sign-in.");
+  }
+
+  return (
+    <DangerDialog
+      title={`End the sign-in on ${showInvisible(platform)}?`}
+      lead="Ends at once, and cannot be undone"
+      action="End the sign-in"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>
+        On the device <code>{deviceID}</code> the user has to sign in again.
+      </p>
+    </DangerDialog>
+  );
+}

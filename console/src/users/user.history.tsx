@@ -1,0 +1,93 @@
+import { Link, useSearch } from "@tanstack/react-router";
+import History from "lucide-react/icons/history";
+import { type AuditEntry, listAudit } from "../api/audit.ts";
+import { usePages } from "../api/pages.ts";
+import type { OfUser } from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { buttonClass } from "../ui/button.tsx";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Split } from "../ui/page.tsx";
+import { EmptyState } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./users.module.css";
+
+const columns: readonly Column<AuditEntry>[] = [
+  { name: "When", width: "230px", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
+  { name: "Action", width: "minmax(140px, 1.5fr)", narrow: "title", render: ({ action }) => action },
+  {
+    name: "By",
+    width: "minmax(120px, 1fr)",
+    narrow: "end",
+    render: ({ actor: { kind, name, id } }) => showInvisible(name ?? id ?? kind),
+  },
+  { name: "Details", width: "minmax(160px, 2fr)", render: ({ details }) => detailsOf(details) },
+  { name: "Address", width: "130px", render: ({ address }) => address },
+  {
+    name: "Request",
+    width: "150px",
+    render: ({ requestId }) => requestId !== undefined && <IdChip id={requestId} />,
+  },
+];
+
+/** The audit log by this user, or on this user. */
+export function UserHistory({ appid, userId }: OfUser) {
+  const isBy = useSearch({ from: "/frame/apps/$appid/users/$userId" }).by === "user";
+  const filter = isBy ? { actor: userId } : { target: userId };
+  const pages = usePages(["audit", appid, filter], (page, options) =>
+    listAudit({ appid, ...filter, ...page }, options),
+  );
+  return (
+    <>
+      <nav className={styles.switch} aria-label="Whose acts">
+        <SwitchLink isCurrent={!isBy} by={undefined}>
+          On this user
+        </SwitchLink>
+        <SwitchLink isCurrent={isBy} by="user">
+          By this user
+        </SwitchLink>
+      </nav>
+      <Split>
+        <DataTable
+          label={isBy ? "Acts by this user" : "Acts on this user"}
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          empty={
+            <EmptyState
+              icon={History}
+              title={isBy ? "The user has done nothing of note" : "Nothing was done to this user"}
+            >
+              The audit log holds what operators do, and what users do about their own access.
+            </EmptyState>
+          }
+        />
+      </Split>
+    </>
+  );
+}
+
+interface SwitchLinkProps {
+  readonly isCurrent: boolean;
+  readonly by: "user" | undefined;
+  readonly children: string;
+}
+
+function SwitchLink({ isCurrent, by, children }: SwitchLinkProps) {
+  return (
+    <Link
+      from="/apps/$appid/users/$userId"
+      search={{ tab: "history", by }}
+      replace
+      className={buttonClass(isCurrent ? "plain" : "quiet", "small")}
+      activeOptions={{ explicitUndefined: true }}
+    >
+      {children}
+    </Link>
+  );
+}
+
+function detailsOf(details: unknown): string {
+  const text = JSON.stringify(details);
+  return text === undefined || text === "{}" ? "" : showInvisible(text);
+}

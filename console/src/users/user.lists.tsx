@@ -1,0 +1,158 @@
+import IdCard from "lucide-react/icons/id-card";
+import KeyRound from "lucide-react/icons/key-round";
+import LogOut from "lucide-react/icons/log-out";
+import Smartphone from "lucide-react/icons/smartphone";
+import { useState } from "react";
+import { usePages } from "../api/pages.ts";
+import {
+  type DeviceOfUser,
+  type Identity,
+  listDevicesOfUser,
+  listIdentitiesOfUser,
+  listTokensOfUser,
+  type OfUser,
+  type UserToken,
+} from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Split } from "../ui/page.tsx";
+import { EmptyState } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { EndToken } from "./user.dialogs.tsx";
+
+const tokenColumns: readonly Column<UserToken>[] = [
+  {
+    name: "Platform",
+    width: "minmax(120px, 1fr)",
+    narrow: "title",
+    render: ({ platform }) => showInvisible(platform),
+  },
+  { name: "Device", width: "minmax(150px, 1fr)", render: ({ deviceID }) => <IdChip id={deviceID} /> },
+  {
+    name: "Last used",
+    width: "minmax(120px, 1fr)",
+    narrow: "line",
+    render: ({ lastUsed }) => <Time value={lastUsed} />,
+  },
+  { name: "Since", width: "minmax(120px, 1fr)", render: ({ created }) => <Time value={created} /> },
+  { name: "Ends", width: "minmax(120px, 1fr)", narrow: "end", render: ({ expires }) => <Time value={expires} /> },
+];
+
+/** The tokens of a user, each of one sign-in. */
+export function UserSignIns(user: OfUser) {
+  const [ended, setEnded] = useState<UserToken>();
+  const isEditor = useRole("editor");
+  const pages = usePages(["users", user.appid, "tokens", user.userId], (page, options) =>
+    listTokensOfUser({ ...user, ...page }, options),
+  );
+  return (
+    <Split>
+      <DataTable
+        label="Sign-ins"
+        columns={tokenColumns}
+        pages={pages}
+        idOf={({ id }) => id}
+        actionsOf={
+          isEditor
+            ? (token) => [{ label: "End …", icon: LogOut, isDanger: true, run: () => setEnded(token) }]
+            : undefined
+        }
+        empty={
+          <EmptyState icon={KeyRound} title="Signed in nowhere">
+            Each sign-in on a device makes a token, which is listed here until it ends.
+          </EmptyState>
+        }
+      />
+      {ended !== undefined && <EndToken {...user} token={ended} onClose={() => setEnded(undefined)} />}
+    </Split>
+  );
+}
+
+const deviceColumns: readonly Column<DeviceOfUser>[] = [
+  {
+    name: "Platform",
+    width: "minmax(120px, 1fr)",
+    narrow: "title",
+    render: ({ platform }) => showInvisible(platform),
+  },
+  {
+    name: "Model",
+    width: "minmax(120px, 1.5fr)",
+    narrow: "line",
+    render: ({ model }) => model && showInvisible(model),
+  },
+  { name: "System", width: "minmax(90px, 1fr)", render: ({ osVersion }) => osVersion && showInvisible(osVersion) },
+  { name: "App", width: "minmax(90px, 1fr)", render: ({ appVersion }) => appVersion && showInvisible(appVersion) },
+  {
+    name: "Last seen",
+    width: "minmax(120px, 1fr)",
+    narrow: "end",
+    render: ({ lastSeen }) => lastSeen !== undefined && <Time value={lastSeen} />,
+  },
+  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+];
+
+export function UserDevices(user: OfUser) {
+  const pages = usePages(["users", user.appid, "devices", user.userId], (page, options) =>
+    listDevicesOfUser({ ...user, ...page }, options),
+  );
+  return (
+    <Split>
+      <DataTable
+        label="Devices"
+        columns={deviceColumns}
+        pages={pages}
+        idOf={({ id }) => id}
+        empty={
+          <EmptyState icon={Smartphone} title="No device">
+            The devices on which the user is signed in are listed here.
+          </EmptyState>
+        }
+      />
+    </Split>
+  );
+}
+
+const identityColumns: readonly Column<Identity>[] = [
+  {
+    name: "System",
+    width: "minmax(140px, 1fr)",
+    narrow: "title",
+    render: ({ identityProviderName }) => showInvisible(identityProviderName),
+  },
+  {
+    name: "Identifier",
+    width: "minmax(160px, 2fr)",
+    narrow: "line",
+    render: ({ identityProviderID }) => showInvisible(identityProviderID),
+  },
+  {
+    name: "Since",
+    width: "minmax(120px, 1fr)",
+    narrow: "end",
+    render: ({ created }) => <Time value={created} />,
+  },
+];
+
+export function UserIdentities(user: OfUser) {
+  const pages = usePages(["users", user.appid, "identities", user.userId], (page, options) =>
+    listIdentitiesOfUser({ ...user, ...page }, options),
+  );
+  return (
+    <Split>
+      <DataTable
+        label="Identities"
+        columns={identityColumns}
+        pages={pages}
+        idOf={({ identityProviderName, identityProviderID }) => `${identityProviderName} ${identityProviderID}`}
+        empty={
+          <EmptyState icon={IdCard} title="No identity in another system">
+            Apps connect users with their identities elsewhere, such as one at an identity provider.
+          </EmptyState>
+        }
+      />
+    </Split>
+  );
+}

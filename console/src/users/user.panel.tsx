@@ -1,0 +1,47 @@
+import ArrowRight from "lucide-react/icons/arrow-right";
+import type { User } from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import type { MenuAction } from "../ui/menu.tsx";
+import { Panel } from "../ui/page.tsx";
+import { Time } from "../ui/time.tsx";
+import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
+import styles from "./users.module.css";
+
+interface UserPanelProps {
+  readonly user: User;
+  readonly actions: readonly MenuAction[];
+  readonly onOpen: () => void;
+  readonly onClose: () => void;
+}
+
+export function UserPanel({ user, actions, onOpen, onClose }: UserPanelProps) {
+  const { id, userName, email, created, lastLogin } = user;
+  return (
+    <Panel title={showInvisible(userName)} onClose={onClose}>
+      <DetailList
+        items={[
+          ["Id", <IdChip key="id" id={id} />],
+          ["State", <UserState key="state" user={user} />],
+          ["Name", fullNameOf(user)],
+          ["E-mail", email === undefined ? undefined : showInvisible(email)],
+          ["Signs in by", signInOf(user)],
+          ["Last sign-in", <Time key="last" value={lastLogin} isExact />],
+          ["Signed up", <Time key="created" value={created} isExact />],
+        ]}
+      />
+      <div className={styles.actions}>
+        <Button kind="primary" onPress={onOpen}>
+          <ArrowRight size={16} aria-hidden /> Open
+        </Button>
+        {actions.map(({ label, icon: Icon, run }) => (
+          <Button key={label} onPress={run}>
+            {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
+          </Button>
+        ))}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,120 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
+import Ellipsis from "lucide-react/icons/ellipsis";
+import { useState } from "react";
+import type { UserWithCounts } from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { Page, tabClass, tabsClass } from "../ui/page.tsx";
+import { ErrorState, LoadingRows } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { type OpenedDialog, useUserActs } from "./user.acts.ts";
+import { userQuery } from "./user.counts.tsx";
+import { UserDialog } from "./user.dialogs.tsx";
+import { UserState } from "./user.facts.tsx";
+import { UserHistory } from "./user.history.tsx";
+import { UserDevices, UserIdentities, UserSignIns } from "./user.lists.tsx";
+import { UserProfile } from "./user.profile.tsx";
+import styles from "./users.module.css";
+
+const tabs = ["profile", "sign-ins", "devices", "identities", "history"] as const;
+type Tab = (typeof tabs)[number];
+const labels: Readonly<Record<Tab, string>> = {
+  profile: "Profile",
+  "sign-ins": "Sign-ins",
+  devices: "Devices",
+  identities: "Identities",
+  history: "History",
+};
+
+export function UserScreen() {
+  const { appid, userId } = useParams({ from: "/frame/apps/$appid/users/$userId" });
+  const { data: user, error, refetch } = useQuery(userQuery({ appid, userId }));
+  if (user !== undefined) return <LoadedUser key={userId} appid={appid} user={user} />;
+  return (
+    <Page title="User" beside={<IdChip id={userId} />}>
+      {error === null ? <LoadingRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+    </Page>
+  );
+}
+
+function LoadedUser({ appid, user }: { readonly appid: string; readonly user: UserWithCounts }) {
+  const { id, userName } = user;
+  const search = useSearch({ from: "/frame/apps/$appid/users/$userId" });
+  const current = tabs.find((tab) => tab === search.tab) ?? "profile";
+  const [opened, setOpened] = useState<OpenedDialog>();
+  const { actionsOf } = useUserActs(appid, setOpened);
+  const [first, ...more] = actionsOf(user);
+  return (
+    <Page
+      title={showInvisible(userName)}
+      isScrolling={current === "profile"}
+      beside={
+        <>
+          <UserState user={user} />
+          <IdChip id={id} />
+        </>
+      }
+      actions={
+        first !== undefined && (
+          <>
+            <Button onPress={first.run}>
+              {first.icon !== undefined && <first.icon size={16} aria-hidden />} {first.label}
+            </Button>
+            <Menu label="Actions" items={more}>
+              <IconButton label="More actions" kind="plain">
+                <Ellipsis size={16} aria-hidden />
+              </IconButton>
+            </Menu>
+          </>
+        )
+      }
+    >
+      <LineOfLife user={user} />
+      <nav className={tabsClass} aria-label="Parts of the user">
+        {tabs.map((tab) => (
+          <Link
+            key={tab}
+            from="/apps/$appid/users/$userId"
+            search={{ tab: tab === "profile" ? undefined : tab }}
+            replace
+            className={tabClass}
+            activeOptions={{ explicitUndefined: true }}
+          >
+            {labels[tab]}
+          </Link>
+        ))}
+      </nav>
+      <CurrentTab tab={current} appid={appid} user={user} />
+      <UserDialog appid={appid} opened={opened} onClose={() => setOpened(undefined)} />
+    </Page>
+  );
+}
+
+/** The user in one sentence. */
+function LineOfLife({ user: { created, lastLogin, counts } }: { readonly user: UserWithCounts }) {
+  const { tokens } = counts;
+  return (
+    <p className={styles.life}>
+      Signed up <Time value={created} />, last sign-in <Time value={lastLogin} />,{" "}
+      {tokens === 0 ? "signed in nowhere" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}
+    </p>
+  );
+}
+
+interface CurrentTabProps {
+  readonly tab: Tab;
+  readonly appid: string;
+  readonly user: UserWithCounts;
+}
+
+function CurrentTab({ tab, appid, user }: CurrentTabProps) {
+  const ofUser = { appid, userId: user.id };
+  if (tab === "profile") return <UserProfile user={user} />;
+  if (tab === "sign-ins") return <UserSignIns {...ofUser} />;
+  if (tab === "devices") return <UserDevices {...ofUser} />;
+  if (tab === "identities") return <UserIdentities {...ofUser} />;
+  return <UserHistory {...ofUser} />;
+}

@@ -1,0 +1,160 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import Users from "lucide-react/icons/users";
+import { useState } from "react";
+import { usePages } from "../api/pages.ts";
+import { listUsers, type User, type UserFilters } from "../api/users.ts";
+import { showInvisible } from "../lib/format.ts";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { dateFilter, rangeSince } from "../ui/date-filter.ts";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, Split } from "../ui/page.tsx";
+import { Snippet } from "../ui/snippet.tsx";
+import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { type OpenedDialog, useUserActs } from "./user.acts.ts";
+import { UserDialog } from "./user.dialogs.tsx";
+import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
+import { UserPanel } from "./user.panel.tsx";
+
+const columns: readonly Column<User>[] = [
+  { name: "User name", width: "minmax(160px, 2fr)", narrow: "title", render: (user) => showInvisible(user.userName) },
+  { name: "Name", width: "minmax(120px, 1.5fr)", render: (user) => fullNameOf(user) },
+  {
+    name: "E-mail",
+    width: "minmax(160px, 2fr)",
+    narrow: "line",
+    render: ({ email }) => email !== undefined && showInvisible(email),
+  },
+  { name: "State", width: "110px", narrow: "end", render: (user) => <UserState user={user} /> },
+  { name: "Signs in by", width: "140px", render: signInOf },
+  { name: "Last sign-in", width: "130px", render: ({ lastLogin }) => <Time value={lastLogin} /> },
+  { name: "Signed up", width: "130px", render: ({ created }) => <Time value={created} /> },
+  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+];
+
+const filters: readonly Filter[] = [
+  {
+    name: "disabled",
+    label: "State",
+    options: [
+      { value: "false", label: "active" },
+      { value: "true", label: "disabled" },
+    ],
+  },
+  dateFilter("created", "Signed up"),
+  dateFilter("lastModified", "Changed"),
+];
+
+const orders = [
+  { value: "-created", label: "Newest first" },
+  { value: "created", label: "Oldest first" },
+  { value: "-lastLogin", label: "Last sign-in" },
+  { value: "-lastModified", label: "Last changed" },
+  { value: "userName", label: "User name" },
+];
+
+export function UsersScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/users" });
+  const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/users" });
+  const navigate = useNavigate({ from: "/apps/$appid/users" });
+  const [opened, setOpened] = useState<OpenedDialog>();
+  const { actionsOf } = useUserActs(appid, setOpened);
+  const wire = readFilters(search);
+  const pages = usePages(["users", appid, "list", wire], (page, options) =>
+    listUsers({ appid, ...wire, ...page }, options),
+  );
+  const shown = pages.rows.find(({ id }) => id === panel);
+  const { sortOrder, ...narrowing } = search;
+  const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
+
+  function changeFilters(values: FilterValues) {
+    const text = values["q"] ?? "";
+    if (userIdPattern.test(text)) openUser(text);
+    else void navigate({ search: { ...values, panel: undefined }, replace: true });
+  }
+
+  function openUser(userId: string) {
+    void navigate({ to: "/apps/$appid/users/$userId", params: { appid, userId } });
+  }
+
+  function showPanel(id: string | undefined) {
+    void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
+  }
+
+  return (
+    <Page title="Users" isScrolling={false}>
+      <ListBar
+        order={
+          <SortMenu
+            orders={orders}
+            value={sortOrder}
+            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
+          />
+        }
+      >
+        <FilterChips
+          filters={filters}
+          values={search}
+          onChange={changeFilters}
+          search={{ name: "q", label: "User name, e-mail or id" }}
+        />
+      </ListBar>
+      <Split>
+        <DataTable
+          label="Users"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => openUser(id)}
+          onPanel={({ id }) => showPanel(id)}
+          openId={panel}
+          actionsOf={actionsOf}
+          empty={isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoUsers />}
+        />
+        {shown !== undefined && (
+          <UserPanel
+            user={shown}
+            actions={actionsOf(shown)}
+            onOpen={() => openUser(shown.id)}
+            onClose={() => showPanel(undefined)}
+          />
+        )}
+      </Split>
+      <UserDialog appid={appid} opened={opened} onClose={() => setOpened(undefined)} />
+    </Page>
+  );
+}
+
+const userIdPattern = /^usr_[0-9a-z]{26}$/;
+
+type Search = Partial<Record<"q" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;
+
+function readFilters({ q, disabled, created, lastModified, sortOrder }: Search): UserFilters {
+  return {
+    ...(q !== undefined && (q.includes("@") ? { emailPrefix: q } : { userNamePrefix: q })),
+    disabled,
+    created: rangeSince(created),
+    lastModified: rangeSince(lastModified),
+    sortOrder,
+  };
+}
+
+function NoUsers() {
+  return (
+    <EmptyState
+      icon={Users}
+      title="Nobody has signed up yet"
+      action={
+        <Snippet
+          text={`curl ${new URL("../..", window.location.href)}users \\
+  -H 'Authorization: Service <accessToken of a device>' \\
+  -d '{"username": "ada", "password": "correct horse"}'`}
+        />
+      }
+    >
+      Users sign up from an app, with the token of a device. This call makes the first one.
+    </EmptyState>
+  );
+}
