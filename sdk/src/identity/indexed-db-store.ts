@@ -7,23 +7,16 @@ const name = "rollcall";
 export function indexedDbStore(): Store {
   let opening: Promise<IDBDatabase> | undefined;
 
-  /** Runs a transaction, again on a new connection if the first one failed: browsers close connections of their own. */
-  async function run<T>(mode: IDBTransactionMode, work: Work<T>): Promise<T> {
-    const first = opening;
-    if (first !== undefined) {
-      try {
-        return await transact(await first, mode, work);
-      } catch {
-        if (opening === first) disconnect();
-      }
-    }
+  /** Runs a transaction, again on a new connection if it failed: browsers close connections of their own. */
+  async function run<T>(mode: IDBTransactionMode, work: Work<T>, isRepeat = false): Promise<T> {
     opening ??= open(disconnect);
     const current = opening;
     try {
       return await transact(await current, mode, work);
     } catch (error) {
       if (opening === current) disconnect();
-      throw error;
+      if (isRepeat) throw error;
+      return run(mode, work, true);
     }
   }
 

@@ -21,7 +21,7 @@ export interface Outbox {
 
 const tokensMax = 20;
 const pauseMs = 30_000;
-const pattern = { token: "", root: "", expires: 0, issued: 0, id: "", at: 0 };
+const pattern = { token: "", root: "", expires: 0, issued: 0, id: "" };
 
 /** @param onDeviceToken called with the token of the device that a logout answers */
 export function createOutbox(
@@ -34,13 +34,14 @@ export function createOutbox(
   let nextFlush = Number.NEGATIVE_INFINITY;
   let order = 0;
 
+  /** The tokens, the oldest first. */
   async function entries(): Promise<(typeof pattern & { readonly name: string })[]> {
     const found = [];
     for (const name of await secrets.list("outbox:")) {
       const entry = await secrets.read(name, pattern);
       if (entry !== undefined) found.push({ ...entry, name });
     }
-    return found.sort((a, b) => a.at - b.at);
+    return found;
   }
 
   async function revokeAll(client: IdentityClient, options: CallOptions): Promise<void> {
@@ -71,7 +72,8 @@ export function createOutbox(
       isEmpty = false;
       nextFlush = Number.NEGATIVE_INFINITY;
       order = Math.max(order + 1, clock.now());
-      await secrets.write(`outbox:${newUuid()}`, { ...token, at: order });
+      // Names of equal length, so that the oldest comes first in a listing.
+      await secrets.write(`outbox:${order}:${newUuid()}`, token);
       const old = (await entries()).slice(0, -tokensMax);
       for (const { name } of old) await secrets.remove(name);
     },

@@ -38,8 +38,9 @@ export function createScopes(clock: Clock = systemClock): Scopes {
   return {
     clock,
     join(url, options, onEvent) {
-      const instance = options.instance === undefined ? [] : [encodeURIComponent(options.instance)];
-      const name = `${["rollcall", options.appid, encodeURIComponent(url), ...instance].join(":")}:`;
+      const { appid, instance } = options;
+      const own = instance === undefined ? "" : `${encodeURIComponent(instance)}:`;
+      const name = `rollcall:${appid}:${encodeURIComponent(url)}:${own}`;
       defaultStore ??= typeof indexedDB === "undefined" ? memoryStore() : indexedDbStore();
       const { store = defaultStore, secrets = store } = options;
       let scope = [...scopes].find((other) => other.name === name && other.store === store);

@@ -130,7 +130,7 @@ export function createState({
       if (token === undefined && session.state !== "ended") continue;
       const other = newest.get(session.userId);
       const older = other !== undefined && other.at > session.at ? session : other;
-      if (older !== session) newest.set(session.userId, { ...session, ...(token !== undefined && { token }) });
+      if (older !== session) newest.set(session.userId, { ...session, ...(token && { token }) });
       if (older !== undefined) await removeSession(older.login);
     }
     return {
@@ -147,19 +147,21 @@ export function createState({
 
   /** Writes what differs, what is new before what is gone. */
   async function write(before: State, next: State): Promise<void> {
-    const sessions = new Map(next.sessions.map((session) => [session.login, session]));
-    if (next.device !== undefined && next.device !== before.device) await secrets.write("device", next.device);
-    for (const session of next.sessions) {
+    const { device, sessions, current = "" } = next;
+    if (device !== undefined && device !== before.device) await secrets.write("device", device);
+    for (const session of sessions) {
       const { token, ...rest } = session;
-      const old = before.sessions.find(({ login }) => login === session.login);
+      const { login } = rest;
+      const old = before.sessions.find((other) => other.login === login);
       if (old === session) continue;
-      await store.write(`session:${session.login}`, rest);
-      if (token === undefined) await secrets.remove(`user:${session.login}`);
-      else if (token !== old?.token) await secrets.write(`user:${session.login}`, token);
+      await store.write(`session:${login}`, rest);
+      if (token === undefined) await secrets.remove(`user:${login}`);
+      else if (token !== old?.token) await secrets.write(`user:${login}`, token);
     }
-    if (next.current !== before.current) await store.write("current", { userId: next.current ?? "" });
-    for (const { login } of before.sessions) if (!sessions.has(login)) await removeSession(login);
-    if (next.device === undefined && before.device !== undefined) await secrets.remove("device");
+    if (next.current !== before.current) await store.write("current", { userId: current });
+    for (const { login } of before.sessions)
+      if (!sessions.some((session) => session.login === login)) await removeSession(login);
+    if (device === undefined && before.device !== undefined) await secrets.remove("device");
     tabs.announce("state");
   }
 
@@ -194,32 +196,27 @@ export function currentSession({ sessions, current }: State): SessionState | und
   return sessions.find(({ userId, state }) => userId === current && state !== "ended");
 }
 
-function changesBetween(before: State, next: State): Change[] {
+function changesBetween(before: State, { device, ...next }: State): Change[] {
   const changes: Change[] = [];
-  const [oldDevice, device] = [before.device, next.device];
-  if (device !== undefined && device.registered !== oldDevice?.registered) changes.push({ type: "deviceRegistered" });
-  if (device !== undefined && oldDevice !== undefined && device.root !== oldDevice.root) {
-    changes.push({ type: "rootChanged" });
-  }
-  let hasOtherState = false;
+  const note = (type: Change["type"], isSo: unknown, session?: SessionState) => {
+    if (isSo) changes.push({ type, session });
+  };
+  note("deviceRegistered", device && device.registered !== before.device?.registered);
+  note("rootChanged", device && before.device && device.root !== before.device.root);
+  let hasOtherState: boolean | undefined;
   for (const session of next.sessions) {
-    const { login, state, token } = session;
-    const old = before.sessions.find((session) => session.login === login);
-    if (old === undefined) {
-      if (state !== "ended") changes.push({ type: "signedIn", session });
-    } else if (state === "ended") {
-      if (old.state !== "ended") changes.push({ type: "sessionEnded", session });
-    } else {
-      if (token?.token !== old.token?.token) changes.push({ type: "renewed", session });
-      if (state !== old.state) hasOtherState = true;
-    }
+    const old = before.sessions.find(({ login }) => login === session.login);
+    const isOpen = session.state !== "ended";
+    note("signedIn", isOpen && !old, session);
+    note("sessionEnded", !isOpen && old && old.state !== "ended", session);
+    note("renewed", isOpen && old && session.token?.token !== old.token?.token, session);
+    hasOtherState ||= isOpen && old && session.state !== old.state;
   }
   for (const session of before.sessions) {
     const isGone = !next.sessions.some(({ userId }) => userId === session.userId);
-    if (isGone && session.state !== "ended") changes.push({ type: "signedOut", session });
+    note("signedOut", isGone && session.state !== "ended", session);
   }
   const session = currentSession(next);
-  if (hasOtherState || session?.login !== currentSession(before)?.login)
-    changes.push({ type: "sessionChanged", session });
+  note("sessionChanged", hasOtherState || session?.login !== currentSession(before)?.login, session);
   return changes;
 }

@@ -1,7 +1,8 @@
 import { hexOf, randomBytes } from "./hex.ts";
 
-/** A random UUID (version 4). `crypto.randomUUID` is missing in pages without TLS. */
+/** A random UUID (version 4). Pages without TLS lack `crypto.randomUUID`, which is the quicker way. */
 export function newUuid(): string {
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
   const bytes = randomBytes();
   bytes[6] = ((bytes[6] ?? 0) & 15) | 64;
   bytes[8] = ((bytes[8] ?? 0) & 63) | 128;

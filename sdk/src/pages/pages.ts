@@ -1,3 +1,5 @@
+import { whenAborted } from "../lib/wait.ts";
+import { withoutAbsent } from "../lib/without-absent.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 
 /** A page as the service answers it. */
@@ -47,21 +49,20 @@ export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: P
 
   async function load(pagingToken: string | undefined, signal = options.signal): Promise<Page<T>> {
     const answer = await fetchPage(pagingToken, { ...options, signal });
-    const { currentToken: current, nextToken: next, previousToken: previous } = answer;
+    const { pageResults: items, currentToken: current, nextToken: next, previousToken: previous } = answer;
+    const follow = async (token: string | undefined) => (token === undefined ? undefined : load(token));
     return {
-      items: answer.pageResults,
-      tokens: { current, ...(next !== undefined && { next }), ...(previous !== undefined && { previous }) },
-      next: async () => (next === undefined ? undefined : load(next)),
-      previous: async () => (previous === undefined ? undefined : load(previous)),
+      items,
+      tokens: withoutAbsent({ current, next, previous }),
+      next: () => follow(next),
+      previous: () => follow(previous),
     };
   }
 
   /** Loads one page ahead of the loop. */
   async function* iteratePages(): AsyncGenerator<Page<T>> {
     const leaving = new AbortController();
-    const abort = () => leaving.abort(options.signal?.reason);
-    options.signal?.addEventListener("abort", abort);
-    if (options.signal?.aborted) abort();
+    const release = whenAborted([options.signal], () => leaving.abort(options.signal?.reason));
     try {
       let coming: Promise<Page<T>> | undefined = load(undefined, leaving.signal);
       while (coming !== undefined) {
@@ -73,7 +74,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: P
         yield page;
       }
     } finally {
-      options.signal?.removeEventListener("abort", abort);
+      release();
       leaving.abort();
     }
   }

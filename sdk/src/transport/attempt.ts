@@ -34,9 +34,8 @@ export async function attemptOnce(
   const attemptMs = operation.hasFile ? timeouts.stallMs + length / uploadSpeedMin : timeouts.attemptMs;
   let cancelTimer = clock.after(attemptMs, endLate);
   const release = whenAborted([stop], () => end.abort(stop.reason));
-  const headers = new Headers(added);
 
-  async function send(): Promise<Response> {
+  async function send(headers: Headers): Promise<Response> {
     const sent = new Headers(headers);
     sent.delete("Authorization");
     if (authorization !== undefined) sent.set("Authorization", authorization);
@@ -48,11 +47,16 @@ export async function attemptOnce(
     });
   }
 
-  async function exchange(): Promise<Judged> {
+  function sendIntercepted(): Promise<Response> {
+    const headers = new Headers(added);
     if (authorization !== undefined) headers.set("Authorization", "[secret]");
     const wrappers = [...interceptors].map((interceptor) => interceptor.attempt);
     const seen = { operation, method, path, headers, context: options.context, attempt };
-    const response = await runIntercepted(wrappers, seen, send);
+    return runIntercepted(wrappers, seen, () => send(headers));
+  }
+
+  async function exchange(): Promise<Judged> {
+    const response = await (interceptors.size > 0 ? sendIntercepted() : send(added));
     if (operation.isDownload && isFile(response)) {
       const result = openDownload(response, run, () => end.abort());
       return { isSuccess: true, status: response.status, requestId: "", replayed: false, result };

@@ -22,66 +22,49 @@ const waitingMax = 1000;
 export function createGate<Reason>(clock: Clock): Gate<Reason> {
   let closing: Closing<Reason> | undefined;
   let until = 0;
+  let waiting = 0;
   let isProbing = false;
-  let cancelTimer = () => {};
-  let waiting: ((isProbe: boolean) => void)[] = [];
+  /** Resolves when the waiting calls have to look at the gate again, in their order. */
+  let change: Promise<void> | undefined;
+  let announce = () => {};
 
-  function close(by: Closing<Reason>): void {
-    const spread = clock.random() * Math.max(1000, by.retryAfterMs / 10);
-    closing = by;
-    until = Math.max(until, clock.now() + by.retryAfterMs + spread);
-    setTimer();
-  }
-
-  function setTimer(): void {
-    cancelTimer();
-    cancelTimer = waiting.length > 0 && !isProbing ? clock.after(until - clock.now(), letNextTry) : () => {};
-  }
-
-  function letNextTry(): void {
-    const next = waiting.shift();
-    isProbing = next !== undefined;
-    next?.(true);
-  }
-
-  function open(): void {
-    closing = undefined;
-    const released = waiting;
-    waiting = [];
-    for (const release of released) release(false);
+  function awaitChange(): Promise<void> {
+    change ??= new Promise((resolve) => {
+      announce = resolve;
+      if (!isProbing) clock.after(until - clock.now(), resolve);
+    });
+    const current = change;
+    return current.then(() => {
+      if (change === current) change = undefined;
+    });
   }
 
   function leave(outcome: Closing<Reason> | "answered" | "silent", isProbe: boolean): void {
-    if (isProbe) isProbing = false;
-    if (typeof outcome === "object") close(outcome);
-    else if (isProbe && outcome === "silent") letNextTry();
-    else if (isProbe) open();
+    if (typeof outcome === "object") {
+      const { retryAfterMs } = outcome;
+      closing = outcome;
+      until = Math.max(until, clock.now() + retryAfterMs + clock.random() * Math.max(1000, retryAfterMs / 10));
+    } else if (isProbe && outcome === "answered") closing = undefined;
+    if (!isProbe) return;
+    isProbing = false;
+    announce();
   }
 
   return {
     async enter(deadline, signal) {
-      if (closing === undefined) return (outcome) => leave(outcome, false);
-      const wait = until - clock.now();
-      if (wait <= 0 && !isProbing) {
-        isProbing = true;
-        return (outcome) => leave(outcome, true);
+      while (closing !== undefined) {
+        const waitMs = until - clock.now();
+        if (waitMs <= 0 && !isProbing) {
+          isProbing = true;
+          return (outcome) => leave(outcome, true);
+        }
+        if (until >= deadline || waiting >= waitingMax) return { ...closing, retryAfterMs: Math.max(0, waitMs) };
+        waiting += 1;
+        await unlessAborted(awaitChange(), signal).finally(() => {
+          waiting -= 1;
+        });
       }
-      if (until >= deadline || waiting.length >= waitingMax) return { ...closing, retryAfterMs: Math.max(0, wait) };
-      let release: (isProbe: boolean) => void = () => {};
-      const released = new Promise<boolean>((resolve) => {
-        release = resolve;
-      });
-      waiting.push(release);
-      if (waiting.length === 1) setTimer();
-      try {
-        const isProbe = await unlessAborted(released, signal);
-        return (outcome) => leave(outcome, isProbe);
-      } catch (error) {
-        const position = waiting.indexOf(release);
-        if (position >= 0) waiting.splice(position, 1);
-        else if (await released) leave("silent", true);
-        throw error;
-      }
+      return (outcome) => leave(outcome, false);
     },
   };
 }

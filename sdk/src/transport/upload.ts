@@ -1,3 +1,5 @@
+import { whenAborted } from "../lib/wait.ts";
+
 /** Sends a request by XMLHttpRequest, which reports the progress of an upload in browsers. */
 export function sendByXhr(
   url: string,
@@ -6,7 +8,6 @@ export function sendByXhr(
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const abort = () => request.abort();
     request.open(method, url);
     headers.forEach((value, name) => {
       request.setRequestHeader(name, value);
@@ -19,8 +20,7 @@ export function sendByXhr(
         answered.append(name, value);
       resolve(new Response(request.responseText, { status: request.status, headers: answered }));
     };
-    request.onloadend = () => signal.removeEventListener("abort", abort);
-    signal.addEventListener("abort", abort);
+    request.onloadend = whenAborted([signal], () => request.abort());
     request.send(body);
   });
 }
