@@ -182,12 +182,8 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
       const { session, isNew } = await signIn(loginSocialUser(input), options);
       return Object.create(viewOf(session), { isNew: { value: isNew, enumerable: true } });
     },
-    async requestPasswordReset(input, options) {
-      await rollcall.send(requestPasswordReset(input), options);
-    },
-    async resetPassword(input, options) {
-      await rollcall.send(resetPassword(input), options);
-    },
+    requestPasswordReset: (input, options) => send(requestPasswordReset(input), options),
+    resetPassword: (input, options) => send(resetPassword(input), options),
     async forget(userId) {
       await ready();
       await sessions.signOut(client, userId);
@@ -210,7 +206,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     send,
     batch: (options) => createBatch({ send, pace: transport.pace }, options),
     async ping(options) {
-      await rollcall.send(ping(), options);
+      await send(ping(), options);
     },
     on: events.on,
     intercept: transport.intercept,

@@ -16,6 +16,7 @@ export function define<Args extends readonly unknown[], Described extends AnyCal
   verb: string,
   flags = "",
 ): (...args: Args) => Described {
+  const has = (flag: string) => flags.includes(flag);
   return (...args) => {
     const [method = "", route = ""] = verb.split(" ");
     const operation: Operation = {
@@ -23,11 +24,11 @@ export function define<Args extends readonly unknown[], Described extends AnyCal
       method: method as Operation["method"],
       route,
       caller: callers[flags.charAt(0)] ?? "user",
-      isIdempotent: method !== "GET" && !flags.includes("p"),
-      isBatchable: !flags.includes("s"),
-      ...(flags.includes("r") && { isRepeatable: true }),
-      ...(flags.includes("f") && { hasFile: true }),
-      ...(flags.includes("b") && { isDownload: true }),
+      isIdempotent: method !== "GET" && !has("p"),
+      isBatchable: !has("s"),
+      ...(has("r") && { isRepeatable: true }),
+      ...(has("f") && { hasFile: true }),
+      ...(has("b") && { isDownload: true }),
     };
     let count = 0;
     const path = route.replace(/\{\w+\}/g, () => segmentOf(args[count++], id));
