@@ -12,11 +12,14 @@ export interface Clock {
   after(ms: number, run: () => void, priority?: "background"): () => void;
 }
 
+/** A timer with a longer delay would fire at once. */
+const delayMsMax = 2_147_483_647;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
   after(ms, run, priority) {
-    const timer: unknown = setTimeout(run, ms);
+    const timer: unknown = setTimeout(run, Math.min(ms, delayMsMax));
     if (priority === "background" && timer instanceof Object && "unref" in timer && typeof timer.unref === "function") {
       timer.unref();
     }

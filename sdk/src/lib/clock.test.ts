@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { systemClock } from "./clock.ts";
+
+describe("the clock of the client", () => {
+  it("does not end a wait at once that is too long for a timer", (context) => {
+    const delays: unknown[] = [];
+    context.mock.method(globalThis, "setTimeout", (_run: () => void, ms: number) => {
+      delays.push(ms);
+    });
+    systemClock.after(3_000_000_000, () => {});
+    context.mock.restoreAll();
+    assert.deepEqual(delays, [2_147_483_647]);
+  });
+});
