@@ -51,10 +51,11 @@ export function createReferences(): References {
       const mark = (text: string) => (escapes ? text.replaceAll("{{", "\\{{") : text);
       return JSON.parse(JSON.stringify(value), (_, text) => {
         if (typeof text !== "string") return text;
-        const { index, member } = targetOf(whole.exec(text)?.[1]);
-        const known = results.isPending(index) ? text : results.read(index, member);
+        const id = whole.exec(text)?.[1];
+        const { index, member } = targetOf(id);
+        const known = id === undefined || results.isPending(index) ? text : results.read(index, member);
         // A text that is nothing but a reference takes the value with its type.
-        return whole.test(text) && typeof known !== "string" ? known : replaceIn(mark(text), results, mark);
+        return typeof known === "string" ? replaceIn(mark(text), results, mark) : known;
       });
     },
     replaceInPath: (path, results) => replaceIn(path, results, encodeURIComponent),
