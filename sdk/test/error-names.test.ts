@@ -120,13 +120,14 @@ describe("every error of the service arrives as its class, with its numbers, its
     assertIsError(outcome.error, row);
   });
 
-  it("but those of resumable uploads, and of operators who must prove their password", () => {
+  it("but those of resumable uploads, and of operators alone", () => {
     const without = document["x-error-catalogue"].filter(({ condition }) => operationsWith(condition).length === 0);
     assert.deepEqual(without.map(({ condition }) => condition).sort(), [
       "AuthFailed",
       "AuthPasswordChangeRequired",
       "AuthReauthenticationRequired",
       "BatchItemNotRun",
+      "ObjectChanged",
       "UploadChecksumMismatch",
       "UploadContentTypeWrong",
       "UploadOffsetConflict",

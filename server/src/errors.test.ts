@@ -41,6 +41,7 @@ const surface: Readonly<Record<string, readonly [errorNumber: number, status: nu
   ServiceUnavailable: [1284, 503],
   InternalError: [1285, 500],
   BatchItemNotRun: [1286, 424],
+  ObjectChanged: [1287, 412],
 };
 
 /** Names that a second condition uses with another status. */

@@ -268,6 +268,14 @@ export const errorCatalogue = {
     when: "In a batch: another item failed (sequential, atomic), or a reference does not resolve.",
     remedy: "fix the request",
   },
+  ObjectChanged: {
+    error: "ObjectChanged",
+    errorNumber: 1287,
+    status: 412,
+    message: "It has changed since it was read.",
+    when: "What If-Match names is not what is stored, which is in `current`.",
+    remedy: "fix the request",
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCondition = keyof typeof errorCatalogue;
@@ -287,6 +295,8 @@ export class ApiError extends Error {
   readonly parameter: string | undefined;
   /** How the caller can prove who it is, for `AuthReauthenticationRequired`. */
   readonly methods: readonly string[] | undefined;
+  /** What is stored, as it may be shown, for `ObjectChanged`. */
+  readonly current: object | undefined;
 
   constructor(
     condition: ErrorCondition,
@@ -297,6 +307,7 @@ export class ApiError extends Error {
       readonly serviceRoot?: string | undefined;
       readonly parameter?: string | undefined;
       readonly methods?: readonly string[] | undefined;
+      readonly current?: object | undefined;
     },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
@@ -306,6 +317,7 @@ export class ApiError extends Error {
     this.serviceRoot = options?.serviceRoot;
     this.parameter = options?.parameter;
     this.methods = options?.methods;
+    this.current = options?.current;
   }
 }
 

@@ -2120,21 +2120,21 @@ export const getImpactOfUser: (appid: string, userId: string) => Call<Impact> = 
 /**
  * Read the settings of an application, without secrets
  *
- * Members that have not been set are absent.
+ * Members that have not been set are absent. The ETag names this version.
  */
 export const getApplicationSettings: (appid: string) => Call<ApplicationSettings> = /* @__PURE__ */ define("getApplicationSettings", "GET /_/api/applications/{appid}/settings", "os");
 
 /**
  * Replace all settings of an application
  *
- * Members that are absent are unset.
+ * Members that are absent are unset. With If-Match, only the version that it names.
  */
 export const putApplicationSettings: (appid: string, fields?: PutApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
 
 /**
  * Change some settings of an application, each as a whole; null unsets a setting
  *
- * Members that are absent stay as they are.
+ * Members that are absent stay as they are. With If-Match, only the version that it names.
  */
 export const changeApplicationSettings: (appid: string, fields?: ChangeApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
 

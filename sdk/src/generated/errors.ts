@@ -19,6 +19,7 @@ export type ServiceErrorName =
   | "InternalError"
   | "ItemAlreadyExists"
   | "ItemDoesNotExist"
+  | "ObjectChanged"
   | "ObjectPermissionDenied"
   | "OperationNotFound"
   | "ParameterIncorrectFormat"
@@ -97,6 +98,10 @@ export type ItemAlreadyExists = NamedServiceError<"ItemAlreadyExists">;
 /** 404: The item does not exist, or this caller may not read it; the responses are the same. What to do: fix the request. */
 export const ItemDoesNotExist: ServiceErrorClass<"ItemDoesNotExist"> = /* @__PURE__ */ nameClass("ItemDoesNotExist");
 export type ItemDoesNotExist = NamedServiceError<"ItemDoesNotExist">;
+
+/** 412: What If-Match names is not what is stored, which is in `current`. What to do: fix the request. */
+export const ObjectChanged: ServiceErrorClass<"ObjectChanged"> = /* @__PURE__ */ nameClass("ObjectChanged");
+export type ObjectChanged = NamedServiceError<"ObjectChanged">;
 
 /** 403: The caller may read the object but not change it. What to do: fix the request. */
 export const ObjectPermissionDenied: ServiceErrorClass<"ObjectPermissionDenied"> = /* @__PURE__ */ nameClass("ObjectPermissionDenied");

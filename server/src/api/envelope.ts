@@ -43,6 +43,10 @@ export const ErrorEnvelope = named(
         description: "With AuthReauthenticationRequired: how the caller can prove itself.",
       }),
     ),
+    current: Type.Optional({
+      ...Type.Record(Type.Unsafe<unknown>({})),
+      description: "With ObjectChanged: what is stored.",
+    }),
     request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
   }),
@@ -97,7 +101,7 @@ export function successReply(status: number, resultJson: string): Reply {
 
 export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
-  const { message, serviceRoot, retryAfterSeconds, methods } = failure;
+  const { message, serviceRoot, retryAfterSeconds, methods, current } = failure;
   const parameter = failure.parameter?.slice(0, parameterCharactersMax).toWellFormed();
   const content = JSON.stringify({
     error,
@@ -107,6 +111,7 @@ export function errorReply(failure: ApiError): Reply {
     retryAfterSeconds,
     serviceRoot,
     methods,
+    current,
   }).slice(1, -1);
   const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
   return { status, content, isSuccess: false, failure, ...quota };

@@ -1,4 +1,5 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
@@ -14,7 +15,14 @@ import {
 } from "../tenancy/application-settings.ts";
 import { updateSigningSecret } from "../tenancy/policies.ts";
 import { changedUrls } from "../tenancy/public-only.ts";
-import { changeApplicationSettings, changedSettings, shownSettings } from "../tenancy/settings-changes.ts";
+import {
+  changeApplicationSettings,
+  changedSettings,
+  openVersion,
+  SettingsChangedError,
+  type StoredVersion,
+  shownSettings,
+} from "../tenancy/settings-changes.ts";
 import {
   ChangeSettings,
   PutSettings,
@@ -26,8 +34,8 @@ import {
   SigningSecret,
 } from "./applications.settings.operator.contract.ts";
 
-async function loadOpened(appid: string, { database, settingsSealer }: CommandServices): Promise<ApplicationSettings> {
-  return settingsSealer.open(appid, await loadGuardedSettings(appid, database.reads)).settings;
+async function loadVersion(appid: string, { database, settingsSealer }: CommandServices): Promise<StoredVersion> {
+  return openVersion(appid, await loadGuardedSettings(appid, database.reads), settingsSealer);
 }
 
 const getSettings = operation({
@@ -35,16 +43,16 @@ const getSettings = operation({
   path: "/_/api/applications/{appid}/settings",
   operation: "getApplicationSettings",
   summary: "Read the settings of an application, without secrets",
-  description: "Members that have not been set are absent.",
+  description: "Members that have not been set are absent. The ETag names this version.",
   tag: "Operators",
   caller: "operator",
   pathParameters: SettingsPath,
   status: 200,
   result: Settings,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services) {
+  async handle({ path: { appid }, call }, services) {
     await requireApplication(appid, services.database.reads);
-    return present(await loadOpened(appid, services));
+    return present(await loadVersion(appid, services), call);
   },
 });
 
@@ -54,7 +62,7 @@ async function requirePublicUrls(
   read: (current: ApplicationSettings) => ApplicationSettings,
   services: CommandServices,
 ): Promise<void> {
-  const current = await loadOpened(appid, services);
+  const { settings: current } = await loadVersion(appid, services);
   const changed = changedUrls(current, changedSettings(current, read));
   const judge = async ([setting, url]: [string, string]) => ((await isPublic(url, services)) ? [] : [setting]);
   const wrong = await services.database.apart(`public ${JSON.stringify([...changed])}`, () =>
@@ -79,6 +87,7 @@ async function change(
   appid: string,
   { role }: OperatorCaller,
   read: (current: ApplicationSettings) => ApplicationSettings,
+  call: Call,
   services: CommandServices,
 ): Promise<string> {
   const { database, revocations, settingsSealer } = services;
@@ -91,14 +100,27 @@ async function change(
       return changeApplicationSettings(
         appid,
         read,
-        { mayReachInternal },
+        { mayReachInternal, isExpected: (tag) => isNamed(tag, call.ifMatch) },
         { dialect: database.dialect, sealer: settingsSealer },
         transaction.queries,
       );
     })
-    .catch(refuseWrong);
+    .catch((error: unknown) => refuseChanged(error, call));
   if (changed === undefined) throw new ApiError("ItemDoesNotExist");
-  return present(changed);
+  return present(changed, call);
+}
+
+/** Whether an If-Match names this version, or is absent. */
+function isNamed(tag: string, ifMatch: string | undefined): boolean {
+  if (ifMatch === undefined || ifMatch.trim() === "*") return true;
+  return ifMatch.split(",").some((each) => each.trim() === `"${tag}"`);
+}
+
+/** @throws ApiError ObjectChanged with what is stored */
+function refuseChanged(error: unknown, call: Call): never {
+  if (!(error instanceof SettingsChangedError)) return refuseWrong(error);
+  setTag(error.stored, call);
+  throw new ApiError("ObjectChanged", undefined, { cause: error, current: shownSettings(error.stored.settings) });
 }
 
 export const putSettings = operation({
@@ -106,16 +128,16 @@ export const putSettings = operation({
   path: "/_/api/applications/{appid}/settings",
   operation: "putApplicationSettings",
   summary: "Replace all settings of an application",
-  description: "Members that are absent are unset.",
+  description: "Members that are absent are unset. With If-Match, only the version that it names.",
   tag: "Operators",
   caller: "operator",
   pathParameters: SettingsPath,
   parameters: PutSettings,
   status: 200,
   result: Settings,
-  errors: ["ItemDoesNotExist"],
+  errors: ["ItemDoesNotExist", "ObjectChanged"],
   handle: ({ caller, path: { appid }, parameters, call }, services: CommandServices) =>
-    change(appid, caller, () => readSettings(parameters, call.readParameters()), services),
+    change(appid, caller, () => readSettings(parameters, call.readParameters()), call, services),
 });
 
 const changeSettings = operation({
@@ -123,16 +145,16 @@ const changeSettings = operation({
   path: "/_/api/applications/{appid}/settings",
   operation: "changeApplicationSettings",
   summary: "Change some settings of an application, each as a whole; null unsets a setting",
-  description: "Members that are absent stay as they are.",
+  description: "Members that are absent stay as they are. With If-Match, only the version that it names.",
   tag: "Operators",
   caller: "operator",
   pathParameters: SettingsPath,
   parameters: ChangeSettings,
   status: 200,
   result: Settings,
-  errors: ["ItemDoesNotExist"],
+  errors: ["ItemDoesNotExist", "ObjectChanged"],
   handle: ({ caller, path: { appid }, parameters, call }, services) =>
-    change(appid, caller, (current) => readChangedSettings(current, parameters, call.readParameters()), services),
+    change(appid, caller, (current) => readChangedSettings(current, parameters, call.readParameters()), call, services),
 });
 
 /** @throws ApiError ItemDoesNotExist */
@@ -186,8 +208,13 @@ export const deleteSigningSecret = operation({
 
 const publicUrlRule = "must lead to public addresses only; an owner can set any other";
 
-function present(settings: ApplicationSettings): string {
-  return JSON.stringify(shownSettings(settings));
+function present(stored: StoredVersion, call: Call): string {
+  setTag(stored, call);
+  return JSON.stringify(shownSettings(stored.settings));
+}
+
+function setTag({ tag }: StoredVersion, call: Call): void {
+  call.setHeader?.("ETag", `"${tag}"`);
 }
 
 function refuseWrong(error: unknown): never {

@@ -70,6 +70,41 @@ describe("the settings of an application, by operators", () => {
     assertResult(await operate("GET", neighbour.appid), 200, { oidc: {} });
   });
 
+  // spec/operators#versions-of-settings
+  it("If-Match changes the version that it names alone; of two operators the second gets what the first has stored", async () => {
+    const { appid } = await test.createApplication();
+    const change = (method: string, ifMatch: string | undefined, body: object) => {
+      const headers = ifMatch === undefined ? {} : { "If-Match": ifMatch };
+      return test.call(`${method} /_/api/applications/${appid}/settings`, { token, body, headers });
+    };
+    const tagOf = ({ headers }: Answer) => String(headers["etag"]);
+    const read = tagOf(await operate("GET", appid));
+    assert.match(read, /^"[\w-]{22}"$/);
+    assert.equal(tagOf(await operate("GET", appid, undefined, other)), read);
+
+    const smtpUrl = "smtp://user:secret@mail.example.org";
+    const first = await change("PATCH", read, { mail: { smtpUrl } });
+    assert.equal(first.status, 200);
+    const stored = { oidc: {}, mail: { smtpUrl: "smtp://user@mail.example.org" } };
+    for (const method of ["PATCH", "PUT"]) {
+      const second = await change(method, `"x", ${read}`, { debug: true });
+      const { current, error, errorNumber } = second.body;
+      assert.deepEqual([second.status, error, errorNumber, current], [412, "ObjectChanged", 1287, stored]);
+      assert.equal(tagOf(second), tagOf(first));
+      assert.ok(!second.text.includes("secret"));
+    }
+    assertResult(await operate("GET", appid), 200, stored);
+
+    const again = await change("PATCH", `"x", ${tagOf(first)}`, { debug: true });
+    assertResult(again, 200, { ...stored, debug: true });
+    assert.equal(tagOf(await operate("GET", appid)), tagOf(again));
+    const password = await change("PATCH", tagOf(again), { mail: { smtpUrl: smtpUrl.replace("secret", "other") } });
+    assert.notEqual(tagOf(password), tagOf(again), "also where only the password differs");
+    for (const ifMatch of ["*", undefined]) assert.equal((await change("PUT", ifMatch, {})).status, 200);
+    const { appid: untouched } = await test.createApplication();
+    assert.equal(tagOf(await operate("GET", untouched)), read, "equal settings have equal tags");
+  });
+
   it("all problems are reported at once, and nothing is stored", async () => {
     const { appid } = await test.createApplication();
     await operate("PUT", appid, { retention: { metricsDays: 7 } });

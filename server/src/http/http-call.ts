@@ -45,6 +45,10 @@ export class HttpCall implements Call {
     this.work = new CallWork(() => exchange.response.destroyed);
   }
 
+  get ifMatch(): string | undefined {
+    return this.exchange.headers["if-match"];
+  }
+
   get rehearse(): string | undefined {
     return this.exchange.headers[rehearseHeader]?.toString();
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { lockApplication } from "../db/lock.ts";
@@ -15,23 +16,50 @@ import type { SettingsSealer } from "./sealed-settings.ts";
 /** Limits the size, because every request of an application may have to read them. */
 const settingsCharactersMax = 65_536;
 
+/** Settings that are stored, and the entity tag of this version. */
+export interface StoredVersion {
+  readonly settings: ApplicationSettings;
+  readonly tag: string;
+}
+
+/** The settings were changed by another call. */
+export class SettingsChangedError extends Error {
+  readonly stored: StoredVersion;
+
+  constructor(stored: StoredVersion) {
+    super("The settings have changed");
+    this.name = "SettingsChangedError";
+    this.stored = stored;
+  }
+}
+
+export function openVersion(applicationId: string, stored: GuardedSettings, sealer: SettingsSealer): StoredVersion {
+  // Over the sealed secrets: a digest of secrets in clear would let readers of the tag guess them.
+  const text = JSON.stringify([stored.settings, stored.sealed]);
+  const tag = createHash("sha256").update(text).digest("base64url").slice(0, 22);
+  return { settings: sealer.open(applicationId, stored).settings, tag };
+}
+
 /**
  * Stores the result of a change of the current settings; concurrent changes both take effect.
  *
+ * @param isExpected whether the stored version may be changed
  * @param mayReachInternal whether URLs that the change sets may lead to any address, instead of public ones only
  * @returns the stored settings, or undefined when there is no such application
- * @throws ApplicationSettingsError when they are too long
+ * @throws ApplicationSettingsError when they are too long; SettingsChangedError
  */
 export async function changeApplicationSettings(
   applicationId: string,
   change: (current: ApplicationSettings) => ApplicationSettings,
-  { mayReachInternal }: { readonly mayReachInternal: boolean },
+  { mayReachInternal, isExpected }: { readonly mayReachInternal: boolean; isExpected(tag: string): boolean },
   { dialect, sealer }: { readonly dialect: Dialect; readonly sealer: SettingsSealer },
   queries: Queries,
-): Promise<ApplicationSettings | undefined> {
+): Promise<StoredVersion | undefined> {
   await lockApplication(dialect, applicationId, queries);
   const stored = await loadGuardedSettings(applicationId, queries);
-  const { settings: current } = sealer.open(applicationId, stored);
+  const version = openVersion(applicationId, stored, sealer);
+  if (!isExpected(version.tag)) throw new SettingsChangedError(version);
+  const { settings: current } = version;
   const settings = changedSettings(current, change);
   if (JSON.stringify(settings).length > settingsCharactersMax) {
     throw new ApplicationSettingsError([`the settings must have at most ${settingsCharactersMax} characters as JSON`]);
@@ -39,7 +67,7 @@ export async function changeApplicationSettings(
   const publicOnly = publicOnlyAfter({ before: current, after: settings }, stored.publicOnly, mayReachInternal);
   const { settings: withoutSecrets, sealed } = sealer.seal(applicationId, settings, stored.sealed);
   const isUpdated = await updateApplicationSettings(applicationId, withoutSecrets, queries, { publicOnly, sealed });
-  return isUpdated ? settings : undefined;
+  return isUpdated ? openVersion(applicationId, await loadGuardedSettings(applicationId, queries), sealer) : undefined;
 }
 
 /** Seals secrets that an earlier version has stored in clear, and reseals those under an older secret. */
