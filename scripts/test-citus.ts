@@ -35,7 +35,7 @@ const mayAskEveryShard = [
   /^select "application_id", "user_id", "id" from "user_tokens" where "expires_at" </,
   /^select "application_id", "user_id", "device_id", ("key" from "kept_replies"|"ends_at" from "idempotency_usage") where/,
   /^select "application_id", "subject" from "mail_limits" where "expires_at" </,
-  /^select "application_id", "key" from "limit_buckets" where "ends_at" </,
+  /^select "application_id", "key" from "(limit_buckets|guess_counts)" where "ends_at" </,
   /^select "application_id", "key" from "loose_bytes" where "loose_at" <=/,
   /^select "application_id", "id", "deleted_at" from "users" where deleted_at is not null or is_reshifting = 1/,
   /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of

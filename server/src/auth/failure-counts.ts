@@ -3,9 +3,9 @@ import type { Clock } from "../lib/clock.ts";
 /** An attempt under way. It counts as a failure until it has ended. */
 export interface Try {
   /** @returns the time in which no further attempt is allowed; 0 while attempts are left */
-  fail(): number;
+  fail(): number | Promise<number>;
   /** @param forgets whether to reset the earlier failures */
-  end(forgets: boolean): void;
+  end(forgets: boolean): void | Promise<void>;
 }
 
 /**
@@ -15,27 +15,60 @@ export interface FailureCounts {
   /**
    * Waits while as many attempts are under way as are left, because their outcome decides.
    *
+   * @param applicationId of the name; undefined for an operator's name
    * @returns the attempt, or the milliseconds until the next one is allowed, or "full" when too many callers wait for
    * the key
    */
-  begin(key: string): Promise<Try | number | "full">;
+  begin(key: string, applicationId?: string): Promise<Try | number | "full">;
   readonly size: number;
 }
 
 const waitMsFirst = 1_000;
 const waitMsMax = 900_000;
 /** Failures are forgotten after this time on top of the waiting time. */
-const rememberedMs = 900_000;
+export const rememberedMs = 900_000;
 /** The number of oldest keys to examine when room is needed for a new one. */
 const examinedMax = 16;
 
-interface Count {
+/** The consecutive failures under one key. */
+export interface Failures {
   failures: number;
+  /** Attempts whose outcome is not known yet. */
   underWay: number;
   /** No attempt is allowed before this time. */
   waitsUntil: number;
   forgottenAt: number;
+}
+
+interface Count extends Failures {
   waiting: (() => void)[];
+}
+
+/**
+ * Counts an attempt as under way if it is admitted.
+ *
+ * @returns the milliseconds until one is allowed; "undecided" when the outcome of those under way decides
+ */
+export function admitAttempt(count: Failures, failuresMax: number, now: number): "admitted" | "undecided" | number {
+  if (count.underWay === 0 && now >= count.forgottenAt) count.failures = 0;
+  if (count.failures < failuresMax && count.failures + count.underWay >= failuresMax) return "undecided";
+  if (count.failures >= failuresMax) {
+    const waitMs = count.waitsUntil - now;
+    if (waitMs > 0) return waitMs;
+    if (count.underWay > 0) return waitMsFirst; // after a waiting time, admit one attempt
+  }
+  count.underWay += 1;
+  return "admitted";
+}
+
+/** Counts an attempt that failed. @returns the milliseconds until the next one is allowed */
+export function countFailure(count: Failures, failuresMax: number, now: number): number {
+  count.failures += 1;
+  const waitMs =
+    count.failures < failuresMax ? 0 : Math.min(waitMsFirst * 2 ** (count.failures - failuresMax), waitMsMax);
+  count.waitsUntil = now + waitMs;
+  count.forgottenAt = count.waitsUntil + rememberedMs;
+  return waitMs;
 }
 
 /**
@@ -59,7 +92,6 @@ export function createFailureCounts(
       count = { failures: 0, underWay: 0, waitsUntil: 0, forgottenAt: 0, waiting: [] };
       counts.set(key, count);
     }
-    if (count.underWay === 0 && clock.now() >= count.forgottenAt) count.failures = 0;
     return count;
   }
 
@@ -86,15 +118,9 @@ export function createFailureCounts(
   }
 
   function start(key: string, count: Count): Try {
-    count.underWay += 1;
     return {
       fail() {
-        const now = clock.now();
-        count.failures += 1;
-        const waitMs =
-          count.failures < failuresMax ? 0 : Math.min(waitMsFirst * 2 ** (count.failures - failuresMax), waitMsMax);
-        count.waitsUntil = now + waitMs;
-        count.forgottenAt = count.waitsUntil + rememberedMs;
+        const waitMs = countFailure(count, failuresMax, clock.now());
         settle(key, count);
         return waitMs;
       },
@@ -109,13 +135,9 @@ export function createFailureCounts(
     async begin(key) {
       for (;;) {
         const count = find(key);
-        if (count.failures + count.underWay < failuresMax) return start(key, count);
-        if (count.failures >= failuresMax) {
-          const waitMs = count.waitsUntil - clock.now();
-          if (waitMs > 0) return waitMs;
-          if (count.underWay > 0) return waitMsFirst; // after a waiting time, admit one attempt
-          return start(key, count);
-        }
+        const admitted = admitAttempt(count, failuresMax, clock.now());
+        if (admitted === "admitted") return start(key, count);
+        if (typeof admitted === "number") return admitted;
         if (count.waiting.length >= waitingMax) return "full";
         await new Promise<void>((wake) => count.waiting.push(wake));
       }

@@ -135,12 +135,14 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal((await change(jane.password)).status, 200);
   });
 
-  it("each process counts for itself: two processes admit at most twice as many", async (t) => {
+  // spec/limits#several-processes
+  it("two processes on PostgreSQL admit as many as one; processes on SQLite count for themselves", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const jane = await test.signUp();
     assert.deepEqual(await guess(jane, 11), [...wrong(10), 429]);
-    assert.deepEqual(await guess(jane, 11, other), [...wrong(10), 429]);
+    const isShared = test.app.database.dialect.hasRowLocks;
+    assert.deepEqual(await guess(jane, 11, other), isShared ? Array(11).fill(429) : [...wrong(10), 429]);
   });
 
   it("the log reports that a caller has to wait, but not for which name", async () => {

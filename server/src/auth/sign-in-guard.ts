@@ -7,6 +7,8 @@ import type { LimitCounters } from "../limits/counters.ts";
 import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
 import { createGuessQueue } from "./guess-queue.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
+import { createSharedFailureCounts } from "./shared-failure-counts.ts";
+import { createSharedFailures } from "./shared-failures.ts";
 
 /** A password attempt. */
 export interface SignInAttempt {
@@ -39,8 +41,9 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
 }
 
 /**
- * Slows down password guessing (hostile.md 7, 42), with counters in the memory of this process; only the bucket of an
- * address is shared with other processes. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and never lock out the owner of the name.
+ * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all but the rate of a name count in
+ * all of them together. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and
+ * never lock out the owner of the name.
  *
  * ```
  * name + address        consecutive wrong ones; a right one resets       failuresMax, then 1 s, 2 s, 4 s … 15 min
@@ -65,14 +68,14 @@ interface Settings {
   /** False disables counting. */
   readonly rateLimits: boolean;
   readonly signInFailuresMax: number;
-  /** Processes that count, each for itself: each admits its share, but at least what a person mistypes. */
+  /** Processes that may count, each for itself: each then admits its share, but at least what a person mistypes. */
   readonly workers: number;
   readonly passwordHashQueueMax: number;
 }
 
 interface Services {
   readonly clock: Clock;
-  readonly counters: Pick<LimitCounters, "createBuckets">;
+  readonly counters: Pick<LimitCounters, "createBuckets" | "shared">;
   onLockOut(lockOut: LockOut): void;
   onGuessing(guessing: Guessing): void;
 }
@@ -97,10 +100,16 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   if (!settings.rateLimits) {
     return { check: ({ recognizedOrigin }, isRight) => isRight(recognizedOrigin !== undefined) };
   }
-  const counts = createFailureCounts(partOf(settings.signInFailuresMax), countsMax, waitingMax, clock);
-  const devices = createFailureCounts(partOf(failuresPerDeviceMax), countsMax, waitingMax, clock);
+  const failures = counters.shared && createSharedFailures({ clock, shared: counters.shared });
+  const createCounts = (kind: string, failuresMax: number) => {
+    const alone = createFailureCounts(partOf(failuresMax), countsMax, waitingMax, clock);
+    if (failures === undefined) return alone;
+    return createSharedFailureCounts({ kind, failuresMax, waitingMax }, { clock, failures, alone });
+  };
+  const counts = createCounts("failures for a name", settings.signInFailuresMax);
+  const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
-  const watch = createGuessWatch(services, settings);
+  const watch = createGuessWatch({ ...services, shared: failures }, settings);
   const perSecond = Math.max(1, guessesPerSecond / workers);
   const userTurns = createGuessQueue({ perSecond, burst: userBurst, waitingPerNetworkMax: 50 });
   const operatorTurns = createGuessQueue({ perSecond, burst: operatorBurst, waitingPerNetworkMax: 1 });
@@ -115,7 +124,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       outcome = await isRight(true);
       return outcome;
     } finally {
-      settle(attempt, "origin", tries, outcome);
+      await settle(attempt, "origin", tries, outcome);
     }
   }
 
@@ -130,7 +139,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     let own: Try | undefined;
     let outcome: boolean | undefined;
     try {
-      own = await begin(counts, digest([applicationId ?? "", nameKey, group]));
+      own = await begin(counts, digest([applicationId ?? "", nameKey, group]), applicationId);
       const guess = { networks: networksOf(address), signal };
       if (applicationId === undefined) {
         if (!hasToken) await operatorTurns.take({ key: "", ...guess });
@@ -139,7 +148,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       return outcome;
     } finally {
       if (outcome !== false) bucket.giveBack();
-      settle(attempt, "address", own === undefined ? [] : [own], outcome);
+      await settle(attempt, "address", own === undefined ? [] : [own], outcome);
     }
   }
 
@@ -155,20 +164,21 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     }
   }
 
-  function settle(
+  async function settle(
     attempt: SignInAttempt,
     scope: LockOut["scope"],
     tries: readonly Try[],
     outcome: boolean | undefined,
-  ): void {
+  ): Promise<void> {
     const { applicationId, deviceId, address, nameKey } = attempt;
     if (outcome !== false) {
-      for (const each of tries) each.end(outcome === true);
+      await Promise.all(tries.map((each) => each.end(outcome === true)));
       return;
     }
-    const waitMs = Math.max(...tries.map((each) => each.fail()));
+    const watched = watch.add(digest([applicationId ?? "", nameKey]), applicationId);
+    const waitMs = Math.max(...(await Promise.all(tries.map((each) => each.fail()))));
     if (waitMs > 0) onLockOut({ applicationId, deviceId, address, scope, waitMs });
-    watch.add(digest([applicationId ?? "", nameKey]), applicationId);
+    await watched;
   }
 
   return {
@@ -198,20 +208,21 @@ async function beginRecognized(
     const own = await counts.begin(digest(["", nameKey, origin]));
     return typeof own === "object" ? [own] : undefined;
   }
-  const device = await devices.begin(digest([applicationId, nameKey, origin]));
+  const device = await devices.begin(digest([applicationId, nameKey, origin]), applicationId);
   if (typeof device !== "object") return undefined;
   try {
     // Includes the address, so that a client that claims to be this device cannot delay it.
-    return [device, await begin(counts, digest([applicationId, nameKey, addressGroup(address), origin]))];
+    const key = digest([applicationId, nameKey, addressGroup(address), origin]);
+    return [device, await begin(counts, key, applicationId)];
   } catch (error) {
-    device.end(false);
+    await device.end(false);
     throw error;
   }
 }
 
 /** @throws ApiError */
-async function begin(counts: FailureCounts, key: string): Promise<Try> {
-  const begun = await counts.begin(key);
+async function begin(counts: FailureCounts, key: string, applicationId: string | undefined): Promise<Try> {
+  const begun = await counts.begin(key, applicationId);
   if (begun === "full") throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
   if (typeof begun === "number") throw tooManyGuesses(begun);
   return begun;

@@ -23,6 +23,7 @@ export interface Tables {
   mail_outbox: MailOutboxTable;
   mail_limits: MailLimitsTable;
   limit_buckets: LimitBucketsTable;
+  guess_counts: GuessCountsTable;
   statistics: StatisticsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
@@ -40,6 +41,7 @@ export interface Tables {
   metric_batches: MetricBatchesTable;
   leases: LeasesTable;
   deployment_limit_buckets: LimitBucketsTable;
+  deployment_guess_counts: GuessCountsTable;
   deployment_statistics: StatisticsTable;
   region_nonces: RegionNoncesTable;
   operators: OperatorsTable;
@@ -326,6 +328,23 @@ interface LimitBucketsTable {
   missing: number;
   at: number;
   /** When the bucket is full again. */
+  ends_at: number;
+}
+
+/** Consecutive failures that processes share (`auth/shared-failures.ts`). */
+interface GuessCountsTable {
+  /** Empty in `deployment_guess_counts`, for names of operators. */
+  application_id: string;
+  /** What is counted, as a keyed digest. */
+  key: string;
+  failures: number;
+  /** Attempts whose outcome is not known yet. */
+  under_way: number;
+  /** When attempts under way count as failures, because their process is gone. */
+  settled_by: number;
+  /** No attempt is allowed before this time. */
+  waits_until: number;
+  /** When the failures are forgotten. */
   ends_at: number;
 }
 

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
-import type { Database, Queries } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { createSigner } from "../lib/signer.ts";
 import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
 import type { Log } from "../log.ts";
-import { createLedger } from "./ledger.ts";
-import { type CounterKey, lendTokens } from "./shared-buckets.store.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import { lendTokens } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 
 /** The counters of limits: shared by all processes on PostgreSQL, in the memory of each process on SQLite. */
@@ -26,19 +26,9 @@ export interface LimitCounters {
 }
 
 /** Counters that are read and changed in the database each time. */
-export interface SharedCounters {
-  /**
-   * Runs work on the row of a counter, in a transaction of its own.
-   *
-   * @returns undefined when the database does not answer, or the application has been deleted
-   */
-  ask<T>(counter: CounterKey, work: (row: CounterRow, queries: Queries) => Promise<T>): Promise<T | undefined>;
-}
-
-/** The primary key of a counter's row. */
-export interface CounterRow {
-  readonly applicationId: string;
-  readonly key: string;
+export interface SharedCounters extends Omit<Ledger, "outages"> {
+  /** The digest under which a counter is stored. */
+  keyOf(name: string): string;
 }
 
 interface CounterServices {
@@ -79,10 +69,13 @@ export function createLimitCounters(
   };
 
   const shared: SharedCounters = {
-    ask({ applicationId, name }, work) {
-      const row = { applicationId, key: sign(name) };
-      return ledger.runPatiently(({ queries }) => work(row, queries));
+    get isAway() {
+      return ledger.isAway;
     },
+    shouldProbe: ledger.shouldProbe,
+    run: ledger.run,
+    runPatiently: ledger.runPatiently,
+    keyOf: sign,
   };
 
   return {

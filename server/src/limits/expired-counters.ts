@@ -1,10 +1,10 @@
 import type { Database } from "../db/database.ts";
 
-const tables = ["limit_buckets", "deployment_limit_buckets"] as const;
+const tables = ["limit_buckets", "deployment_limit_buckets", "guess_counts", "deployment_guess_counts"] as const;
 const rowsPerStep = 1_000;
 
 /**
- * Deletes buckets that are full, and nonces of calls that can no longer be replayed, a bounded
+ * Deletes buckets that are full, failures that are forgotten, and nonces of calls that can no longer be replayed, a bounded
  * number in each transaction.
  */
 export async function deleteExpiredCounters(now: number, database: Database, signal?: AbortSignal): Promise<void> {

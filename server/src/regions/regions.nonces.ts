@@ -31,8 +31,8 @@ export function createNonces(ageMsMax: number, { shared }: Pick<LimitCounters, "
   return {
     async take(nonce, now) {
       if (!takeHere(nonce, now)) return false;
-      const counter = { applicationId: "", name: `call between regions ${nonce}` };
-      const isNew = await shared?.ask(counter, ({ key }, queries) => insertNonce(key, now + keptMs, queries));
+      const key = shared?.keyOf(`call between regions ${nonce}`) ?? "";
+      const isNew = await shared?.runPatiently(({ queries }) => insertNonce(key, now + keptMs, queries));
       return isNew ?? true; // this process alone decides while the database does not answer
     },
   };

@@ -36,6 +36,7 @@ import { deviceUses } from "./0037-device-uses.ts";
 import { sessionBrowsers } from "./0038-operator-sessions.ts";
 import { statistics } from "./0039-statistics.ts";
 import { operatorLists } from "./0040-operator-lists.ts";
+import { sharedGuessCounts } from "./0041-shared-guess-counts.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   sessionBrowsers,
   statistics,
   operatorLists,
+  sharedGuessCounts,
 ];
