@@ -54,7 +54,7 @@ export async function resumeFinishing(upload: ResumableUploadRow, services: Fini
   const { database, clock } = services;
   const lease = leaseFrom(clock.now());
   if (!(await database.write(({ queries }) => leaseUpload(upload, lease, queries)))) {
-    throw new ApiError("ServiceUnavailable", "The upload is being finished.");
+    throw beingFinished();
   }
   await finishUpload({ ...upload, finishing_until: lease.leasedUntil }, services);
 }
@@ -64,38 +64,67 @@ export async function resumeFinishing(upload: ResumableUploadRow, services: Fini
  * client can try again.
  *
  * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid: then the upload is gone.
- *   ServiceUnavailable
+ *   ServiceUnavailable, also when the database has not answered until the lease ran out: then the work continues
  */
 export async function finishUpload(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
-  const { database, background, clock } = services;
-  const { application_id, id } = upload;
-  let lease = upload.finishing_until;
+  const lease = keepLease(upload, services);
+  await Promise.race([finish(upload, lease, services).finally(lease.stop), lease.isOver]);
+}
+
+interface Lease {
+  readonly until: number;
+  /** Rejects when the lease has run out because the database does not answer. */
+  readonly isOver: Promise<never>;
+  stop(): void;
+}
+
+/** Extends a lease until it is stopped. */
+function keepLease(upload: ResumableUploadRow, { database, clock }: FinishingServices): Lease {
+  const { promise: isOver, reject } = Promise.withResolvers<never>();
+  let until = upload.finishing_until;
+  let unanswered = 0;
   const extending = setInterval(() => {
+    unanswered += 1;
+    if (unanswered * leaseExtendedMs >= leaseMs) reject(beingFinished());
     const to = clock.now() + leaseMs;
     database
-      .write(({ queries }) => extendLease(upload, lease, to, queries))
+      .write(({ queries }) => extendLease(upload, until, to, queries))
       .then(
         (isOurs) => {
-          if (isOurs) lease = to;
+          unanswered = 0;
+          if (isOurs) until = to;
         },
         () => {}, // a later attempt repeats it
       );
   }, leaseExtendedMs);
+  return {
+    get until() {
+      return until;
+    },
+    isOver,
+    stop: () => clearInterval(extending),
+  };
+}
 
+async function finish(upload: ResumableUploadRow, lease: Lease, services: FinishingServices): Promise<void> {
+  const { database, background } = services;
+  const { application_id, id } = upload;
   try {
     await makeFile(upload, services);
   } catch (error) {
     const refusal =
       error instanceof BytesMissing ? new ApiError("FileUploadFailed", undefined, { cause: error }) : error;
-    if (!(await giveUp(upload, lease, isFinal(refusal), services))) {
+    if (!(await giveUp(upload, lease.until, isFinal(refusal), services))) {
       // A process that stalled beyond its lease may find that another one has made the file: then its bytes stay.
       if ((await database.write(({ queries }) => findReference(application_id, id, queries))) === "file") return;
     } else if (!isFinal(refusal)) throw refusal;
     background.run("erase an upload", () => eraseUnreferencedObjects(application_id, id, services));
     throw refusal;
-  } finally {
-    clearInterval(extending);
   }
+}
+
+function beingFinished(): ApiError {
+  return new ApiError("ServiceUnavailable", "The upload is being finished.");
 }
 
 /** @returns false when the lease is lost: the upload is gone, or another process finishes it */

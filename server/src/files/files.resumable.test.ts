@@ -27,6 +27,7 @@ import {
 import { download, png } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
+import { finishUpload } from "./files.resumable.finish.ts";
 
 let test: TestApp;
 let jane: TestUser;
@@ -358,6 +359,36 @@ describe("finishing that was interrupted", () => {
     await until(() => objectsBelow(path).length <= 1);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await assertStored(fileOf(last), Buffer.from("abc"));
+  });
+
+  // spec/uploads#finished-uploads
+  it("by a database that does not answer: 503 when the lease has run out, and the work continues", async (t) => {
+    const path = await leaveWhole(Buffer.from("abc"));
+    const id = path.split("/").at(-1) ?? "";
+    const { database } = test.app;
+    const upload = await database.reads
+      .selectFrom("resumable_uploads")
+      .selectAll()
+      .where("application_id", "=", test.application.appid)
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    const answering = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const write: typeof database.write = async (...work) => {
+      asked.resolve();
+      await answering.promise;
+      return database.write(...work);
+    };
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const finishing = finishUpload(upload, { ...test.app, database: { ...database, write } });
+    const refused = assert.rejects(finishing, { condition: "ServiceUnavailable" });
+    await asked.promise;
+    t.mock.timers.tick(6_000);
+    await refused;
+    t.mock.timers.reset();
+    answering.resolve();
+    await until(async () => (await findUpload(test, jane.token, path)).headers["content-location"] !== undefined);
+    await assertStored(`/blobs/${id}`, Buffer.from("abc"));
   });
 
   it("by a sender that does not end its body: the file is made from the declared length", async () => {
