@@ -108,9 +108,37 @@ const user = createRoute({
   component: lazyRouteComponent(() => import("./users/user.screen.tsx"), "UserScreen"),
 });
 
+const devices = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/devices",
+  staticData: { title: "Devices" },
+  validateSearch: (given) =>
+    textsOf(given, ["uniqueId", "platform", "appVersion", "tag", "keyId", "created", "sortOrder"]),
+  component: lazyRouteComponent(() => import("./devices/devices.screen.tsx"), "DevicesScreen"),
+});
+
+const device = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/devices/$deviceId",
+  staticData: { title: "Devices" },
+  component: lazyRouteComponent(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
+});
+
 const tree = root.addChildren([
   signIn,
-  frame.addChildren([home, applications, keys, applicationAudit, operators, audit, account, users, user]),
+  frame.addChildren([
+    home,
+    applications,
+    keys,
+    applicationAudit,
+    operators,
+    audit,
+    account,
+    users,
+    user,
+    devices,
+    device,
+  ]),
 ]);
 
 export function createAppRouter(queries: QueryClient) {

@@ -2,6 +2,7 @@
 const pages: Readonly<Record<string, string>> = {
   app: "/apps?panel=$id",
   opr: "/operators?panel=$id",
+  dev: "/apps/$appid/devices/$id",
   usr: "/apps/$appid/users/$id",
 };
 

@@ -3,6 +3,7 @@ import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import ScrollText from "lucide-react/icons/scroll-text";
 import ShieldUser from "lucide-react/icons/shield-user";
+import Smartphone from "lucide-react/icons/smartphone";
 import Users from "lucide-react/icons/users";
 import type { Role } from "../api/sessions.ts";
 
@@ -19,7 +20,10 @@ export interface Destination {
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
 export const applicationNavigation: readonly (readonly Destination[])[] = [
-  [{ to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" }],
+  [
+    { to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" },
+    { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },
+  ],
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
     { to: "/apps/$appid/audit", label: "Audit", icon: ScrollText, key: "a" },

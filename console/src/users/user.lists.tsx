@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import IdCard from "lucide-react/icons/id-card";
 import KeyRound from "lucide-react/icons/key-round";
 import LogOut from "lucide-react/icons/log-out";
@@ -95,7 +96,9 @@ const deviceColumns: readonly Column<DeviceOfUser>[] = [
 ];
 
 export function UserDevices(user: OfUser) {
-  const pages = usePages(["users", user.appid, "devices", user.userId], (page, options) =>
+  const { appid } = user;
+  const navigate = useNavigate();
+  const pages = usePages(["users", appid, "devices", user.userId], (page, options) =>
     listDevicesOfUser({ ...user, ...page }, options),
   );
   return (
@@ -105,6 +108,7 @@ export function UserDevices(user: OfUser) {
         columns={deviceColumns}
         pages={pages}
         idOf={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: "/apps/$appid/devices/$deviceId", params: { appid, deviceId: id } })}
         empty={
           <EmptyState icon={Smartphone} title="No device">
             The devices on which the user is signed in are listed here.

@@ -1,0 +1,128 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import LogOut from "lucide-react/icons/log-out";
+import Users from "lucide-react/icons/users";
+import { useState } from "react";
+import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
+import { usePages } from "../api/pages.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, Section } from "../ui/page.tsx";
+import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { EndTokensOfDevice } from "./device.end-tokens.tsx";
+import styles from "./devices.module.css";
+
+export function DeviceScreen() {
+  const { appid, deviceId } = useParams({ from: "/frame/apps/$appid/devices/$deviceId" });
+  const [isEnding, setEnding] = useState(false);
+  const isEditor = useRole("editor");
+  const { data, error, refetch } = useQuery({
+    queryKey: ["devices", appid, "one", deviceId],
+    queryFn: ({ signal }) => getDevice({ appid, deviceId }, { signal }),
+  });
+  return (
+    <Page
+      title={data === undefined ? "Device" : titleOf(data)}
+      beside={<IdChip id={deviceId} />}
+      actions={
+        isEditor &&
+        data !== undefined && (
+          <Button onPress={() => setEnding(true)}>
+            <LogOut size={16} aria-hidden /> End all tokens …
+          </Button>
+        )
+      }
+    >
+      {data !== undefined && <DeviceFacts appid={appid} device={data} />}
+      {data === undefined && error === null && <LoadingRows />}
+      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {isEnding && data !== undefined && (
+        <EndTokensOfDevice appid={appid} device={data} onClose={() => setEnding(false)} />
+      )}
+    </Page>
+  );
+}
+
+function titleOf({ platform, model }: Device): string {
+  return showInvisible(model ?? platform);
+}
+
+function DeviceFacts({ appid, device }: { readonly appid: string; readonly device: Device }) {
+  const { id, platform, osVersion, appVersion, uniqueId, tag, keyID, connectionType, isProduction } = device;
+  return (
+    <>
+      <Section title="Device">
+        <DetailList
+          items={[
+            ["Platform", shown(platform)],
+            ["Model", shown(device.model)],
+            ["System version", shown(osVersion)],
+            ["App version", shown(appVersion)],
+            ["Released app", isProduction === undefined ? undefined : isProduction ? "Yes" : "No"],
+            ["Connection", connectionType],
+            ["Unique id", shown(uniqueId)],
+            ["Tag", shown(tag)],
+          ]}
+        />
+      </Section>
+      <Section title="Registration">
+        <DetailList
+          items={[
+            ["Key", keyID === undefined ? undefined : <IdChip key="key" id={keyID} />],
+            ["Registered", timeOf(device.registered)],
+            ["Last seen", device.lastSeen === undefined ? undefined : <Time key="seen" value={device.lastSeen} />],
+            ["Created", timeOf(device.created)],
+            ["Changed", timeOf(device.lastModified)],
+          ]}
+        />
+      </Section>
+      <Section title="Users on this device" lead="Users who have a token on it.">
+        <UsersOfDevice appid={appid} deviceId={id} />
+      </Section>
+    </>
+  );
+}
+
+const columns: readonly Column<UserOfDevice>[] = [
+  {
+    name: "User name",
+    width: "minmax(140px, 2fr)",
+    narrow: "title",
+    render: ({ userName }) => showInvisible(userName),
+  },
+  { name: "E-mail", width: "minmax(140px, 2fr)", narrow: "line", render: ({ email }) => shown(email) },
+  { name: "Last sign-in", width: "130px", narrow: "end", render: ({ lastLogin }) => <Time value={lastLogin} /> },
+];
+
+function UsersOfDevice(device: OfDevice) {
+  const { appid, deviceId } = device;
+  const navigate = useNavigate();
+  const pages = usePages(["devices", appid, "users", deviceId], (page, options) =>
+    listUsersOfDevice({ ...device, ...page }, options),
+  );
+  return (
+    <div className={styles.users}>
+      <DataTable
+        label="Users on this device"
+        columns={columns}
+        pages={pages}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: "/apps/$appid/users/$userId", params: { appid, userId: id } })}
+        empty={<EmptyState icon={Users} title="No user is signed in on this device" />}
+      />
+    </div>
+  );
+}
+
+function timeOf(value: string | undefined) {
+  return value === undefined ? undefined : <Time key={value} value={value} isExact />;
+}
+
+function shown(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : showInvisible(text);
+}

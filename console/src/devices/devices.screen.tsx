@@ -1,0 +1,135 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import LogOut from "lucide-react/icons/log-out";
+import Smartphone from "lucide-react/icons/smartphone";
+import { useState } from "react";
+import { type Device, type DeviceFilters, listDevices } from "../api/devices.ts";
+import { usePages } from "../api/pages.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { dateFilter, rangeSince } from "../ui/date-filter.ts";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, Split } from "../ui/page.tsx";
+import { Snippet } from "../ui/snippet.tsx";
+import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { EndTokensOfDevice } from "./device.end-tokens.tsx";
+
+const columns: readonly Column<Device>[] = [
+  { name: "Platform", width: "minmax(100px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
+  { name: "Model", width: "minmax(110px, 1.5fr)", narrow: "line", render: ({ model }) => shown(model) },
+  { name: "System", width: "minmax(80px, 1fr)", render: ({ osVersion }) => shown(osVersion) },
+  { name: "App", width: "minmax(80px, 1fr)", render: ({ appVersion }) => shown(appVersion) },
+  { name: "Unique id", width: "minmax(140px, 1.5fr)", render: ({ uniqueId }) => shown(uniqueId) },
+  { name: "Tag", width: "minmax(80px, 1fr)", render: ({ tag }) => shown(tag) },
+  {
+    name: "Last seen",
+    width: "120px",
+    narrow: "end",
+    render: ({ lastSeen }) => lastSeen !== undefined && <Time value={lastSeen} />,
+  },
+  { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
+  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+];
+
+const filters: readonly Filter[] = [
+  { name: "platform", label: "Platform", placeholder: "iOS" },
+  { name: "appVersion", label: "App version", placeholder: "1.4.2" },
+  { name: "tag", label: "Tag" },
+  { name: "keyId", label: "Key", placeholder: "apk_…" },
+  dateFilter("created", "Created"),
+];
+
+const orders = [
+  { value: "-created", label: "Newest first" },
+  { value: "created", label: "Oldest first" },
+];
+
+export function DevicesScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/devices" });
+  const search = useSearch({ from: "/frame/apps/$appid/devices" });
+  const navigate = useNavigate({ from: "/apps/$appid/devices" });
+  const [ended, setEnded] = useState<Device>();
+  const isEditor = useRole("editor");
+  const wire: DeviceFilters = { ...search, created: rangeSince(search.created) };
+  const pages = usePages(["devices", appid, "list", wire], (page, options) =>
+    listDevices({ appid, ...wire, ...page }, options),
+  );
+  const { sortOrder, ...narrowing } = search;
+  const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
+
+  function changeFilters(values: FilterValues) {
+    const text = values["uniqueId"] ?? "";
+    if (deviceIdPattern.test(text)) openDevice(text);
+    else void navigate({ search: values, replace: true });
+  }
+
+  function openDevice(deviceId: string) {
+    void navigate({ to: "/apps/$appid/devices/$deviceId", params: { appid, deviceId } });
+  }
+
+  return (
+    <Page title="Devices" isScrolling={false}>
+      <ListBar
+        order={
+          <SortMenu
+            orders={orders}
+            value={sortOrder}
+            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
+          />
+        }
+      >
+        <FilterChips
+          filters={filters}
+          values={search}
+          onChange={changeFilters}
+          search={{ name: "uniqueId", label: "Unique id, whole, or id" }}
+        />
+      </ListBar>
+      <Split>
+        <DataTable
+          label="Devices"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => openDevice(id)}
+          actionsOf={
+            isEditor
+              ? (device) => [{ label: "End all tokens …", icon: LogOut, isDanger: true, run: () => setEnded(device) }]
+              : undefined
+          }
+          empty={
+            isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoDevices appid={appid} />
+          }
+        />
+      </Split>
+      {ended !== undefined && <EndTokensOfDevice appid={appid} device={ended} onClose={() => setEnded(undefined)} />}
+    </Page>
+  );
+}
+
+const deviceIdPattern = /^dev_[0-9a-z]{26}$/;
+
+function NoDevices({ appid }: { readonly appid: string }) {
+  return (
+    <EmptyState
+      icon={Smartphone}
+      title="No device has registered yet"
+      action={
+        <Snippet
+          text={`curl ${new URL("../..", window.location.href)}devices \\
+  -H 'Content-Type: application/json' \\
+  -d '{"appid": "${appid}", "appkey": "<a key of the application>", "platform": "curl"}'`}
+        />
+      }
+    >
+      Each app registers its device with a key of the application before anything else. This call makes the first one.
+    </EmptyState>
+  );
+}
+
+function shown(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : showInvisible(text);
+}
