@@ -124,6 +124,22 @@ const device = createRoute({
   component: lazyRouteComponent(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
 });
 
+const crashes = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/crashes",
+  staticData: { title: "Crashes" },
+  validateSearch: (given) => textsOf(given, ["sortOrder"]),
+  component: lazyRouteComponent(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
+});
+
+const crash = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/crashes/$fingerprint",
+  staticData: { title: "Crashes" },
+  validateSearch: (given) => textsOf(given, ["report"]),
+  component: lazyRouteComponent(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
+});
+
 const tree = root.addChildren([
   signIn,
   frame.addChildren([
@@ -138,6 +154,8 @@ const tree = root.addChildren([
     user,
     devices,
     device,
+    crashes,
+    crash,
   ]),
 ]);
 

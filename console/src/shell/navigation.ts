@@ -1,4 +1,5 @@
 import type { LucideIcon } from "lucide-react";
+import Bug from "lucide-react/icons/bug";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import ScrollText from "lucide-react/icons/scroll-text";
@@ -24,6 +25,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
     { to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" },
     { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },
   ],
+  [{ to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" }],
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
     { to: "/apps/$appid/audit", label: "Audit", icon: ScrollText, key: "a" },

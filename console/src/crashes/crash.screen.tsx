@@ -1,0 +1,177 @@
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import Bug from "lucide-react/icons/bug";
+import ChevronLeft from "lucide-react/icons/chevron-left";
+import ChevronRight from "lucide-react/icons/chevron-right";
+import { type CrashGroup, type CrashReport, listCrashReports } from "../api/crashes.ts";
+import { usePages } from "../api/pages.ts";
+import { formatNumber, showInvisible } from "../lib/format.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { IconButton } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, Section } from "../ui/page.tsx";
+import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./crashes.module.css";
+import { useCrashGroups } from "./crashes.pages.ts";
+
+export function CrashScreen() {
+  const { appid, fingerprint } = useParams({ from: "/frame/apps/$appid/crashes/$fingerprint" });
+  // The API has no call for one group: the list has those with the latest reports.
+  const group = useCrashGroups(appid, undefined).rows.find((candidate) => candidate.fingerprint === fingerprint);
+  const pages = usePages(["crashes", appid, "reports", fingerprint], (page, options) =>
+    listCrashReports({ appid, fingerprint, ...page }, options),
+  );
+  return (
+    <Page title={group === undefined ? "Crash" : showInvisible(group.title)} beside={<IdChip id={fingerprint} />}>
+      {group !== undefined && <GroupFacts group={group} />}
+      {pages.isPending && <LoadingRows />}
+      {pages.error !== null && pages.rows.length === 0 && (
+        <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
+      )}
+      {pages.rows.length > 0 && (
+        <Reports
+          reports={pages.rows}
+          total={group?.reports}
+          onMore={pages.hasNextPage ? () => void pages.fetchNextPage({ cancelRefetch: false }) : undefined}
+        />
+      )}
+      {pages.isSuccess && pages.rows.length === 0 && <EmptyState icon={Bug} title="No report is stored any more" />}
+    </Page>
+  );
+}
+
+function GroupFacts({ group }: { readonly group: CrashGroup }) {
+  const { reports, devices, firstSeen, lastSeen, versions } = group;
+  return (
+    <>
+      <p className={styles.life}>
+        {counted(reports, "report")} from {counted(devices, "device")}, first <Time value={firstSeen} />, last{" "}
+        <Time value={lastSeen} />
+      </p>
+      <Section title="Versions of the app">
+        <table className={styles.versions}>
+          <thead>
+            <tr>
+              <th scope="col">Version</th>
+              <th scope="col">Reports</th>
+              <th scope="col">First seen</th>
+              <th scope="col">Last seen</th>
+            </tr>
+          </thead>
+          <tbody>
+            {versions.map(({ appVersion, reports, firstSeen, lastSeen }) => (
+              <tr key={appVersion ?? ""}>
+                <th scope="row">{appVersion === undefined ? "none reported" : showInvisible(appVersion)}</th>
+                <td>{formatNumber(reports)}</td>
+                <td>
+                  <Time value={firstSeen} />
+                </td>
+                <td>
+                  <Time value={lastSeen} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Section>
+    </>
+  );
+}
+
+interface ReportsProps {
+  readonly reports: readonly CrashReport[];
+  /** The number of reports of the crash, where it is known. */
+  readonly total: number | undefined;
+  /** Loads the reports that follow, if there are any. */
+  readonly onMore: (() => void) | undefined;
+}
+
+/** The reports in turn, the newest first. */
+function Reports({ reports, total, onMore }: ReportsProps) {
+  const search = useSearch({ from: "/frame/apps/$appid/crashes/$fingerprint" });
+  const navigate = useNavigate({ from: "/apps/$appid/crashes/$fingerprint" });
+  const position = Math.min(Math.max(Number.parseInt(search.report ?? "1", 10) || 1, 1), reports.length);
+  const report = reports[position - 1];
+
+  function show(next: number) {
+    if (next >= reports.length) onMore?.();
+    if (next < 1 || next > reports.length) return;
+    void navigate({ search: { report: next === 1 ? undefined : String(next) }, replace: true });
+  }
+
+  useShortcuts([
+    { keys: "arrowleft", label: "Newer report", run: () => show(position - 1) },
+    { keys: "arrowright", label: "Older report", run: () => show(position + 1) },
+  ]);
+  if (report === undefined) return null;
+  return (
+    <Section title="Reports">
+      <div className={styles.turn}>
+        <IconButton label="Newer report" isDisabled={position === 1} onPress={() => show(position - 1)}>
+          <ChevronLeft size={18} aria-hidden />
+        </IconButton>
+        <span aria-live="polite">
+          Report {formatNumber(position)}
+          {total !== undefined && ` of ${formatNumber(total)}`}
+        </span>
+        <IconButton
+          label="Older report"
+          isDisabled={position === reports.length && onMore === undefined}
+          onPress={() => show(position + 1)}
+        >
+          <ChevronRight size={18} aria-hidden />
+        </IconButton>
+      </div>
+      <Report report={report} />
+    </Section>
+  );
+}
+
+function Report({ report }: { readonly report: CrashReport }) {
+  const { appid } = useParams({ from: "/frame/apps/$appid/crashes/$fingerprint" });
+  const { stackTrace, message, methodName, appVersion, osVersion, tag, deviceID, created } = report;
+  return (
+    <>
+      <DetailList
+        items={[
+          ["When", <Time key="created" value={created} isExact />],
+          ["Message", shown(message)],
+          ["Method", shown(methodName)],
+          ["App version", shown(appVersion)],
+          ["System version", shown(osVersion)],
+          ["Tag", shown(tag)],
+          [
+            "Device",
+            <Link
+              key="device"
+              to="/apps/$appid/devices/$deviceId"
+              params={{ appid, deviceId: deviceID }}
+              className={styles.code}
+            >
+              {deviceID}
+            </Link>,
+          ],
+        ]}
+      />
+      <figure className={styles.trace}>
+        <figcaption>
+          Stack trace <CopyButton text={stackTrace} label="Copy the stack trace" />
+        </figcaption>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too */}
+        <pre role="region" tabIndex={0} aria-label="Stack trace">
+          {stackTrace.replaceAll("\t", "    ").split(/\r?\n/).map(showInvisible).join("\n")}
+        </pre>
+      </figure>
+    </>
+  );
+}
+
+function counted(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function shown(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : showInvisible(text);
+}
