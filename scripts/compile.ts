@@ -1,8 +1,9 @@
 /**
- * Writes `server/dist`, the bundled server, and adds the other files of the npm package. Run by `npm pack` (`prepack` of
- * server/package.json).
+ * Writes `server/dist`, the bundled server and the built console, and adds the other files of the npm package. Run by
+ * `npm pack` (`prepack` of server/package.json), and for the container, which builds the console in a stage of its own.
  */
-import { copyFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import path from "node:path";
 import { bundleServer } from "./bundle.ts";
 
@@ -11,4 +12,10 @@ const compiled = path.join(root, "server/dist");
 
 rmSync(compiled, { recursive: true, force: true });
 await bundleServer(compiled);
+const consoleBuild = path.join(root, "console/scripts/build.ts");
+if (existsSync(consoleBuild)) {
+  execFileSync(process.execPath, [consoleBuild, "--if-changed"], { stdio: ["ignore", "ignore", "inherit"] });
+  const isShipped = (file: string) => ![".built-from", "manifest.json.br"].includes(path.basename(file));
+  cpSync(path.join(root, "console/dist"), path.join(compiled, "console"), { recursive: true, filter: isShipped });
+}
 for (const file of ["LICENSE", ".env.example"]) copyFileSync(path.join(root, file), path.join(root, "server", file));

@@ -101,6 +101,23 @@ describe("the npm package", () => {
     await assert.rejects(npx(["health"], { PORT: new URL(server.url).port }), /no answer from/);
   });
 
+  it("serves the console, whose page loads nothing that is not in the package", async () => {
+    const server = await serve({});
+    const page = await fetch(`${server.url}/_/console/`);
+    assert.equal(page.status, 200);
+    const text = await page.text();
+    const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = ""]) => address);
+    assert.ok(addresses.length > 2, text);
+    for (const address of addresses) {
+      const part = await fetch(new URL(address, page.url));
+      assert.equal(part.status, 200, address);
+      assert.ok((await part.text()).length > 0, address);
+    }
+    const nonce = /'nonce-([^']+)'/.exec(page.headers.get("content-security-policy") ?? "")?.[1];
+    assert.ok(nonce !== undefined && text.includes(`nonce="${nonce}"`) && !text.includes("__CSP_NONCE__"));
+    assert.equal(await server.end(), 0);
+  });
+
   it("rollcall/testing starts a throwaway server, with the machine's own Node.js", async () => {
     const script = `
       import { startThrowaway } from "rollcall/testing";
