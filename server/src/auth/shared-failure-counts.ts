@@ -65,14 +65,8 @@ export function createSharedFailureCounts(
     async begin(name, applicationId = "") {
       const key = `${kind} ${name}`;
       for (;;) {
-        const admitted = await failures.change(
-          applicationId,
-          key,
-          (count) => admitAttempt(count, failuresMax, clock.now()),
-          (late) => {
-            if (late === "admitted") void start(key, applicationId).end(false);
-          },
-        );
+        const admit = (count: Failures) => admitAttempt(count, failuresMax, clock.now());
+        const admitted = await failures.change(applicationId, key, admit);
         if (admitted === undefined) return alone.begin(name);
         if (typeof admitted === "number") return admitted;
         if (admitted === "admitted") return start(key, applicationId);

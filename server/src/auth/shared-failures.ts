@@ -8,15 +8,9 @@ export interface SharedFailures {
   /**
    * @param applicationId empty for names of operators
    * @param apply may run several times, each time on the stored failures
-   * @param onLate is called with a result that arrived after `undefined` was returned
-   * @returns undefined when the database does not answer in time, or the application has been deleted
+   * @returns undefined when the database does not answer, or the application has been deleted
    */
-  change<T>(
-    applicationId: string,
-    key: string,
-    apply: (failures: Failures) => T,
-    onLate?: (result: T) => void,
-  ): Promise<T | undefined>;
+  change<T>(applicationId: string, key: string, apply: (failures: Failures) => T): Promise<T | undefined>;
 }
 
 interface Waiting extends FailureChange {
@@ -47,39 +41,28 @@ export function createSharedFailures({
 
   /** Sends one transaction after the other, so that a change sees those before it. */
   async function send(applicationId: string, queue: Waiting[]): Promise<void> {
-    const leave = () => {
-      if (queues.get(applicationId) === queue) queues.delete(applicationId);
-    };
     while (queue.length > 0) {
       const changes = queue.splice(0, changesPerTransaction);
-      const isDone = await shared.run(
-        ({ queries }) => changeFailures(applicationId, changes, clock.now(), queries),
-        () => {
-          leave(); // later changes do not wait for this transaction
-          for (const each of [...changes, ...queue.splice(0)]) each.settle(false);
-        },
+      const isDone = await shared.runPatiently(({ queries }) =>
+        changeFailures(applicationId, changes, clock.now(), queries),
       );
       for (const each of changes) each.settle(isDone === true);
+      // The next transaction would take as long to fail.
+      if (isDone === undefined) for (const each of queue.splice(0)) each.settle(false);
     }
-    leave();
+    queues.delete(applicationId);
   }
 
   return {
-    async change(applicationId, key, apply, onLate) {
-      if (shared.isAway && !shared.shouldProbe()) return undefined;
+    change(applicationId, key, apply) {
       const { promise, resolve } = Promise.withResolvers<ReturnType<typeof apply> | undefined>();
       let result: ReturnType<typeof apply> | undefined;
-      let isSettled = false;
       queueOf(applicationId).push({
         key: shared.keyOf(key),
         apply(failures) {
           result = apply(failures);
         },
-        settle(isDone) {
-          if (isDone && isSettled && result !== undefined) onLate?.(result);
-          isSettled = true;
-          resolve(isDone ? result : undefined);
-        },
+        settle: (isDone) => resolve(isDone ? result : undefined),
       });
       return promise;
     },

@@ -26,7 +26,7 @@ export interface LimitCounters {
 }
 
 /** Counters that are read and changed in the database each time. */
-export interface SharedCounters extends Omit<Ledger, "outages"> {
+export interface SharedCounters extends Pick<Ledger, "runPatiently"> {
   /** The digest under which a counter is stored. */
   keyOf(name: string): string;
 }
@@ -69,11 +69,6 @@ export function createLimitCounters(
   };
 
   const shared: SharedCounters = {
-    get isAway() {
-      return ledger.isAway;
-    },
-    shouldProbe: ledger.shouldProbe,
-    run: ledger.run,
     runPatiently: ledger.runPatiently,
     keyOf: sign,
   };
