@@ -89,6 +89,7 @@ describe("POST /devices: spec/devices#register", () => {
       lat: null,
       lng: null,
       registered_at: test.now(),
+      last_seen_at: test.now(),
     });
   });
 });
