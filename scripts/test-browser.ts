@@ -3,10 +3,10 @@
  *
  * The last line is "N passed, N failed", or "skipped: no Chromium" where there is none; with REQUIRE_BROWSER=1 that is a failure.
  */
-import { accessSync, constants } from "node:fs";
 import path from "node:path";
+import { findChromium } from "./find-chromium.ts";
 
-const chromium = process.env["CHROMIUM"] || findProgram(["chromium", "chromium-browser", "google-chrome"]);
+const chromium = findChromium();
 if (chromium === undefined) {
   console.log("skipped: no Chromium");
   if (process.env["REQUIRE_BROWSER"] === "1") process.exitCode = 1;
@@ -16,18 +16,4 @@ if (chromium === undefined) {
   const { passed, failed } = await runBrowserSuite(chromium);
   console.log(`${passed} passed, ${failed} failed`);
   if (failed > 0 || passed === 0) process.exitCode = 1;
-}
-
-function findProgram(names: readonly string[]): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
-  return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -77,8 +77,8 @@ function Choices() {
         label="Times"
         value={timeZone}
         options={[
-          { value: "local", label: "In the time zone of this computer" },
-          { value: "utc", label: "In UTC" },
+          { value: "local", label: "Local" },
+          { value: "utc", label: "UTC" },
         ]}
         onChange={(chosen) => changePreferences({ timeZone: chosen })}
       />

@@ -14,7 +14,7 @@ import { AuditPanel } from "./audit.panel.tsx";
 import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
-  { name: "Time", width: "minmax(190px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
+  { name: "Time", width: "minmax(220px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
   { name: "Actor", width: "minmax(120px, 1fr)", render: (entry) => showInvisible(actorName(entry)) },
   { name: "What", width: "minmax(170px, 2fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
   {

@@ -65,7 +65,7 @@ export function Frame() {
           </IconButton>
         </div>
         <Breadcrumbs appid={appid} />
-        <AriaButton className={styles.search} aria-label="Find anything" onPress={() => setOpen("palette")}>
+        <AriaButton className={styles.search} onPress={() => setOpen("palette")}>
           <Search size={16} aria-hidden />
           <span>Find anything</span>
           <kbd>{isApple ? "⌘" : "Ctrl"} K</kbd>

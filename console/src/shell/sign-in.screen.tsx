@@ -32,7 +32,8 @@ export function SignInScreen() {
         <summary>No password, or forgotten?</summary>
         <p>
           On the machine of the server, this sets a new one:
-          <code>npx rollcall operators password NAME</code>
+          <code>npx rollcall operators list</code>
+          <code>npx rollcall operators password ID</code>
           The first start of a server printed the password of its owner.
         </p>
       </details>

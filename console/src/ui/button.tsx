@@ -1,6 +1,5 @@
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react-aria-components/Button";
-import { Tooltip, TooltipTrigger } from "react-aria-components/Tooltip";
 import styles from "./button.module.css";
 
 interface ButtonProps extends Omit<AriaButtonProps, "className" | "children"> {
@@ -19,15 +18,32 @@ interface IconButtonProps extends ButtonProps {
 }
 
 export function IconButton({ kind = "quiet", size = "regular", label, ...rest }: IconButtonProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [isNear, setNear] = useState(false);
   return (
-    <TooltipTrigger delay={400} closeDelay={0}>
-      <AriaButton {...rest} aria-label={label} className={`${buttonClass(kind, size)} ${styles.icon}`} />
-      <Tooltip className={styles.tooltip} offset={6}>
-        {label}
-      </Tooltip>
-    </TooltipTrigger>
+    <>
+      <AriaButton
+        {...rest}
+        ref={button}
+        aria-label={label}
+        className={`${buttonClass(kind, size)} ${styles.icon}`}
+        onHoverChange={setNear}
+        onFocusChange={(hasFocus) => setNear(hasFocus && button.current?.matches(":focus-visible") === true)}
+        onPressStart={() => setNear(false)}
+      />
+      {isNear && (
+        <Suspense>
+          <Tip className={styles.tooltip} triggerRef={button} isOpen offset={6}>
+            {label}
+          </Tip>
+        </Suspense>
+      )}
+    </>
   );
 }
+
+/** Loaded with the first tooltip: the sign-in has none. */
+const Tip = lazy(() => import("react-aria-components/Tooltip").then(({ Tooltip }) => ({ default: Tooltip })));
 
 /** The class of a link that looks like a button. */
 export function buttonClass(kind: NonNullable<ButtonProps["kind"]>, size: NonNullable<ButtonProps["size"]>): string {

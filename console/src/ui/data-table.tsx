@@ -131,78 +131,87 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const more = actionsOf === undefined ? "" : " 44px";
   const template = isNarrow ? undefined : `${columns.map(({ width }) => width).join(" ")}${more}`;
   const isActiveShown = items.some(({ index }) => index === active);
+  const foot = isFetchingNextPage
+    ? "Loading more …"
+    : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`;
   return (
-    <div
-      ref={grid}
-      role="grid"
-      aria-label={label}
-      aria-rowcount={hasNextPage ? -1 : rows.length + 1}
-      aria-colcount={columns.length + (actionsOf === undefined ? 0 : 1)}
-      className={`${styles.grid} ${isNarrow ? styles.narrow : ""} ${pages.isPlaceholderData ? styles.stale : ""}`}
-      tabIndex={isActiveShown ? -1 : 0}
-      onKeyDown={onKeyDown}
-    >
-      <div className={styles.head} role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }} tabIndex={-1}>
-        {columns.map(({ name, isNumber }) => (
-          <div
-            key={name}
-            role="columnheader"
-            tabIndex={-1}
-            className={`${styles.cell} ${isNumber ? styles.number : ""}`}
-          >
-            {name}
-          </div>
-        ))}
-        {actionsOf !== undefined && (
-          <div role="columnheader" tabIndex={-1} className={styles.more} aria-label="Actions" />
-        )}
-      </div>
-      <div className={styles.body} role="rowgroup" style={{ blockSize: virtual.getTotalSize() }}>
-        {items.map(({ index, start, size }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          const id = idOf(row);
-          const shownActions = actionsOf?.(row) ?? [];
-          return (
+    <div className={styles.list}>
+      <div
+        ref={grid}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={hasNextPage ? -1 : rows.length + 1}
+        aria-colcount={columns.length + (actionsOf === undefined ? 0 : 1)}
+        className={`${styles.grid} ${isNarrow ? styles.narrow : ""} ${pages.isPlaceholderData ? styles.stale : ""}`}
+        tabIndex={isActiveShown ? -1 : 0}
+        onKeyDown={onKeyDown}
+      >
+        <div
+          className={styles.head}
+          role="row"
+          aria-rowindex={1}
+          style={{ gridTemplateColumns: template }}
+          tabIndex={-1}
+        >
+          {columns.map(({ name, isNumber }) => (
             <div
-              key={id}
-              role="row"
-              data-index={index}
-              data-openable={(onOpen ?? onPanel) !== undefined || undefined}
-              aria-rowindex={index + 2}
-              aria-selected={openId === undefined ? undefined : id === openId}
-              tabIndex={index === active ? 0 : -1}
-              className={styles.row}
-              style={{
-                gridTemplateColumns: template,
-                blockSize: size,
-                transform: `translateY(${start - virtual.options.scrollMargin}px)`,
-              }}
-              onClick={(event) => onClick(event, row, index)}
-              onFocus={() => setActive(index)}
+              key={name}
+              role="columnheader"
+              tabIndex={-1}
+              className={`${styles.cell} ${isNumber ? styles.number : ""}`}
             >
-              {columns.map((column) => (
-                <Cell key={column.name} column={column} row={row} isNarrow={isNarrow} />
-              ))}
-              {actionsOf !== undefined && (
-                <div role="gridcell" tabIndex={-1} className={styles.more}>
-                  {shownActions.length > 0 && (
-                    <Menu label="Actions" items={shownActions}>
-                      <IconButton label="Actions" size="small" excludeFromTabOrder>
-                        <Ellipsis size={16} aria-hidden />
-                      </IconButton>
-                    </Menu>
-                  )}
-                </div>
-              )}
+              {name}
             </div>
-          );
-        })}
+          ))}
+          {actionsOf !== undefined && (
+            <div role="columnheader" tabIndex={-1} className={styles.more} aria-label="Actions" />
+          )}
+        </div>
+        <div className={styles.body} role="rowgroup" style={{ blockSize: virtual.getTotalSize() }}>
+          {items.map(({ index, start, size }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            const id = idOf(row);
+            const shownActions = actionsOf?.(row) ?? [];
+            return (
+              <div
+                key={id}
+                role="row"
+                data-index={index}
+                data-openable={(onOpen ?? onPanel) !== undefined || undefined}
+                aria-rowindex={index + 2}
+                aria-selected={openId === undefined ? undefined : id === openId}
+                tabIndex={index === active ? 0 : -1}
+                className={styles.row}
+                style={{
+                  gridTemplateColumns: template,
+                  blockSize: size,
+                  transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+                }}
+                onClick={(event) => onClick(event, row, index)}
+                onFocus={() => setActive(index)}
+              >
+                {columns.map((column) => (
+                  <Cell key={column.name} column={column} row={row} isNarrow={isNarrow} />
+                ))}
+                {actionsOf !== undefined && (
+                  <div role="gridcell" tabIndex={-1} className={styles.more}>
+                    {shownActions.length > 0 && (
+                      <Menu label="Actions" items={shownActions}>
+                        <IconButton label="Actions" size="small" excludeFromTabOrder>
+                          <Ellipsis size={16} aria-hidden />
+                        </IconButton>
+                      </Menu>
+                    )}
+                  </div>
+                )}
+              </div>
+            );
+          })}
+        </div>
       </div>
       <p className={styles.foot} role="status">
-        {isFetchingNextPage
-          ? "Loading more …"
-          : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`}
+        {foot}
       </p>
     </div>
   );

@@ -24,10 +24,10 @@ export function IdChip({ id }: { readonly id: string }) {
   return (
     <Button
       className={styles.chip}
-      aria-label={isCopied ? `Copied ${id}` : `Copy ${id}`}
       onPress={() => void copy()}
       onFocusChange={(hasFocus) => setFull(hasFocus && document.activeElement?.matches(":focus-visible") === true)}
     >
+      <span className={styles.unseen}>{isCopied ? "Copied" : "Copy"} </span>
       {shown}
       {isCopied && <Check size={12} aria-hidden />}
     </Button>

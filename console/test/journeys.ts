@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { type Checks, connect, signIn } from "./suite.ts";
+
+export const journeys: Checks = {
+  async "an operator creates an application, renames, suspends and deletes it"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    await page.getByRole("button", { name: "New application" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Field Notes");
+    await page.getByRole("button", { name: "Create" }).click();
+    const key = await page.getByRole("dialog").locator("code").textContent();
+    assert.match(key ?? "", /^rk_/);
+    await page.getByText("I have stored it").click();
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.ok(!(await page.content()).includes(key ?? ""), "the key left the document with its dialog");
+
+    const row = page.getByRole("row").filter({ hasText: "Field Notes" });
+    await row.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Field Notes 2");
+    await page.getByRole("button", { name: "Rename", exact: true }).click();
+    await row.filter({ hasText: "Field Notes 2" }).waitFor();
+
+    await row.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Suspend" }).click();
+    await row.getByText("Suspended").waitFor();
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await row.getByText("Active").waitFor();
+
+    await row.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    const dialog = page.getByRole("alertdialog");
+    const remove = dialog.getByRole("button", { name: "Delete the application" });
+    assert.equal(await remove.isDisabled(), true);
+    const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];
+    await dialog.getByLabel("to confirm").fill(typed);
+    await dialog.getByLabel("Your password").fill(server.operator.password);
+    await remove.click();
+    await row.waitFor({ state: "detached" });
+  },
+
+  async "a list is walked with the keyboard alone"({ open, server }) {
+    const call = await connect(server);
+    await call("POST", "/applications", { name: "Alpha" });
+    await call("POST", "/applications", { name: "Beta" });
+    const page = await open();
+    await page.getByLabel("Name").focus();
+    await page.keyboard.type(server.operator.name);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(server.operator.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("row").filter({ hasText: "Beta" }).waitFor();
+
+    await page.getByRole("row").nth(1).focus();
+    await page.keyboard.press("j");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "3");
+    const name = await page.locator(":focus [role=gridcell]").first().textContent();
+    await page.keyboard.press("Space");
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor();
+    await page.reload();
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor(); // the address has it
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor({ state: "detached" });
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("l");
+    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("Operators");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Operators" }).waitFor();
+  },
+
+  async "an owner invites a viewer, who must sign in, and is offered nothing to change"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/#/operators`);
+    await page.getByRole("button", { name: "Invite an operator" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Vera");
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    const password = await page.getByRole("dialog").locator("code").textContent();
+    await page.getByText("I have stored it").click();
+    await page.getByRole("button", { name: "Done" }).click();
+
+    const other = await open();
+    await other.getByLabel("Name").fill("Vera");
+    await other.getByLabel("Password").fill("not the password");
+    await other.getByRole("button", { name: "Sign in" }).click();
+    await other.getByRole("alert").filter({ hasText: "wrong" }).waitFor();
+    await signIn(other, { ...server, operator: { name: "Vera", password: password ?? "" } });
+    assert.equal(await other.getByRole("button", { name: "New application" }).count(), 0);
+    await other.getByRole("button", { name: "Actions" }).first().click();
+    assert.deepEqual(await other.getByRole("menuitem").allTextContents(), ["Open"]);
+    await other.keyboard.press("Escape");
+    assert.equal(await other.getByRole("link", { name: "Operators" }).count(), 0);
+
+    await page.getByRole("row").filter({ hasText: "Vera" }).getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "End sessions" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "End the sessions" }).click();
+    await page.getByText("Ended the sessions of Vera.").waitFor();
+    await other.keyboard.press("r");
+    await other.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+    await other.getByLabel("Password").fill(password ?? "");
+    await other.getByRole("button", { name: "Sign in" }).click();
+    await other.getByRole("dialog").waitFor({ state: "detached" });
+  },
+
+  async "the audit log shows what was done, and a filter narrows it"({ open, server }) {
+    const call = await connect(server);
+    await call("POST", "/applications", { name: "Traces" });
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/#/audit?action=createApplication`);
+    await page.getByRole("row").filter({ hasText: "Create application" }).first().click();
+    await page.getByRole("button", { name: "All by this actor" }).click();
+    await page.getByRole("button", { name: "Remove Actor" }).waitFor();
+    await page.getByRole("button", { name: "Remove Action" }).click();
+    await page.getByRole("row").filter({ hasText: "Create operator session" }).first().waitFor();
+  },
+
+  async "an operator signs out, and the cookie is dead"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    await page.getByRole("button", { name: /^Account/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.goto(`${server.url}/_/console/#/audit`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  },
+};

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import type { Page } from "playwright-core";
+import { type Checks, connect, type Setup, signIn } from "./suite.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const looksOfScreens = [
+  { name: "wide-light", viewport: { width: 1440, height: 900 }, colorScheme: "light" },
+  { name: "wide-dark", viewport: { width: 1440, height: 900 }, colorScheme: "dark" },
+  { name: "tablet-light", viewport: { width: 820, height: 1180 }, colorScheme: "light" },
+  { name: "phone-light", viewport: { width: 390, height: 844 }, colorScheme: "light", hasTouch: true, isMobile: true },
+] as const;
+
+/** Each screen and dialog: its address, and what is done there before the picture. */
+const screens: readonly { readonly name: string; readonly at: string; readonly act?: (page: Page) => Promise<void> }[] =
+  [
+    { name: "applications", at: "#/apps" },
+    { name: "application-panel", at: "#/apps", act: (page) => page.getByRole("row").nth(1).press("Space") },
+    {
+      name: "application-create",
+      at: "#/apps",
+      act: (page) => page.getByRole("button", { name: "New application" }).click(),
+    },
+    { name: "application-delete", at: "#/apps", act: openDelete },
+    { name: "application-audit", at: "#/apps/$appid/audit" },
+    { name: "keys", at: "#/apps/$appid/keys" },
+    { name: "operators", at: "#/operators" },
+    { name: "operator-panel", at: "#/operators", act: (page) => page.getByRole("row").nth(1).press("Space") },
+    { name: "operator-invite", at: "#/operators", act: (page) => page.getByRole("button", { name: "Invite" }).click() },
+    { name: "audit", at: "#/audit" },
+    { name: "audit-panel", at: "#/audit", act: (page) => page.getByRole("row").nth(1).press("Space") },
+    { name: "audit-nothing", at: "#/audit?actor=system&action=createOperator" },
+    { name: "account", at: "#/account", act: (page) => page.getByText("This one").waitFor() },
+    { name: "palette", at: "#/audit", act: openPalette },
+  ];
+
+export const looks: Checks = Object.fromEntries(
+  looksOfScreens.map((look) => [
+    `every screen is accessible and fits: ${look.name}`,
+    (setup) => checkScreens(setup, look),
+  ]),
+);
+
+async function checkScreens(setup: Setup, { name, ...options }: (typeof looksOfScreens)[number]): Promise<void> {
+  const { server, open } = setup;
+  const call = await connect(server);
+  const { result } = await call("POST", "/applications", {
+    name: `${"A long name of an application ".repeat(4)}👩‍🚀 שלום`,
+  });
+  const page = await open({ ...options, bypassCSP: true, reducedMotion: "reduce" }); // for axe alone
+  const problems: string[] = [];
+  problems.push(...(await examine(page, "sign-in", name, setup)));
+  await signIn(page, server);
+  for (const { name: screen, at, act } of screens) {
+    await page.goto(`${server.url}/_/console/${at.replace("$appid", result.appid)}`);
+    await page.reload(); // no panel or dialog of the screen before
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("[role=grid], h2").first().waitFor();
+    await act?.(page);
+    problems.push(...(await examine(page, screen, name, setup)));
+  }
+  assert.deepEqual(problems, []);
+}
+
+async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+}
+
+async function openDelete(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Actions" }).first().click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").waitFor();
+}
+
+/** Returns one sentence for each violation of WCAG 2.2 A and AA, and for a page that scrolls sideways. */
+async function examine(page: Page, screen: string, look: string, { pictures }: Setup): Promise<string[]> {
+  await page.waitForLoadState("networkidle");
+  // On a phone, a dialog with a field stays unseen until the keyboard of the phone is there.
+  await page.waitForFunction(() => document.querySelector('[style*="opacity: 0"]') === null);
+  await page.screenshot({ path: path.join(pictures, `${screen}-${look}.png`) });
+  const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+  await page.addScriptTag({ content: axe });
+  const violations: string[] = await page.evaluate(runAxe);
+  return [
+    ...violations.map((violation) => `${screen}: ${violation}`),
+    ...(isWide ? [`${screen} is wider than the page`] : []),
+  ];
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** Runs in the page. */
+async function runAxe(): Promise<string[]> {
+  const { axe } = globalThis as typeof globalThis & { axe: { run: (options: object) => Promise<AxeResults> } };
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+  const { violations } = await axe.run({ runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] });
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("; ")}`,
+  );
+}
