@@ -154,6 +154,32 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     for (const tab of tabs) assert.equal(await ownId(tab), userId);
   },
 
+  async "an upload reports the bytes that the browser has sent, and is stored once"({ app, openTab }) {
+    const tab = await openTab();
+    await createClient(tab, app);
+    await signUp(tab, "uploading");
+    const { requests, reports, stored } = await tab.evaluate(async () => {
+      const requests: string[] = [];
+      const { open } = XMLHttpRequest.prototype;
+      XMLHttpRequest.prototype.open = function (method: string, url: string | URL) {
+        requests.push(method);
+        open.call(this, method, url, true);
+      };
+      const reports: { readonly done: number; readonly total: number | undefined }[] = [];
+      const onProgress = (progress: (typeof reports)[number]) => void reports.push(progress);
+      const blob = await kit.client?.blobs.create(new Blob([new Uint8Array(2_000_000)]), {}, { onProgress });
+      return { requests, reports, stored: blob?.contentLength };
+    });
+    assert.deepEqual(requests, ["POST"]);
+    assert.equal(stored, 2_000_000);
+    const last = reports.at(-1);
+    assert.ok(last !== undefined && last.done === last.total && last.done > 2_000_000);
+    assert.deepEqual(
+      reports,
+      reports.toSorted((a, b) => a.done - b.done),
+    );
+  },
+
   "examples/web: two tabs, a check-in with a photo, and a wrong password": ({ context }) => walkExample(context),
 };
 
