@@ -140,12 +140,21 @@ const crash = createRoute({
   component: lazyRouteComponent(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/settings",
+  staticData: { title: "Settings" },
+  validateSearch: (given) => textsOf(given, ["part"]),
+  component: lazyRouteComponent(() => import("./settings/settings.screen.tsx"), "SettingsScreen"),
+});
+
 const tree = root.addChildren([
   signIn,
   frame.addChildren([
     home,
     applications,
     keys,
+    settings,
     applicationAudit,
     operators,
     audit,

@@ -4,6 +4,7 @@ import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import ScrollText from "lucide-react/icons/scroll-text";
 import ShieldUser from "lucide-react/icons/shield-user";
+import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Smartphone from "lucide-react/icons/smartphone";
 import Users from "lucide-react/icons/users";
 import type { Role } from "../api/sessions.ts";
@@ -28,6 +29,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
   [{ to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" }],
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
+    { to: "/apps/$appid/settings", label: "Settings", icon: SlidersHorizontal, key: "s" },
     { to: "/apps/$appid/audit", label: "Audit", icon: ScrollText, key: "a" },
   ],
 ];

@@ -1,6 +1,6 @@
 import Check from "lucide-react/icons/check";
 import CircleAlert from "lucide-react/icons/circle-alert";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { createContext, type FormEvent, type ReactNode, use, useState } from "react";
 import { Checkbox as AriaCheckbox } from "react-aria-components/Checkbox";
 import { FieldError } from "react-aria-components/FieldError";
 import { Form as AriaForm } from "react-aria-components/Form";
@@ -19,6 +19,12 @@ interface FormProps {
   readonly fields: readonly string[];
   readonly children: (state: { isPending: boolean; problem: ReactNode }) => ReactNode;
 }
+
+/**
+ * The refusals by field. They stay until the next attempt: a message that went as its field loses the focus would move the
+ * button from under the pointer.
+ */
+const Refusals = createContext<Readonly<Record<string, string>>>({});
 
 /** A form that shows the refusals of the server at their fields. */
 export function Form({ onSubmit, fields, children }: FormProps) {
@@ -43,8 +49,9 @@ export function Form({ onSubmit, fields, children }: FormProps) {
 
   const problem = error !== undefined && !isAtField && <Problem error={error} />;
   return (
-    <AriaForm className={styles.form} validationErrors={byField} onSubmit={submit}>
-      {children({ isPending, problem })}
+    // Not "native": then a field that the server refused would block the next attempt.
+    <AriaForm className={styles.form} validationBehavior="aria" onSubmit={submit}>
+      <Refusals value={byField}>{children({ isPending, problem })}</Refusals>
     </AriaForm>
   );
 }
@@ -74,9 +81,10 @@ interface TextFieldProps extends Omit<AriaTextFieldProps, "className" | "childre
 }
 
 export function TextField({ label, hint, placeholder, isLong = false, isCode = false, ...rest }: TextFieldProps) {
+  const refusal = use(Refusals)[rest.name ?? ""];
   const shown = { className: `${styles.input} ${isCode ? styles.code : ""}`, placeholder };
   return (
-    <AriaTextField {...rest} className={styles.field}>
+    <AriaTextField {...rest} isInvalid={refusal !== undefined} className={styles.field}>
       <Label className={styles.label}>{label}</Label>
       {isLong ? <TextArea {...shown} /> : <Input {...shown} />}
       {hint !== undefined && (
@@ -84,7 +92,7 @@ export function TextField({ label, hint, placeholder, isLong = false, isCode = f
           {hint}
         </Text>
       )}
-      <FieldError className={styles.error} />
+      <FieldError className={styles.error}>{refusal}</FieldError>
     </AriaTextField>
   );
 }

@@ -1,0 +1,165 @@
+import { useBlocker } from "@tanstack/react-router";
+import { useState } from "react";
+import { type ChangedSettings, changeSettings, type Settings } from "../api/settings.ts";
+import { CallError } from "../lib/call-error.ts";
+import { formatBytes, formatDuration } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+import { Checkbox, Form, SelectField, TextField } from "../ui/fields.tsx";
+import { Section } from "../ui/page.tsx";
+import { showToast } from "../ui/toast.tsx";
+import styles from "./settings.module.css";
+import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
+import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf } from "./settings.values.ts";
+
+interface SettingsFormProps {
+  readonly appid: string;
+  readonly part: Part;
+  readonly settings: Settings;
+  readonly isEditor: boolean;
+  readonly onSaved: (settings: Settings) => void;
+}
+
+/** One part of the settings, saved by itself. */
+export function SettingsForm({ appid, part, settings, isEditor, onSaved }: SettingsFormProps) {
+  const { fields } = part;
+  const [draft, setDraft] = useState(() => draftOf(fields, settings));
+  const [asked, setAsked] = useState<ChangedSettings>();
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(fields, settings));
+  useBlocker({
+    shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
+    enableBeforeUnload: isChanged,
+  });
+
+  async function submit() {
+    const change = readDraft(fields, draft, settings);
+    if (shutOutBy(settings, settingsAfter(change, settings)).length > 0) setAsked(change);
+    else await save(change);
+  }
+
+  async function save(change: ChangedSettings) {
+    const saved = await changeSettings({ appid, ...change }).catch((error) => {
+      throw atField(fields, error);
+    });
+    setDraft(draftOf(fields, saved));
+    onSaved(saved);
+    const undo = undoOf(change, settings);
+    showToast(`Saved: ${part.title}.`, async () => {
+      const before = await changeSettings({ appid, ...undo });
+      setDraft(draftOf(fields, before));
+      onSaved(before);
+    });
+  }
+
+  return (
+    <Section title={part.title} lead={part.lead}>
+      <Form fields={fields.map(({ path }) => path)} onSubmit={submit}>
+        {({ isPending, problem }) => (
+          <>
+            {fields.map((field) => (
+              <SettingField
+                key={field.path}
+                field={field}
+                text={draft[field.path] ?? ""}
+                isReadOnly={!isEditor}
+                onText={(text) => setDraft({ ...draft, [field.path]: text })}
+              />
+            ))}
+            {problem}
+            {isEditor && (
+              <div className={styles.buttons}>
+                <Button kind="primary" type="submit" isDisabled={!isChanged} isPending={isPending}>
+                  Save
+                </Button>
+                {isChanged && <Button onPress={() => setDraft(draftOf(fields, settings))}>Discard</Button>}
+              </div>
+            )}
+          </>
+        )}
+      </Form>
+      {asked !== undefined && (
+        <DangerDialog
+          title="Save a change that shuts clients out?"
+          lead="Counts from the next call on"
+          typed={appid}
+          action="Save"
+          onConfirm={() => save(asked)}
+          onClose={() => setAsked(undefined)}
+        >
+          {shutOutBy(settings, settingsAfter(asked, settings)).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          <p>It can be undone: the earlier settings can be saved again.</p>
+        </DangerDialog>
+      )}
+    </Section>
+  );
+}
+
+/** @throws CallError that names the field, so that the form shows it there */
+function readDraft(fields: readonly Field[], draft: Draft, settings: Settings): ChangedSettings {
+  try {
+    return changeOf(fields, draft, settings);
+  } catch (error) {
+    if (!(error instanceof UnreadableField)) throw error;
+    throw new CallError(0, { error: "ParameterIncorrectFormat", parameter: error.path, message: error.message });
+  }
+}
+
+/** A refusal that names a member inside of a field, such as `limits.caller.perSecond`, stands at the field. */
+function atField(fields: readonly Field[], error: unknown): unknown {
+  if (!(error instanceof CallError)) return error;
+  const field = fields.find(({ path }) => error.parameter?.startsWith(`${path}.`));
+  return field === undefined ? error : new CallError(error.status, { ...error.details, parameter: field.path });
+}
+
+interface SettingFieldProps {
+  readonly field: Field;
+  readonly text: string;
+  readonly isReadOnly: boolean;
+  readonly onText: (text: string) => void;
+}
+
+function SettingField({ field: { path, label, hint, kind }, text, isReadOnly, onText }: SettingFieldProps) {
+  if (typeof kind !== "string") {
+    return (
+      <SelectField
+        label={label}
+        name={path}
+        hint={hint}
+        value={text}
+        options={kind}
+        onChange={onText}
+        isDisabled={isReadOnly}
+      />
+    );
+  }
+  if (kind === "flag") {
+    return (
+      <Checkbox isSelected={text === "true"} onChange={(is) => onText(is ? "true" : "")} isDisabled={isReadOnly}>
+        {label}. <span className={styles.hint}>{hint}</span>
+      </Checkbox>
+    );
+  }
+  return (
+    <TextField
+      label={label}
+      name={path}
+      hint={[inWords(kind, text), hint].filter(Boolean).join(" ")}
+      value={text}
+      onChange={onText}
+      isReadOnly={isReadOnly}
+      isLong={kind === "list" || kind === "json"}
+      isCode={kind === "list" || kind === "json"}
+      autoComplete="off"
+      spellCheck="false"
+    />
+  );
+}
+
+/** A number as people say it: "30 days.". */
+function inWords(kind: string, text: string): string {
+  if (!/^\d+$/.test(text) || Number(text) === 0) return "";
+  if (kind === "ms") return `${formatDuration(Number(text))}.`;
+  return kind === "bytes" ? `${formatBytes(Number(text))}.` : "";
+}

@@ -1,0 +1,222 @@
+import type { Settings } from "../api/settings.ts";
+
+/** How a value is entered: `list` one to a line, `json` as the documentation writes it, `ms` in milliseconds. */
+type FieldKind = "text" | "number" | "ms" | "bytes" | "list" | "json" | "flag";
+
+export interface Field {
+  /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
+  readonly path: string;
+  readonly label: string;
+  readonly hint: string;
+  /** Of choices, the first is the default, which is not stored. */
+  readonly kind: FieldKind | readonly { readonly value: string; readonly label: string }[];
+}
+
+export interface Part {
+  readonly id: string;
+  readonly title: string;
+  readonly lead: string;
+  readonly fields: readonly Field[];
+}
+
+/** Every setting of an application, in the parts of the page. */
+export const parts: readonly Part[] = [
+  {
+    id: "access",
+    title: "Access",
+    lead: "Who may call, and what.",
+    fields: [
+      {
+        path: "origins",
+        label: "Origins",
+        kind: "list",
+        hint: "Of the web pages that may call, one to a line: https://app.example. Empty: any page.",
+      },
+      {
+        path: "disabledOperations",
+        label: "Disabled operations",
+        kind: "list",
+        hint: "One to a line, such as POST /users. Their calls get AuthAPICallDisabledByDeveloper.",
+      },
+      {
+        path: "signedRequests",
+        label: "Unsigned requests",
+        kind: [
+          { value: "optional", label: "Are answered (default)" },
+          { value: "required", label: "Are refused" },
+        ],
+        hint: "Counts once the application has a shared secret.",
+      },
+    ],
+  },
+  {
+    id: "tokens",
+    title: "Tokens",
+    lead: "How long new tokens are valid. Tokens that are out keep their lifetime.",
+    fields: [
+      {
+        path: "tokenLifetimes.deviceMs",
+        label: "Device tokens",
+        kind: "ms",
+        hint: "In milliseconds. Empty: as the deployment has it.",
+      },
+      {
+        path: "tokenLifetimes.userMs",
+        label: "User tokens",
+        kind: "ms",
+        hint: "In milliseconds. Empty: as the deployment has it.",
+      },
+      {
+        path: "tokenLifetimes.sessionMs",
+        label: "Renewal of user tokens",
+        kind: "ms",
+        hint: "How long after the login a token can be renewed, in milliseconds. 0 switches renewal off.",
+      },
+    ],
+  },
+  {
+    id: "limits",
+    title: "Limits",
+    lead: "Calls beyond a limit get RateLimitExceeded with the time to wait.",
+    fields: [
+      {
+        path: "limits.application",
+        label: "Of all callers together",
+        kind: "json",
+        hint: 'Such as {"perSecond": 500, "burst": 2000}. Empty: as the deployment has it.',
+      },
+      {
+        path: "limits.caller",
+        label: "Of each device",
+        kind: "json",
+        hint: 'Such as {"perSecond": 20, "burst": 100}. Empty: as the deployment has it.',
+      },
+      {
+        path: "limits.operations",
+        label: "Of single operations",
+        kind: "json",
+        hint: 'Such as {"POST /checkins": {"perSecond": 1, "burst": 10}}.',
+      },
+    ],
+  },
+  {
+    id: "sign-in",
+    title: "Sign-in",
+    lead: "How users prove who they are.",
+    fields: [
+      {
+        path: "oidc",
+        label: "OpenID Connect providers",
+        kind: "json",
+        hint: 'By name: {"Example": {"issuer": "https://…", "audience": "…", "jwksUrl": "https://…"}}.',
+      },
+      {
+        path: "debug",
+        label: "Social logins tell which check of the provider’s token failed",
+        kind: "flag",
+        hint: "For development.",
+      },
+      {
+        path: "email.requirePassword",
+        label: "A change of the e-mail address needs the current password",
+        kind: "flag",
+        hint: "So that a stolen token cannot take the account.",
+      },
+    ],
+  },
+  {
+    id: "mail",
+    title: "Mail",
+    lead: "How mails to the users of this application are sent.",
+    fields: [
+      { path: "mail.from", label: "Sender", kind: "text", hint: "An address, or Name <address>." },
+      {
+        path: "mail.smtpUrl",
+        label: "Mail server",
+        kind: "text",
+        hint: "smtp:// or smtps://, with name and password. The password is not shown again, and stays if the rest is unchanged.",
+      },
+      {
+        path: "mail.templates",
+        label: "Texts of clients",
+        kind: [
+          { value: "client", label: "Harmless ones are mailed (default)" },
+          { value: "fixed", label: "Are not mailed: the application’s own texts only" },
+        ],
+        hint: "Clients may send the text of a mail with a reset code.",
+      },
+      {
+        path: "mail.linkHosts",
+        label: "Hosts of links",
+        kind: "list",
+        hint: "Which texts of clients may link to, one to a line, with all hosts below them.",
+      },
+      {
+        path: "mail.texts",
+        label: "Own texts",
+        kind: "json",
+        hint: '{"resetCode": {"subject": "…", "body": "… @ResetCode …"}, "notice": {"subject": "…", "body": "… @Notice …"}}',
+      },
+    ],
+  },
+  {
+    id: "storage",
+    title: "Storage",
+    lead: "How much may be stored, and for how long. Empty: unlimited, or as the deployment has it.",
+    fields: [
+      { path: "quotas.bytesPerApplication", label: "Bytes of all files", kind: "bytes", hint: "" },
+      { path: "quotas.filesPerApplication", label: "Number of all files", kind: "number", hint: "" },
+      { path: "quotas.bytesPerUser", label: "Bytes of the files of one user", kind: "bytes", hint: "" },
+      { path: "quotas.filesPerUser", label: "Number of files of one user", kind: "number", hint: "" },
+      { path: "retention.metricsDays", label: "Days that metrics are kept", kind: "number", hint: "90 by default." },
+      {
+        path: "retention.crashReportsDays",
+        label: "Days that crash reports are kept",
+        kind: "number",
+        hint: "90 by default.",
+      },
+      {
+        path: "locationData",
+        label: "Location data inside of videos and blobs of users with locationFuzzing",
+        kind: [
+          { value: "strip", label: "Is removed for others (default)" },
+          { value: "refuse", label: "Others do not get the file" },
+          { value: "keep", label: "Stays" },
+        ],
+        hint: "",
+      },
+    ],
+  },
+  {
+    id: "rehearsals",
+    title: "Rehearsals",
+    lead: "What does the app do when the service fails? Clients ask for a failure with the header Rollcall-Rehearse.",
+    fields: [
+      {
+        path: "rehearsal",
+        label: "Calls that ask for a failure",
+        kind: [
+          { value: "off", label: "Are refused (default)" },
+          { value: "on", label: "Are answered as asked for" },
+        ],
+        hint: "For tests: any client can ask while this is on.",
+      },
+    ],
+  },
+];
+
+/** What the change shuts out, as sentences; empty for a change that shuts no client out. */
+export function shutOutBy(before: Settings, after: Settings): string[] {
+  const isNewlyDisabled = (operation: string) =>
+    (after.disabledOperations ?? []).includes(operation) && !(before.disabledOperations ?? []).includes(operation);
+  const lostOrigins =
+    after.origins === undefined ? [] : (before.origins ?? []).filter((o) => !after.origins?.includes(o));
+  return [
+    ...(isNewlyDisabled("POST /devices") ? ["No device can register."] : []),
+    ...(after.signedRequests === "required" && before.signedRequests !== "required"
+      ? ["Every request without a signature is refused."]
+      : []),
+    ...(after.origins !== undefined && before.origins === undefined ? ["Web pages of other origins cannot call."] : []),
+    ...lostOrigins.map((origin) => `Pages of ${origin} cannot call any more.`),
+  ];
+}

@@ -1,0 +1,88 @@
+import type { ChangedSettings, Settings } from "../api/settings.ts";
+import type { Field } from "./settings.parts.ts";
+
+/** The texts of the fields of a part, by path. */
+export type Draft = Readonly<Record<string, string>>;
+
+/** A text that cannot be read; its message stands at the field. */
+export class UnreadableField extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+export function draftOf(fields: readonly Field[], settings: Settings): Draft {
+  return Object.fromEntries(fields.map((field) => [field.path, show(field, valueAt(settings, field.path))]));
+}
+
+function valueAt(settings: Settings, path: string): unknown {
+  let value: unknown = settings;
+  for (const name of path.split(".")) value = isObject(value) ? value[name] : undefined;
+  return value;
+}
+
+function show({ kind }: Field, value: unknown): string {
+  if (typeof kind !== "string" && value === undefined) return kind[0]?.value ?? "";
+  if (value === undefined) return "";
+  if (kind === "json") return JSON.stringify(value, undefined, 2);
+  return Array.isArray(value) ? value.join("\n") : String(value);
+}
+
+/**
+ * The members that the fields are part of, each as a whole.
+ *
+ * @throws UnreadableField
+ */
+export function changeOf(fields: readonly Field[], draft: Draft, settings: Settings): ChangedSettings {
+  const members: Record<string, unknown> = {};
+  for (const field of fields) {
+    const [name = "", inner] = field.path.split(".");
+    const value = read(field, draft[field.path] ?? "");
+    if (inner === undefined) members[name] = value ?? null;
+    else {
+      const before = members[name] ?? settings[name as keyof Settings];
+      const { [inner]: _, ...others } = isObject(before) ? before : {};
+      members[name] = value === undefined ? others : { ...others, [inner]: value };
+    }
+  }
+  const isEmpty = (value: unknown) => isObject(value) && Object.keys(value).length === 0;
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, isEmpty(value) ? null : value]));
+}
+
+/** What puts the same members back. */
+export function undoOf(change: ChangedSettings, settings: Settings): ChangedSettings {
+  return Object.fromEntries(Object.keys(change).map((name) => [name, settings[name as keyof Settings] ?? null]));
+}
+
+/** The settings as they would be after a change. */
+export function settingsAfter(change: ChangedSettings, settings: Settings): Settings {
+  return Object.fromEntries(Object.entries({ ...settings, ...change }).filter(([, value]) => value !== null));
+}
+
+function read({ kind, path }: Field, text: string): unknown {
+  const given = text.trim();
+  if (kind === "flag") return given === "true" ? true : undefined;
+  if (given === "" || (typeof kind !== "string" && given === kind[0]?.value)) return undefined;
+  if (kind === "list") return given.split(/\s*\n\s*/);
+  if (kind === "json") return parse(path, given);
+  if (kind === "number" || kind === "ms" || kind === "bytes") {
+    if (!/^\d+$/.test(given)) throw new UnreadableField(path, "A whole number, without separators.");
+    return Number(given);
+  }
+  return given;
+}
+
+function parse(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UnreadableField(path, `This is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
