@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import type { Page } from "playwright-core";
-import { type Checks, connect, type Setup, signIn } from "./suite.ts";
+import { type Checks, connect, type Setup, send, signIn } from "./suite.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -26,7 +26,21 @@ const screens: readonly { readonly name: string; readonly at: string; readonly a
     },
     { name: "application-delete", at: "#/apps", act: openDelete },
     { name: "application-audit", at: "#/apps/$appid/audit" },
+    { name: "users", at: "#/apps/$appid/users" },
+    { name: "users-nothing", at: "#/apps/$appid/users?q=nobody" },
+    ...["profile", "sign-ins", "devices", "identities", "history"].map((tab) => ({
+      name: `user-${tab}`,
+      at: `#/apps/$appid/users/$userId?tab=${tab}`,
+    })),
+    { name: "devices", at: "#/apps/$appid/devices" },
+    { name: "device", at: "#/apps/$appid/devices/$deviceId" },
+    { name: "crashes", at: "#/apps/$appid/crashes" },
+    { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
     { name: "keys", at: "#/apps/$appid/keys" },
+    ...["access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals"].map((part) => ({
+      name: `settings-${part}`,
+      at: `#/apps/$appid/settings?part=${part}`,
+    })),
     { name: "operators", at: "#/operators" },
     { name: "operator-panel", at: "#/operators", act: (page) => page.getByRole("row").nth(1).press("Space") },
     { name: "operator-invite", at: "#/operators", act: (page) => page.getByRole("button", { name: "Invite" }).click() },
@@ -47,15 +61,13 @@ export const looks: Checks = Object.fromEntries(
 async function checkScreens(setup: Setup, { name, ...options }: (typeof looksOfScreens)[number]): Promise<void> {
   const { server, open } = setup;
   const call = await connect(server);
-  const { result } = await call("POST", "/applications", {
-    name: `${"A long name of an application ".repeat(4)}👩‍🚀 שלום`,
-  });
+  const ids = await createContent(server.url, call);
   const page = await open({ ...options, bypassCSP: true, reducedMotion: "reduce" }); // for axe alone
   const problems: string[] = [];
   problems.push(...(await examine(page, "sign-in", name, setup)));
   await signIn(page, server);
   for (const { name: screen, at, act } of screens) {
-    await page.goto(`${server.url}/_/console/${at.replace("$appid", result.appid)}`);
+    await page.goto(`${server.url}/_/console/${at.replaceAll(/\$(\w+)/g, (_, id: string) => ids[id] ?? "")}`);
     await page.reload(); // no panel or dialog of the screen before
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.locator("[role=grid], h2").first().waitFor();
@@ -63,6 +75,36 @@ async function checkScreens(setup: Setup, { name, ...options }: (typeof looksOfS
     problems.push(...(await examine(page, screen, name, setup)));
   }
   assert.deepEqual(problems, []);
+}
+
+/** An application with a user, a device and a crash whose texts are long and of many kinds; the ids of all. */
+async function createContent(url: string, call: Awaited<ReturnType<typeof connect>>): Promise<Record<string, string>> {
+  const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
+  const { result: application } = await call("POST", "/applications", { name: text });
+  const { appid, appkey } = application;
+  const uniqueId = `${"a-long-unique-id-".repeat(6)}1`;
+  const facts = { platform: "iOS", model: "Phone", osVersion: "26.1", appVersion: "1.0", tag: "beta" };
+  const { result: device } = await send(`${url}/devices`, "POST", { appid, appkey, uniqueId, ...facts });
+  const service = { Authorization: `Service ${device.accessToken}` };
+  const user = {
+    username: `${"long.name.".repeat(5)}user`,
+    password: "correct horse",
+    firstName: text,
+    lastName: "שלום",
+  };
+  const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
+  const stackTrace = `TypeError: ${text}\n    at onPress (screen.js:12:3)\n    at run (app.js:1:1)`;
+  await send(`${url}/devices/current/crashreports`, "POST", { stackTrace, message: text }, service);
+  const [{ result: devices }, { result: crashes }] = [
+    await call("GET", `/applications/${appid}/devices`),
+    await call("GET", `/applications/${appid}/crashes`),
+  ];
+  return {
+    appid,
+    userId: signedUp.id,
+    deviceId: devices.pageResults[0].id,
+    fingerprint: crashes.pageResults[0].fingerprint,
+  };
 }
 
 async function openPalette(page: Page): Promise<void> {

@@ -137,7 +137,8 @@ export async function connect({ url, operator }: TestServer) {
     send(`${url}/_/api${at}`, method, body, { Authorization: `Bearer ${result.token}` });
 }
 
-async function send(url: string, method: string, body?: object, headers: Readonly<Record<string, string>> = {}) {
+/** Sends one call, which must succeed. */
+export async function send(url: string, method: string, body?: object, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(url, {
     method,
     headers: { ...headers, "Content-Type": "application/json" },

@@ -28,7 +28,7 @@ export async function startRegions(haproxy: string): Promise<readonly [Region, R
     REGIONS: `main=https://127.0.0.1:${ports.main.proxy},eu=https://127.0.0.1:${ports.eu.proxy}`,
     REGION_SECRET: "a secret of the regions of the drill",
     REQUIRE_HTTPS: "true",
-    DATABASE_TIMEOUT_MS: "2500", // a response waits for up to five of these, which must be less than the clients' patience
+    DATABASE_TIMEOUT_MS: "2500", // a response waits for several of these, together less than the patience of the clients
     TRUST_PROXY: "loopback",
     NODE_EXTRA_CA_CERTS: createAuthorities(),
   };

@@ -39,7 +39,7 @@ let other: TestUser;
 let hasCostPlanner: boolean;
 const rowsTotal = 10_000;
 before(async () => {
-  test = await startTestApp();
+  test = await startTestApp({ DATABASE_TIMEOUT_MS: "60000" }); // inserts and statistics take long on a busy machine
   hasCostPlanner = test.app.database.dialect.hasRowLocks;
   [me, other] = [await test.signUp(), await test.signUp()];
   const owners = [me, other, await test.signUp()];

@@ -4,7 +4,7 @@ import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef,
 import { formatNumber } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
-import { IconButton } from "./button.tsx";
+import { Button, IconButton } from "./button.tsx";
 import { copyText } from "./copy-button.tsx";
 import styles from "./data-table.module.css";
 import { Menu, type MenuAction } from "./menu.tsx";
@@ -65,7 +65,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 
 function Grid<Row>(props: DataTableProps<Row>) {
   const { label, columns, pages, idOf, onOpen, onPanel, openId, actionsOf } = props;
-  const { rows, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const grid = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
   const isNarrow = useNarrow();
@@ -83,8 +83,9 @@ function Grid<Row>(props: DataTableProps<Row>) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another height moves all rows
   useEffect(() => virtual.measure(), [rowHeight]);
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastShown >= rows.length - prefetchRows) fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, lastShown, rows.length, fetchNextPage]);
+    if (hasNextPage && !isFetchingNextPage && error === null && lastShown >= rows.length - prefetchRows)
+      fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, error, lastShown, rows.length, fetchNextPage]);
 
   function focusRow(index: number) {
     const next = Math.max(0, Math.min(rows.length - 1, index));
@@ -131,9 +132,6 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const more = actionsOf === undefined ? "" : " 44px";
   const template = isNarrow ? undefined : `${columns.map(({ width }) => width).join(" ")}${more}`;
   const isActiveShown = items.some(({ index }) => index === active);
-  const foot = isFetchingNextPage
-    ? "Loading more …"
-    : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`;
   return (
     <div className={styles.list}>
       <div
@@ -210,9 +208,26 @@ function Grid<Row>(props: DataTableProps<Row>) {
           })}
         </div>
       </div>
-      <p className={styles.foot} role="status">
-        {foot}
-      </p>
+      <Foot pages={pages} />
+    </div>
+  );
+}
+
+/** How far a list reaches, and the next page again if it failed. */
+function Foot<Row>({ pages }: { readonly pages: Pages<Row> }) {
+  const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  return (
+    <div className={styles.foot} role="status">
+      {isFetchingNextPage
+        ? "Loading more …"
+        : error !== null
+          ? error.message
+          : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`}
+      {!isFetchingNextPage && error !== null && hasNextPage && (
+        <Button kind="quiet" size="small" onPress={() => fetchNextPage()}>
+          Try again
+        </Button>
+      )}
     </div>
   );
 }

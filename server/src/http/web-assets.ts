@@ -57,7 +57,7 @@ const fences = {
   "referrer-policy": "no-referrer",
   // All that browsers know, except for the clipboard, into which the page copies ids.
   "permissions-policy": [
-    ...["accelerometer", "autoplay", "bluetooth", "camera", "clipboard-read", "display-capture", "encrypted-media"],
+    ...["accelerometer", "autoplay", "camera", "clipboard-read", "display-capture", "encrypted-media"],
     ...["fullscreen", "geolocation", "gyroscope", "hid", "idle-detection", "local-fonts", "magnetometer"],
     ...["microphone", "midi", "payment", "picture-in-picture", "publickey-credentials-get", "screen-wake-lock"],
     ...["serial", "usb", "window-management", "xr-spatial-tracking"],

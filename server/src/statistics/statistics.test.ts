@@ -134,7 +134,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("add up over processes, and are kept while the database does not answer", async () => {
+  it("add up over processes, and are written by a process that stops", async () => {
     const application = await test.createApplication();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     try {
