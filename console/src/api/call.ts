@@ -9,6 +9,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** For calls that the console makes by itself: they do not keep the session alive. */
   readonly isPolling?: boolean;
+  /** The version that the change is based on; the server refuses it with ObjectChanged if there is another. */
+  readonly version?: string;
+}
+
+/** A value that operators may change at the same time. */
+export interface Versioned<Value> {
+  readonly value: Value;
+  readonly version: string | undefined;
 }
 
 /** An operation of the API. A test of the server compares method, path and parameters with the OpenAPI document. */
@@ -27,6 +35,18 @@ export function operation<Parameters extends object, Result>(
   names: readonly (keyof Parameters & string)[],
 ): Operation<Parameters, Result> {
   return createOperation(method, path, names, readResult<Result>);
+}
+
+/** An operation whose answer has an entity tag. */
+export function versionedOperation<Parameters extends object, Result>(
+  method: Method,
+  path: string,
+  names: readonly (keyof Parameters & string)[],
+): Operation<Parameters, Versioned<Result>> {
+  return createOperation(method, path, names, async (response) => ({
+    value: await readResult<Result>(response),
+    version: versionOf(response),
+  }));
 }
 
 /** An operation that answers a file. */
@@ -75,7 +95,11 @@ async function readResult<Result>(response: Response): Promise<Result> {
   const answer: unknown = await response.json().catch(() => undefined);
   if (isSuccess<Result>(answer)) return answer.result;
   const details = typeof answer === "object" && answer !== null ? { ...answer } : noEnvelope(response.status);
-  throw new CallError(response.status, details);
+  throw new CallError(response.status, { ...details, version: versionOf(response) });
+}
+
+function versionOf(response: Response): string | undefined {
+  return response.headers.get("etag") ?? undefined;
 }
 
 function readFile(response: Response): Promise<Blob> {
@@ -97,6 +121,7 @@ async function fetchFrom(
       headers: {
         "X-Rollcall-Console": options.isPolling === true ? "poll" : "1",
         ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...(options.version !== undefined && { "If-Match": options.version }),
       },
     });
   } catch (error) {

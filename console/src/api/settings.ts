@@ -1,6 +1,7 @@
 import type { PutSettings } from "../../../server/src/applications/applications.settings.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
-import { operation } from "./call.ts";
+import { CallError } from "../lib/call-error.ts";
+import { type Versioned, versionedOperation } from "./call.ts";
 
 export type Settings = Static<typeof PutSettings>;
 /** Some members, each as a whole; null unsets a member. */
@@ -12,9 +13,9 @@ interface OfApplication {
 
 const path = "/applications/{appid}/settings";
 
-export const getSettings = operation<OfApplication, Settings>("GET", path, ["appid"]);
+export const getSettings = versionedOperation<OfApplication, Settings>("GET", path, ["appid"]);
 
-export const changeSettings = operation<OfApplication & ChangedSettings, Settings>("PATCH", path, [
+export const changeSettings = versionedOperation<OfApplication & ChangedSettings, Settings>("PATCH", path, [
   "appid",
   "oidc",
   "retention",
@@ -30,3 +31,14 @@ export const changeSettings = operation<OfApplication & ChangedSettings, Setting
   "email",
   "rehearsal",
 ]);
+
+/** What is stored, if the change was refused because another operator has changed the settings since. */
+export function changedMeanwhile(error: unknown): Versioned<Settings> | undefined {
+  if (!(error instanceof CallError) || error.condition !== "ObjectChanged") return undefined;
+  const { current, version } = error.details;
+  return isSettings(current) && typeof version === "string" ? { value: current, version } : undefined;
+}
+
+function isSettings(value: unknown): value is Settings {
+  return typeof value === "object" && value !== null;
+}

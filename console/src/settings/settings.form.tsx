@@ -1,12 +1,15 @@
 import { useBlocker } from "@tanstack/react-router";
+import Users from "lucide-react/icons/users";
 import { useState } from "react";
-import { type ChangedSettings, changeSettings, type Settings } from "../api/settings.ts";
+import type { Versioned } from "../api/call.ts";
+import { type ChangedSettings, changedMeanwhile, changeSettings, type Settings } from "../api/settings.ts";
 import { CallError } from "../lib/call-error.ts";
-import { formatBytes, formatDuration } from "../lib/format.ts";
+import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Checkbox, Form, SelectField, TextField } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
+import { Notice } from "../ui/states.tsx";
 import { showToast } from "../ui/toast.tsx";
 import styles from "./settings.module.css";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
@@ -15,16 +18,19 @@ import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf }
 interface SettingsFormProps {
   readonly appid: string;
   readonly part: Part;
-  readonly settings: Settings;
+  readonly stored: Versioned<Settings>;
   readonly isEditor: boolean;
-  readonly onSaved: (settings: Settings) => void;
+  /** The settings that the server has now, after a change here or by another operator. */
+  readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
 /** One part of the settings, saved by itself. */
-export function SettingsForm({ appid, part, settings, isEditor, onSaved }: SettingsFormProps) {
+export function SettingsForm({ appid, part, stored, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
+  const { value: settings, version } = stored;
   const [draft, setDraft] = useState(() => draftOf(fields, settings));
   const [asked, setAsked] = useState<ChangedSettings>();
+  const [before, setBefore] = useState<Settings>();
   const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(fields, settings));
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
@@ -38,17 +44,28 @@ export function SettingsForm({ appid, part, settings, isEditor, onSaved }: Setti
   }
 
   async function save(change: ChangedSettings) {
-    const saved = await changeSettings({ appid, ...change }).catch((error) => {
-      throw atField(fields, error);
-    });
-    setDraft(draftOf(fields, saved));
-    onSaved(saved);
-    const undo = undoOf(change, settings);
-    showToast(`Saved: ${part.title}.`, async () => {
-      const before = await changeSettings({ appid, ...undo });
-      setDraft(draftOf(fields, before));
-      onSaved(before);
-    });
+    try {
+      const saved = await changeSettings({ appid, ...change }, { version });
+      take(saved);
+      const undo = undoOf(change, settings);
+      showToast(`Saved: ${part.title}.`, async () => {
+        take(await changeSettings({ appid, ...undo }, { version: saved.version }));
+      });
+    } catch (error) {
+      const others = changedMeanwhile(error);
+      if (others === undefined) throw atField(fields, error);
+      const [was, is] = [draftOf(fields, settings), draftOf(fields, others.value)];
+      const merged = Object.entries(is).map(([path, text]) => [path, draft[path] === was[path] ? text : draft[path]]);
+      setDraft(Object.fromEntries(merged));
+      setBefore(settings);
+      onStored(others);
+    }
+  }
+
+  function take(saved: Versioned<Settings>) {
+    setDraft(draftOf(fields, saved.value));
+    setBefore(undefined);
+    onStored(saved);
   }
 
   return (
@@ -65,6 +82,7 @@ export function SettingsForm({ appid, part, settings, isEditor, onSaved }: Setti
                 onText={(text) => setDraft({ ...draft, [field.path]: text })}
               />
             ))}
+            {before !== undefined && <ChangedMeanwhile fields={fields} before={before} settings={settings} />}
             {problem}
             {isEditor && (
               <div className={styles.buttons}>
@@ -93,6 +111,29 @@ export function SettingsForm({ appid, part, settings, isEditor, onSaved }: Setti
         </DangerDialog>
       )}
     </Section>
+  );
+}
+
+interface ChangedMeanwhileProps {
+  readonly fields: readonly Field[];
+  readonly before: Settings;
+  readonly settings: Settings;
+}
+
+/** What another operator has saved while this one was typing. */
+function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
+  const [was, is] = [draftOf(fields, before), draftOf(fields, settings)];
+  const changed = fields.filter(({ path }) => was[path] !== is[path]);
+  return (
+    <Notice icon={Users}>
+      Another operator has changed the settings meanwhile. What you typed is still here; Save puts it in place of
+      theirs.
+      {changed.map(({ path, label }) => (
+        <span key={path} className={styles.theirs}>
+          {label}, theirs: <code>{is[path] === "" ? "not set" : showInvisible(is[path] ?? "")}</code>
+        </span>
+      ))}
+    </Notice>
   );
 }
 

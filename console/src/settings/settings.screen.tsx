@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { getSettings, type Settings } from "../api/settings.ts";
+import { getSettings } from "../api/settings.ts";
 import { useRole } from "../shell/session.ts";
 import { Page, tabClass, tabsClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
@@ -51,9 +51,9 @@ export function SettingsScreen() {
             key={part.id}
             appid={appid}
             part={part}
-            settings={data}
+            stored={data}
             isEditor={isEditor}
-            onSaved={(saved: Settings) => queries.setQueryData(queryKey, saved)}
+            onStored={(stored) => queries.setQueryData(queryKey, stored)}
           />
         )}
       </div>
