@@ -76,18 +76,18 @@ export const journeys: Checks = {
     const page = await open();
     await signIn(page, server);
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=tokens`);
-    await page.getByLabel("User tokens").fill("86400000");
+    await page.getByLabel("User tokens", { exact: true }).fill("86400000");
     await call("PATCH", settings, { tokenLifetimes: { deviceMs: 7_200_000 } });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Another operator has changed the settings meanwhile.").waitFor();
     await page.getByText("Device tokens, theirs: 7200000").waitFor();
-    assert.equal(await page.getByLabel("User tokens").inputValue(), "86400000");
+    assert.equal(await page.getByLabel("User tokens", { exact: true }).inputValue(), "86400000");
 
-    await page.getByLabel("Device tokens", { exact: true }).fill("3600000");
+    assert.equal(await page.getByLabel("Device tokens", { exact: true }).inputValue(), "7200000");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved: Tokens.").waitFor();
     const { result: saved } = await call("GET", settings);
-    assert.deepEqual(saved.tokenLifetimes, { deviceMs: 3_600_000, userMs: 86_400_000 });
+    assert.deepEqual(saved.tokenLifetimes, { deviceMs: 7_200_000, userMs: 86_400_000 });
     await page.getByRole("button", { name: "Undo" }).last().click();
     await page.waitForFunction(
       () => document.querySelector<HTMLInputElement>("[name='tokenLifetimes.userMs']")?.value === "",

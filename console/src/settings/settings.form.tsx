@@ -126,8 +126,7 @@ function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
   const changed = fields.filter(({ path }) => was[path] !== is[path]);
   return (
     <Notice icon={Users}>
-      Another operator has changed the settings meanwhile. What you typed is still here; Save puts it in place of
-      theirs.
+      Another operator has changed the settings meanwhile. What you typed is still here: look at it again, and save.
       {changed.map(({ path, label }) => (
         <span key={path} className={styles.theirs}>
           {label}, theirs: <code>{is[path] === "" ? "not set" : showInvisible(is[path] ?? "")}</code>
