@@ -52,7 +52,6 @@ class Ring {
   readonly #calls: RecentCall[] = [];
   readonly #max: number;
   #next = 0;
-  lastNumber = 0;
   /** When the latest overwritten call was answered. */
   overwrittenAt: number | undefined;
 
@@ -70,7 +69,6 @@ class Ring {
     this.#numbers[this.#next] = number;
     this.#calls[this.#next] = call;
     this.#next = this.#next + 1 === this.#max ? 0 : this.#next + 1;
-    this.lastNumber = number;
     if (overwritten !== undefined) this.overwrittenAt = overwritten.at;
     return overwritten;
   }
@@ -87,19 +85,26 @@ interface Kept {
 
 export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits): RecentCalls {
   const startedAt = Date.now();
+  /** The one that made a call last is the last. */
   const applications = new Map<string, Kept>();
+  let latest: string | undefined;
   let lastNumber = 0;
   let calls = 0;
   let bytes = 0;
   /** When calls of applications that are no longer kept were dropped. */
   let droppedAt = startedAt;
 
+  /** Moves the application to the end of the map, so that the quietest one is its first. */
   function find(applicationId: string): Kept {
-    let kept = applications.get(applicationId);
-    if (kept === undefined) {
-      kept = { all: new Ring(limits.callsPerApplication), refused: new Ring(limits.refusalsPerApplication) };
-      applications.set(applicationId, kept);
-    }
+    const known = applications.get(applicationId);
+    if (known !== undefined && applicationId === latest) return known;
+    const kept = known ?? {
+      all: new Ring(limits.callsPerApplication),
+      refused: new Ring(limits.refusalsPerApplication),
+    };
+    applications.delete(applicationId);
+    applications.set(applicationId, kept);
+    latest = applicationId;
     return kept;
   }
 
@@ -112,20 +117,14 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
 
   /** Drops the calls of the application that made none for the longest time. */
   function dropQuietest(): void {
-    let quietest: string | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    for (const [applicationId, { all }] of applications) {
-      if (all.lastNumber >= least) continue;
-      quietest = applicationId;
-      least = all.lastNumber;
-    }
-    const kept = quietest === undefined ? undefined : applications.get(quietest);
-    if (quietest === undefined || kept === undefined) return;
+    const [quietest] = applications;
+    if (quietest === undefined) return;
+    const [applicationId, kept] = quietest;
     for (const ring of [kept.all, kept.refused]) {
       calls -= ring.size;
       for (const { call } of ring.entries()) bytes -= bytesOf(call);
     }
-    applications.delete(quietest);
+    applications.delete(applicationId);
     droppedAt = Date.now();
   }
 
