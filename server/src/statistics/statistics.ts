@@ -44,6 +44,7 @@ export function createStatistics(services: {
   let counted = new Map<string, Counted>();
   let startsAt: number | undefined;
   let operations = 0;
+  let isFull = false;
   let saves = 0;
   let waiting: StatisticsRow[] = [];
   let saving = Promise.resolve();
@@ -64,6 +65,7 @@ export function createStatistics(services: {
     counted = new Map();
     startsAt = undefined;
     operations = 0;
+    isFull = false;
     if (starts_at === undefined) return;
     saves += 1;
     const interval = { span: spans.minute, starts_at, writer: `${processId}-${saves}`, is_pending: 1 };
@@ -130,7 +132,9 @@ export function createStatistics(services: {
         devices.add(caller.deviceId);
         tally.devices.add(hashOf(caller.deviceId));
       }
-      if (operations >= operationsMax) void save();
+      if (operations < operationsMax || isFull) return;
+      isFull = true; // until a save that may still be in progress has ended
+      void save();
     },
     countFile(applicationId, bytes) {
       const { tally } = find(applicationId);
