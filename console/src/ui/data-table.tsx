@@ -68,6 +68,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const grid = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
+  const wanted = useRef<number>(undefined);
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
   const virtual = useVirtualizer({
@@ -87,12 +88,22 @@ function Grid<Row>(props: DataTableProps<Row>) {
       fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, error, lastShown, rows.length, fetchNextPage]);
 
+  useEffect(focusWanted);
+
   function focusRow(index: number) {
     const next = Math.max(0, Math.min(rows.length - 1, index));
     setActive(next);
     virtual.scrollToIndex(next);
-    // The row may get into the document only now.
-    requestAnimationFrame(() => rowElement(next)?.focus({ preventScroll: true }));
+    wanted.current = next;
+    focusWanted();
+  }
+
+  /** The row may get into the document only with a later rendering. */
+  function focusWanted() {
+    const row = wanted.current === undefined ? null : rowElement(wanted.current);
+    if (row === null) return;
+    wanted.current = undefined;
+    row.focus({ preventScroll: true });
   }
 
   function rowElement(index: number): HTMLElement | null {

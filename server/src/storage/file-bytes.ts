@@ -32,7 +32,7 @@ export class FileBytes extends Readable {
     super({ highWaterMark: pieceBytes });
     this.#file = file;
     this.#position = start;
-    this.#measuredPosition = start;
+    this.#measuredPosition = start + 2 * pieceBytes; // read ahead, before the reader takes any
     this.#end = end;
   }
 
