@@ -18,7 +18,7 @@ export function judgeAccess(plan: Plan, operation: Operation | undefined, { stat
   if (caller.kind !== "operator" && caller.application.isNarrow && disabledEverywhere.has(operation.id)) {
     return [{ kind: "disabled", details: `${operation.id} is disabled, and succeeded` }];
   }
-  const isOwnBusiness = /\/(sessions\/current|operators\/me)$/.test(operation.path);
+  const isOwnBusiness = /\/(sessions(\/\{sessionId\}|\/current(\/password)?)?|operators\/me)$/.test(operation.path);
   const mayOnlyRead = caller.kind === "operator" && caller.role === "viewer";
   return mayOnlyRead && operation.method !== "GET" && !isOwnBusiness ? allowed("a viewer") : [];
 }

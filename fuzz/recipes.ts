@@ -140,6 +140,7 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
     password: `password-${random.word(8)}`,
     currentPassword: caller?.kind === "operator" ? caller.password : "none",
   }),
+  proveOperatorPassword: ({ caller }) => ({ password: caller?.kind === "operator" ? caller.password : "none" }),
   createOperatorSession: ({ world, random }) => {
     const { operatorName, password } = random.pick(world.operators) ?? world.root;
     return { name: operatorName, password };
