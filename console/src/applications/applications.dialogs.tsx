@@ -3,11 +3,10 @@ import { useState } from "react";
 import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
-import { Dialog, DialogActions } from "../ui/dialog.tsx";
-import { Form, TextField } from "../ui/fields.tsx";
+import { TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
@@ -87,30 +86,17 @@ interface NameDialogProps extends CloseProps {
 
 function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDialogProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form fields={["name"]} onSubmit={onSubmit}>
-        {({ isPending, problem }) => (
-          <>
-            <TextField
-              label="Name"
-              name="name"
-              hint="For operators; apps never see it. It can be changed."
-              autoFocus
-              isRequired
-              value={name}
-              onChange={onName}
-            />
-            {problem}
-            <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
-                {action}
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog title={title} fields={["name"]} action={action} onSubmit={onSubmit} onClose={onClose}>
+      <TextField
+        label="Name"
+        name="name"
+        hint="For operators; apps never see it. It can be changed."
+        autoFocus
+        isRequired
+        value={name}
+        onChange={onName}
+      />
+    </FormDialog>
   );
 }
 

@@ -15,11 +15,10 @@ import {
 } from "../api/keys.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
-import { Dialog, DialogActions } from "../ui/dialog.tsx";
-import { Form, Problem, TextField } from "../ui/fields.tsx";
+import { Problem, TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
@@ -123,30 +122,17 @@ interface LabelDialogProps {
 
 function LabelDialog({ title, action, hint, isRequired, label, onLabel, onSubmit, onClose }: LabelDialogProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form fields={["label"]} onSubmit={onSubmit}>
-        {({ isPending, problem }) => (
-          <>
-            <TextField
-              label="Name"
-              name="label"
-              hint={hint}
-              autoFocus
-              isRequired={isRequired}
-              value={label}
-              onChange={onLabel}
-            />
-            {problem}
-            <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
-                {action}
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog title={title} fields={["label"]} action={action} onSubmit={onSubmit} onClose={onClose}>
+      <TextField
+        label="Name"
+        name="label"
+        hint={hint}
+        autoFocus
+        isRequired={isRequired}
+        value={label}
+        onChange={onLabel}
+      />
+    </FormDialog>
   );
 }
 

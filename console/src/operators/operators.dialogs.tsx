@@ -8,6 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Dialog, DialogActions } from "../ui/dialog.tsx";
 import { Form, SelectField, TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
 
@@ -45,23 +46,10 @@ export function CreateOperator({ onClose }: CloseProps) {
     );
   }
   return (
-    <Dialog title="Invite an operator" onClose={onClose}>
-      <Form fields={["name"]} onSubmit={submit}>
-        {({ isPending, problem }) => (
-          <>
-            <TextField label="Name" name="name" autoFocus isRequired value={name} onChange={setName} />
-            <SelectField label="Role" value={role} options={roles} onChange={setRole} />
-            {problem}
-            <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
-                Invite
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog title="Invite an operator" fields={["name"]} action="Invite" onSubmit={submit} onClose={onClose}>
+      <TextField label="Name" name="name" autoFocus isRequired value={name} onChange={setName} />
+      <SelectField label="Role" value={role} options={roles} onChange={setRole} />
+    </FormDialog>
   );
 }
 

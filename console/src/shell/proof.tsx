@@ -1,9 +1,8 @@
 import { useState, useSyncExternalStore } from "react";
 import { provePassword } from "../api/sessions.ts";
 import { CallError } from "../lib/call-error.ts";
-import { Button } from "../ui/button.tsx";
-import { Dialog, DialogActions } from "../ui/dialog.tsx";
-import { Form, TextField } from "../ui/fields.tsx";
+import { TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
 
 interface Question {
   readonly onProved: () => void;
@@ -50,32 +49,25 @@ export function PasswordQuestion() {
   }
 
   return (
-    <Dialog title="Your password, please" onClose={cancel}>
-      <p>This changes who may do what. It asks for the password again after ten minutes.</p>
-      <Form fields={["password"]} onSubmit={submit}>
-        {({ isPending, problem }) => (
-          <>
-            <TextField
-              label="Your password"
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              autoFocus
-              isRequired
-              value={password}
-              onChange={setPassword}
-            />
-            {problem}
-            <DialogActions>
-              <Button onPress={cancel}>Cancel</Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
-                Continue
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Your password, please"
+      lead={<p>This changes who may do what. It asks for the password again after ten minutes.</p>}
+      fields={["password"]}
+      action="Continue"
+      onSubmit={submit}
+      onClose={cancel}
+    >
+      <TextField
+        label="Your password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        autoFocus
+        isRequired
+        value={password}
+        onChange={setPassword}
+      />
+    </FormDialog>
   );
 }
 

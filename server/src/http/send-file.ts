@@ -71,8 +71,10 @@ export async function sendArchive(exchange: Exchange, { contentType, fileName, o
     "content-type": contentType,
     "content-disposition": `attachment; filename="${fileName}"`,
   });
-  if (exchange.method === "HEAD") exchange.send(200);
-  else await exchange.stream(200, open());
+  if (exchange.method === "HEAD") {
+    exchange.setHeader("transfer-encoding", "chunked"); // as for the GET, whose length is unknown
+    exchange.send(200);
+  } else await exchange.stream(200, open());
 }
 
 const stalledMs = 60_000;

@@ -1,0 +1,40 @@
+import type { ReactNode } from "react";
+import { Button } from "./button.tsx";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { Form } from "./fields.tsx";
+
+interface FormDialogProps {
+  readonly title: string;
+  /** Above the fields. */
+  readonly lead?: ReactNode;
+  /** The names of the fields, for the refusals of the server. */
+  readonly fields: readonly string[];
+  /** The name of the act: "Create". */
+  readonly action: string;
+  readonly onSubmit: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** A dialog that asks for a few values and does one thing with them. */
+export function FormDialog({ title, lead, fields, action, onSubmit, onClose, children }: FormDialogProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {lead}
+      <Form fields={fields} onSubmit={onSubmit}>
+        {({ isPending, problem }) => (
+          <>
+            {children}
+            {problem}
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button kind="primary" type="submit" isPending={isPending}>
+                {action}
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
