@@ -184,7 +184,10 @@ export const journeys: Checks = {
     await other.getByRole("button", { name: "Actions" }).first().click();
     assert.deepEqual(await other.getByRole("menuitem").allTextContents(), ["Open"]);
     await other.keyboard.press("Escape");
-    assert.equal(await other.getByRole("link", { name: "Operators" }).count(), 0);
+    await other.getByRole("link", { name: "Operators" }).click();
+    await other.getByRole("row").filter({ hasText: "Vera" }).waitFor();
+    for (const name of ["Invite an operator", "Actions"])
+      assert.equal(await other.getByRole("button", { name }).count(), 0, name);
 
     await page.getByRole("row").filter({ hasText: "Vera" }).getByRole("button", { name: "Actions" }).click();
     await page.getByRole("menuitem", { name: "End sessions" }).click();

@@ -14,6 +14,8 @@ import styles from "./operators.module.css";
 interface OperatorPanelProps {
   readonly operator: Operator;
   readonly isMe: boolean;
+  /** Only owners read the sessions of others. */
+  readonly showsSessions: boolean;
   readonly actions: readonly MenuAction[];
   readonly onClose: () => void;
 }
@@ -21,10 +23,11 @@ interface OperatorPanelProps {
 const entriesShown = 8;
 const sessionsShown = 20;
 
-export function OperatorPanel({ operator, isMe, actions, onClose }: OperatorPanelProps) {
+export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose }: OperatorPanelProps) {
   const { id, name, role, created, lastLogin, mustChangePassword } = operator;
   const sessions = useQuery({
     queryKey: ["sessions", id],
+    enabled: showsSessions,
     queryFn: ({ signal }) => listSessions({ operatorId: id, pageSize: sessionsShown }, { signal }),
   }).data;
   const audit = useQuery({

@@ -11,7 +11,7 @@ import { listOperators, type Operator } from "../api/operators.ts";
 import { usePages } from "../api/pages.ts";
 import { endSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { useSession } from "../shell/session.ts";
+import { useRole, useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -51,6 +51,7 @@ export function OperatorsScreen() {
   const navigate = useNavigate({ from: "/operators" });
   const [opened, setOpened] = useState<Opened>();
   const me = useSession().operator;
+  const isOwner = useRole("owner");
   const pages = usePages(["operators", "list"], listOperators);
   const open = pages.rows.find(({ id }) => id === panel);
   const close = () => setOpened(undefined);
@@ -87,9 +88,11 @@ export function OperatorsScreen() {
       title="Operators"
       isScrolling={false}
       actions={
-        <Button kind="primary" onPress={() => setOpened({ dialog: "create" })}>
-          <Plus size={16} aria-hidden /> Invite an operator
-        </Button>
+        isOwner && (
+          <Button kind="primary" onPress={() => setOpened({ dialog: "create" })}>
+            <Plus size={16} aria-hidden /> Invite an operator
+          </Button>
+        )
       }
     >
       <Split>
@@ -100,7 +103,7 @@ export function OperatorsScreen() {
           idOf={({ id }) => id}
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
-          actionsOf={actionsOf}
+          {...(isOwner && { actionsOf })}
           empty={<EmptyState icon={Users} title="There is no operator" />}
         />
         {open !== undefined && (
@@ -108,7 +111,8 @@ export function OperatorsScreen() {
             key={open.id}
             operator={open}
             isMe={open.id === me.id}
-            actions={actionsOf(open)}
+            showsSessions={isOwner || open.id === me.id}
+            actions={isOwner ? actionsOf(open) : []}
             onClose={() => showPanel(undefined)}
           />
         )}

@@ -27,7 +27,7 @@ import { applicationNavigation, deploymentNavigation, homeOf } from "./navigatio
 import { Palette } from "./palette.tsx";
 import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
-import { isAtLeast, useContinueSession, useSession, useSessionEnded } from "./session.ts";
+import { useContinueSession, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
 
@@ -181,22 +181,19 @@ interface LinksProps {
 }
 
 function Links({ group, appid, onFollow }: LinksProps) {
-  const { role } = useSession().operator;
-  return group
-    .filter(({ least }) => isAtLeast(role, least))
-    .map(({ to, label, icon: Icon }) => (
-      <Link
-        key={to}
-        to={to.replace("$appid", appid ?? "")}
-        className={styles.link}
-        title={label}
-        activeOptions={{ exact: !to.includes("$appid"), includeSearch: false }}
-        onClick={onFollow}
-      >
-        <Icon size={18} strokeWidth={1.75} aria-hidden />
-        <span>{label}</span>
-      </Link>
-    ));
+  return group.map(({ to, label, icon: Icon }) => (
+    <Link
+      key={to}
+      to={to.replace("$appid", appid ?? "")}
+      className={styles.link}
+      title={label}
+      activeOptions={{ exact: !to.includes("$appid"), includeSearch: false }}
+      onClick={onFollow}
+    >
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+      <span>{label}</span>
+    </Link>
+  ));
 }
 
 function Sheet({ appid, onClose }: { readonly appid: string | undefined; readonly onClose: () => void }) {

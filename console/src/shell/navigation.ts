@@ -7,7 +7,6 @@ import ShieldUser from "lucide-react/icons/shield-user";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Smartphone from "lucide-react/icons/smartphone";
 import Users from "lucide-react/icons/users";
-import type { Role } from "../api/sessions.ts";
 
 export interface Destination {
   /** A path of `routes.tsx`, with `$appid` for the application that is open. */
@@ -16,8 +15,6 @@ export interface Destination {
   readonly icon: LucideIcon;
   /** The key after `g`. */
   readonly key: string;
-  /** Shown from this role on. */
-  readonly least?: Role;
 }
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
@@ -37,7 +34,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
 /** The screens of the deployment. */
 export const deploymentNavigation: readonly Destination[] = [
   { to: "/apps", label: "Applications", icon: LayoutGrid, key: "p" },
-  { to: "/operators", label: "Operators", icon: ShieldUser, key: "i", least: "owner" },
+  { to: "/operators", label: "Operators", icon: ShieldUser, key: "i" },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "l" },
 ];
 

@@ -1,12 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
 import { type KeyboardEvent, useState } from "react";
-import type { Role } from "../api/sessions.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import styles from "./frame.module.css";
 import { addressOfId } from "./ids.ts";
 import { applicationNavigation, deploymentNavigation } from "./navigation.ts";
-import { isAtLeast, useSession } from "./session.ts";
 
 interface PaletteProps {
   readonly appid: string | undefined;
@@ -24,8 +22,7 @@ export function Palette({ appid, onClose }: PaletteProps) {
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
   const navigate = useNavigate();
-  const { role } = useSession().operator;
-  const hits = findHits(text.trim(), appid, role);
+  const hits = findHits(text.trim(), appid);
   const current = hits[Math.min(selected, hits.length - 1)];
 
   function follow(hit: Hit) {
@@ -85,11 +82,11 @@ export function Palette({ appid, onClose }: PaletteProps) {
   );
 }
 
-function findHits(text: string, appid: string | undefined, role: Role): Hit[] {
+function findHits(text: string, appid: string | undefined): Hit[] {
   const address = addressOfId(text, appid);
   if (address !== undefined) return [{ label: text, note: "by its id", href: address }];
   const places = [...(appid === undefined ? [] : applicationNavigation.flat()), ...deploymentNavigation];
   return places
-    .filter(({ label, least }) => isAtLeast(role, least) && label.toLowerCase().includes(text.toLowerCase()))
+    .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
     .map(({ label, to, key }) => ({ label, note: `g ${key}`, href: to.replace("$appid", appid ?? "") }));
 }

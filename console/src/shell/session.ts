@@ -19,11 +19,7 @@ const ranks: readonly Role[] = ["viewer", "editor", "owner"];
 
 /** Whether the operator has at least this role. What a role may not do is not offered. */
 export function useRole(least: Role): boolean {
-  return isAtLeast(useSession().operator.role, least);
-}
-
-export function isAtLeast(role: Role, least: Role = "viewer"): boolean {
-  return ranks.indexOf(role) >= ranks.indexOf(least);
+  return ranks.indexOf(useSession().operator.role) >= ranks.indexOf(least);
 }
 
 const listeners = new Set<() => void>();

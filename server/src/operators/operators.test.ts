@@ -155,6 +155,17 @@ describe("GET /_/api/operators", () => {
     assertError(answer, 400, "ParameterIncorrectFormat", 515, "pagingToken must be a token of this listing.");
   });
 
+  // spec/operators#operator-roles
+  it("every role reads who the operators are; only owners change them", async () => {
+    const [viewer, known] = [await test.createOperator(undefined, "viewer"), await test.createOperator()];
+    const page = await call("GET /_/api/operators?pageSize=1000", undefined, viewer);
+    assert.ok(page.body.result.pageResults.some(({ id }: { id: string }) => id === known.id));
+    assertResult(await call(`GET /_/api/operators/${known.id}`, undefined, viewer), 200, shown(known));
+    for (const operation of [`PATCH /_/api/operators/${known.id}`, `DELETE /_/api/operators/${known.id}`]) {
+      assert.equal((await call(operation, { name: "Taken over" }, viewer)).status, 403);
+    }
+  });
+
   it("me is the caller, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
