@@ -4,9 +4,11 @@ import type { App } from "./app.ts";
 import { deleteApplicationRows, endLapsedImport, listApplications } from "./applications/applications.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
+import { listEndedTestCallers } from "./auth/test-callers.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { endLease, takeLease } from "./db/leases.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
+import { eraseTestDevice } from "./devices/devices.erasure.ts";
 import { finishErasures } from "./erasure/metadata-erasure.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
@@ -23,14 +25,15 @@ import { compactStatistics } from "./statistics/statistics.compaction.ts";
 import { eraseOldOrphans } from "./storage/orphaned-objects.ts";
 import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
-import { eraseUser } from "./users/users.erasure.ts";
-import { listUnfinishedUsers } from "./users/users.store.ts";
+import { eraseUser, updateUserDeleted } from "./users/users.erasure.ts";
+import { findUser, listUnfinishedUsers } from "./users/users.store.ts";
 
 const intervalMs = 60_000;
 /** Rounds may start this much early, so that timer jitter does not make a lone process skip its next round. */
 const toleranceMs = 5_000;
 const leaseMs = 60_000;
 const usersPerRound = 1_000;
+const testCallersPerRound = 1_000;
 /** A file store that does not answer holds a step for up to a minute; shutdown must not wait for it. */
 const stepMsMax = 1_000;
 const dayMs = 86_400_000;
@@ -115,6 +118,9 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await deleteExpiredMailLimits(clock.now(), database, signal);
   await deleteExpiredCounters(clock.now(), database, signal);
   await compactStatistics("", clock.now(), database, signal);
+  for (const ended of await listEndedTestCallers(clock.now(), testCallersPerRound, database.reads)) {
+    await endTestCaller(ended, app, signal);
+  }
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
     else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
@@ -159,4 +165,19 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   // Last, because an unreachable file store must not block the other work.
   await eraseOldOrphans(clock.now(), app, signal);
   await bytes.cleanUp(unfinishedWritesMs, signal);
+}
+
+type EndedTestCaller = Awaited<ReturnType<typeof listEndedTestCallers>>[number];
+
+/** Erases the device of a test caller, and deletes its user, who is erased like any other. */
+async function endTestCaller(ended: EndedTestCaller, app: App, signal?: AbortSignal): Promise<void> {
+  const { database, clock, revocations } = app;
+  const { application_id, device_id, user_id } = ended;
+  if (user_id !== null) {
+    await database.write(async (transaction) => {
+      const isLeft = (await findUser(application_id, user_id, transaction.queries)) !== undefined;
+      if (isLeft) await updateUserDeleted(application_id, user_id, clock.now(), revocations, transaction);
+    });
+  }
+  await eraseTestDevice(application_id, device_id, database, signal);
 }

@@ -12,6 +12,7 @@ import { crashReportOperatorOperations } from "./devices/devices.crash-reports.o
 import { crashReportOperations } from "./devices/devices.crash-reports.routes.ts";
 import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
 import { deviceOperations } from "./devices/devices.routes.ts";
+import { testDeviceOperations } from "./devices/devices.test-devices.operator.routes.ts";
 import { fileOperatorOperations } from "./files/files.operator.routes.ts";
 import { profilePictureOperations } from "./files/files.profile-pictures.routes.ts";
 import { fileOperations } from "./files/files.routes.ts";
@@ -39,6 +40,7 @@ import { userPasswordOperations } from "./users/users.password.routes.ts";
 import { userOperations } from "./users/users.routes.ts";
 import { userSessionOperations } from "./users/users.sessions.routes.ts";
 import { userSocialOperations } from "./users/users.social.routes.ts";
+import { testUserOperations } from "./users/users.test-users.operator.routes.ts";
 import { userTokenOperatorOperations } from "./users/users.tokens.operator.routes.ts";
 
 /** All operations, in the order of the documentation. */
@@ -80,6 +82,8 @@ const operations: readonly Operation[] = [
   ...metadataOperatorOperations,
   ...crashReportOperatorOperations,
   ...metricOperatorOperations,
+  ...testDeviceOperations,
+  ...testUserOperations,
   ...statisticsOperations,
   ...requestOperations,
   ...serviceOperations,

@@ -74,6 +74,10 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
       leased_until: test.now() + leaseMsMax / 2,
     };
     await queries.insertInto("metric_batches").values(batch).execute();
+    await queries
+      .insertInto("test_callers")
+      .values({ application_id, device_id: "dev_gone", user_id: null, ends_at: 9_007_199_254_740_991 })
+      .execute();
     const elsewhere = { application_id: "app_elsewhere", region: "eu", state: "there", changed_at: 0 } as const;
     await queries.insertInto("application_regions").values(elsewhere).execute();
   });

@@ -431,6 +431,8 @@ export interface CreatedApplication {
   readonly appid: string;
   /** Shown only once. */
   readonly appkey: string;
+  /** The id of the key. */
+  readonly keyId: string;
   readonly name: string;
   readonly created: Date;
 }
@@ -1853,6 +1855,16 @@ export interface StatisticsSeries {
   readonly points: readonly StatisticsPoint[];
 }
 
+/** A device or user to try calls with, which is erased after a day. */
+export interface TestCaller {
+  /** The id of the device or user. */
+  readonly id: string;
+  /** The value of the header Authorization is `Service <access token>`. */
+  readonly accessToken: string;
+  /** When the token expires: after an hour. */
+  readonly accessTokenExpires: Date;
+}
+
 /** How long new tokens are valid. */
 export interface TokenLifetimes {
   /** Device tokens, in milliseconds. */
@@ -2431,6 +2443,20 @@ export const readMetric: (appid: string, key: string, fields?: ReadMetricQuery) 
  * Devices and users are salted hashes.
  */
 export const listMetricEvents: (appid: string, key: string, fields?: ListMetricEventsQuery) => Call<ReportedMetricEventPage> = /* @__PURE__ */ define("listMetricEvents", "GET /_/api/applications/{appid}/metrics/{key}/events", "os");
+
+/**
+ * Create a device to try calls with
+ *
+ * Its token lives for an hour. Beyond 20 test devices, the oldest one ends.
+ */
+export const createTestDevice: (appid: string) => Call<TestCaller> = /* @__PURE__ */ define("createTestDevice", "POST /_/api/applications/{appid}/test-devices", "ops");
+
+/**
+ * Create a user to try calls with, on a device of its own
+ *
+ * Has celebMode and no password. The token lives for an hour. Beyond 20 test users, the oldest one ends.
+ */
+export const createTestUser: (appid: string) => Call<TestCaller> = /* @__PURE__ */ define("createTestUser", "POST /_/api/applications/{appid}/test-users", "ops");
 
 /**
  * Read what the clients of an application did, by minute, hour or day

@@ -54,6 +54,7 @@ export const CreatedApplication = named(
   Type.Object({
     appid: Type.String({ description: "The id of the application." }),
     appkey: Type.String({ description: "Shown only once." }),
+    keyId: Type.String({ description: "The id of the key." }),
     name: Type.String(),
     created: WireDate,
   }),

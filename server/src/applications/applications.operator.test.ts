@@ -100,11 +100,12 @@ const noItem = [404, "ItemDoesNotExist", 769, "The item does not exist."] as con
 describe("an application, by operators", () => {
   it("is created with an id and a key that is shown only once, can register devices, and can be read and renamed", async () => {
     const answer = await test.call("POST /_/api/applications", { token, body: { name: "  Näme 👋 " } });
-    const { appid, appkey } = answer.body.result;
+    const { appid, appkey, keyId } = answer.body.result;
     assert.match(appid, /^app_[0-9a-z]{26}$/);
     assert.match(appkey, /^rk_[\w-]{43}$/);
     const created = `/Date(${test.now()})/`;
-    assertResult(answer, 201, { appid, appkey, name: "Näme 👋", created });
+    assert.match(keyId, /^apk_[0-9a-z]{26}$/);
+    assertResult(answer, 201, { appid, appkey, keyId, name: "Näme 👋", created });
     await test.registerDevice({ appid, appkey });
 
     const path = `/_/api/applications/${appid}`;

@@ -37,14 +37,14 @@ export async function insertApplication(
   { clock, ids }: { readonly clock: Clock; readonly ids: IdGenerator },
   queries: Queries,
   credentials: NewApplication = newApplication(ids),
-): Promise<NewApplication> {
+): Promise<NewApplication & { readonly keyId: string }> {
   const { appid, appkey } = credentials;
   await queries
     .insertInto("applications")
     .values({ application_id: appid, name, token_version: 0, created_at: clock.now(), deleted_at: null })
     .execute();
-  await insertKey(appid, null, { clock, ids }, queries, appkey);
-  return credentials;
+  const { id: keyId } = await insertKey(appid, null, { clock, ids }, queries, appkey);
+  return { ...credentials, keyId };
 }
 
 export interface ListedApplication {

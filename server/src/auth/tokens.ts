@@ -23,7 +23,7 @@ export interface IssuedUserToken {
 }
 
 /** The device that a token is issued for, with the application's token lifetimes. */
-type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions"> & {
+type DeviceSubject = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions" | "isTest"> & {
   readonly policy: Pick<Caller["policy"], "tokenLifetimes">;
 };
 
@@ -76,6 +76,7 @@ export function createTokens(
       issuedAt,
       tokenExpiresAt: issuedAt + lifetimeMs,
       versions: device.versions,
+      ...(device.isTest && { isTest: true }),
     };
     return { token: present(claims), claims };
   }
@@ -138,11 +139,16 @@ function writeClaims(claims: TokenClaims): string {
     application,
     key,
     device,
-    ...(claims.renewals === undefined ? [] : [claims.renewals]),
+    ...(claims.renewals === undefined && !claims.isTest ? [] : [claims.renewals ?? 0]),
+    ...(claims.isTest ? [1] : []),
   ]);
 }
 
-type WrittenClaims = [string, string, string, string | null, string, number, number, number, number, number, number?];
+type WrittenClaims = [
+  ...[string, string, string, string | null, string, number, number, number, number, number],
+  renewals?: number,
+  isTest?: 1,
+];
 
 function readClaims(plain: string): TokenClaims {
   const written: WrittenClaims = JSON.parse(plain);
@@ -156,5 +162,6 @@ function readClaims(plain: string): TokenClaims {
     tokenExpiresAt: written[6],
     versions: { application: written[7], key: written[8], device: written[9] },
     ...(written[10] !== undefined && { renewals: written[10] }),
+    ...(written[11] === 1 && { isTest: true }),
   };
 }

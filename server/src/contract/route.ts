@@ -27,6 +27,8 @@ export interface Caller {
   readonly tokenId: string;
   /** How many renewals have led to this user token; absent if none. */
   readonly renewals?: number;
+  /** Set for a device or user that an operator made to try calls, and for what signs in on such a device. */
+  readonly isTest?: true;
   readonly tokenExpiresAt: number;
   /** Of the application. */
   readonly policy: ApplicationPolicy;

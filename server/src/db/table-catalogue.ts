@@ -58,6 +58,7 @@ export const tableCatalogue = {
   crash_group_versions: { owner: "application", key: ["fingerprint", "app_version"], archive: "everywhere" },
   crash_groups: { owner: "application", key: ["fingerprint"], archive: "everywhere" },
   crash_reports: { owner: "application", key: ["id"], archive: "everywhere" },
+  test_callers: { owner: "application", key: ["device_id"], archive: "everywhere" },
   devices: { owner: "application", key: ["id"], archive: "everywhere" },
   application_keys: { owner: "application", key: ["id"], archive: "everywhere" },
   applications: { owner: "application", key: [], archive: "everywhere" },

@@ -13,6 +13,7 @@ export interface Tables {
   applications: ApplicationsTable;
   application_keys: ApplicationKeysTable;
   devices: DevicesTable;
+  test_callers: TestCallersTable;
   crash_reports: CrashReportsTable;
   crash_groups: CrashGroupsTable;
   crash_group_versions: CrashGroupVersionsTable;
@@ -137,6 +138,16 @@ interface DevicesTable {
   registered_at: number | null;
   /** Up to an hour behind; null if no token of it has been used since this column exists. */
   last_seen_at: Generated<number | null>;
+}
+
+/** A device, and possibly a user on it, that an operator made to try calls (`auth/test-callers.ts`). */
+interface TestCallersTable {
+  application_id: string;
+  device_id: string;
+  /** Null for a device without a user. */
+  user_id: string | null;
+  /** When maintenance erases both. */
+  ends_at: number;
 }
 
 /** Crash reports of apps, read by operators. */

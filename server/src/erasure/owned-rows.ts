@@ -6,6 +6,7 @@ import { type ApplicationTable, tableCatalogue } from "../db/table-catalogue.ts"
 interface Owner {
   readonly application_id: string;
   readonly user_id?: string;
+  readonly device_id?: string;
   readonly object_id?: string;
   readonly slot?: string;
 }

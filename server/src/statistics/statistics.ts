@@ -123,6 +123,7 @@ export function createStatistics(services: {
       if (call.rehearsed !== undefined) return; // errors on purpose say nothing about the application
       const { operation = notOperations.unknown, caller } = call;
       const isOperator = caller !== undefined && "operatorId" in caller;
+      if (caller !== undefined && !isOperator && caller.isTest) return;
       const { tally, devices } = find(isOperator ? "" : (caller?.applicationId ?? call.applicationId ?? ""));
       const known = tally.operations.size;
       tally.count(operation, call);

@@ -37,6 +37,7 @@ import { sessionBrowsers } from "./0038-operator-sessions.ts";
 import { statistics } from "./0039-statistics.ts";
 import { operatorLists } from "./0040-operator-lists.ts";
 import { sharedGuessCounts } from "./0041-shared-guess-counts.ts";
+import { testCallers } from "./0042-test-callers.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -80,4 +81,5 @@ export const migrations: readonly Migration[] = [
   statistics,
   operatorLists,
   sharedGuessCounts,
+  testCallers,
 ];
