@@ -140,6 +140,19 @@ const crash = createRoute({
   component: lazyRouteComponent(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
 });
 
+const requestFilters = [
+  ...(["status", "operation", "error", "userID", "deviceID", "address"] as const),
+  ...(["slowerThanMs", "requestId", "refused"] as const),
+] as const;
+
+const requests = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/requests",
+  staticData: { title: "Requests" },
+  validateSearch: (given) => textsOf(given, [...requestFilters, "panel"]),
+  component: lazyRouteComponent(() => import("./requests/requests.screen.tsx"), "RequestsScreen"),
+});
+
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/settings",
@@ -165,6 +178,7 @@ const tree = root.addChildren([
     device,
     crashes,
     crash,
+    requests,
   ]),
 ]);
 

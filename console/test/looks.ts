@@ -36,6 +36,9 @@ const screens: readonly { readonly name: string; readonly at: string; readonly a
     { name: "device", at: "#/apps/$appid/devices/$deviceId" },
     { name: "crashes", at: "#/apps/$appid/crashes" },
     { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
+    { name: "requests", at: "#/apps/$appid/requests" },
+    { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
+    { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
     { name: "keys", at: "#/apps/$appid/keys" },
     ...["access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals"].map((part) => ({
       name: `settings-${part}`,
@@ -110,6 +113,11 @@ async function createContent(url: string, call: Awaited<ReturnType<typeof connec
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
+}
+
+async function openRequest(page: Page): Promise<void> {
+  await page.getByRole("row").filter({ hasText: "createUser" }).first().click();
+  await page.getByText("five minutes before").waitFor();
 }
 
 async function openDelete(page: Page): Promise<void> {

@@ -5,6 +5,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { startThrowaway } from "rollcall/testing";
 import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { budgets } from "./budgets.ts";
+import { callJourneys } from "./call-journeys.ts";
 import { journeys } from "./journeys.ts";
 import { looks } from "./looks.ts";
 import { security } from "./security.ts";
@@ -44,9 +45,10 @@ export async function runConsoleSuite(executablePath: string, pictures: string):
   const postgres = await startThrowawayPostgres();
   const counts = { passed: 0, failed: 0 };
   try {
-    const all = { ...budgets, ...journeys, ...looks, ...security };
+    const allJourneys = { ...journeys, ...callJourneys };
+    const all = { ...budgets, ...allJourneys, ...looks, ...security };
     await runChecks("SQLite", all, await startThrowaway(), browser, pictures, counts);
-    await runChecks("PostgreSQL", journeys, await startOnPostgres(postgres.url), browser, pictures, counts);
+    await runChecks("PostgreSQL", allJourneys, await startOnPostgres(postgres.url), browser, pictures, counts);
   } finally {
     await browser.close();
     await postgres.stop();

@@ -52,6 +52,20 @@ const exactParts = {
   second: "2-digit",
 } as const;
 
+/** Hours, minutes and seconds, for logs of the last minutes. */
+export function formatClock(time: string): string {
+  const zone = getPreferences().timeZone === "utc" ? { timeZone: "UTC" } : {};
+  return new Date(parseTime(time)).toLocaleTimeString(undefined, { ...clockParts, ...zone });
+}
+
+const clockParts = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
+
+/** Milliseconds of a call: "0.4 ms", "12 ms", "1.2 s". */
+export function formatMs(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`;
+  return `${ms.toLocaleString(undefined, { maximumFractionDigits: ms < 10 ? 1 : 0 })} ms`;
+}
+
 /** A day without a time, such as a date of birth, which the API gives as its midnight in UTC. */
 export function formatDay(time: string): string {
   return new Date(parseTime(time)).toLocaleDateString(undefined, {

@@ -2,6 +2,7 @@ import type { LucideIcon } from "lucide-react";
 import Bug from "lucide-react/icons/bug";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
+import Radio from "lucide-react/icons/radio";
 import ScrollText from "lucide-react/icons/scroll-text";
 import ShieldUser from "lucide-react/icons/shield-user";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
@@ -23,7 +24,10 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
     { to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" },
     { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },
   ],
-  [{ to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" }],
+  [
+    { to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" },
+    { to: "/apps/$appid/requests", label: "Requests", icon: Radio, key: "r" },
+  ],
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
     { to: "/apps/$appid/settings", label: "Settings", icon: SlidersHorizontal, key: "s" },

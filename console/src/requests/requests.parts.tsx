@@ -1,0 +1,28 @@
+import type { AnsweredCall } from "../api/requests.ts";
+import { formatClock, formatExact, parseTime, showInvisible } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import styles from "./requests.module.css";
+
+/** A status as a number whose class shows by a mark and a colour. */
+export function StatusCode({ status }: { readonly status: number }) {
+  return (
+    <span className={styles.status} data-class={Math.floor(status / 100)}>
+      {status}
+    </span>
+  );
+}
+
+/** When a call was answered, to the second. */
+export function Clock({ value }: { readonly value: string }) {
+  usePreferences(); // the time zone
+  return (
+    <time className={styles.clock} dateTime={new Date(parseTime(value)).toISOString()} title={formatExact(value)}>
+      {formatClock(value)}
+    </time>
+  );
+}
+
+/** The operation of a call or, for an unknown one, its method and path. */
+export function nameOfCall({ operation, method = "", path = "" }: AnsweredCall): string {
+  return operation ?? showInvisible(`${method} ${path}`.trim());
+}
