@@ -165,6 +165,7 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   putApplicationSettings: settings,
   changeApplicationSettings: settings,
   searchOperatedUsers: ({ random }) => sparse({ userName: "x", email: "x@y", disabled: random.chance(0.5) }, random),
+  sendPasswordReset: ({ random }) => ({ body: random.pick([undefined, "Your code: @ResetCode"]) }),
   searchOperatedDevices: ({ random }) => sparse({ uniqueId: "x", platform: "fuzz", tag: "x" }, random),
   readMetric: ({ random }) => ({
     key: random.pick(["level", "score"]),

@@ -6,6 +6,7 @@ const seldom: Readonly<Record<string, number>> = {
   requestPasswordReset: 0.2,
   createApplication: 0.3,
   exportUser: 0.3,
+  downloadUser: 0.3,
   deleteApplication: 0.3,
 };
 const often: Readonly<Record<string, number>> = { runBatch: 6 };

@@ -34,6 +34,7 @@ import type { Services } from "./services.ts";
 import { statisticsOperations } from "./statistics/statistics.operator.routes.ts";
 import { userAccountOperations } from "./users/users.account.routes.ts";
 import { usersOfDeviceOperations } from "./users/users.devices.operator.routes.ts";
+import { userEditingOperatorOperations } from "./users/users.editing.operator.routes.ts";
 import { userExportOperatorOperations } from "./users/users.export.operator.routes.ts";
 import { userOperatorOperations } from "./users/users.operator.routes.ts";
 import { userPasswordOperations } from "./users/users.password.routes.ts";
@@ -70,6 +71,7 @@ const operations: readonly Operation[] = [
   ...applicationSettingsOperations,
   ...remoteApplicationOperations,
   ...userOperatorOperations,
+  ...userEditingOperatorOperations,
   ...userTokenOperatorOperations,
   ...userExportOperatorOperations,
   ...usersOfDeviceOperations,

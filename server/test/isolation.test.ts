@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { insertKey } from "../src/applications/applications.keys.store.ts";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/contract/route.ts";
 import { identifyCrash } from "../src/crashes/crash-identity.ts";
 import { type Answer, assertError, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { signUpWithMail } from "./mails.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
@@ -208,6 +210,12 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   listTokensOfUser: operatedUser,
   eraseUser: operatedUser,
   exportUser: operatedUser,
+  downloadUser: operatedUser,
+  changeOperatedUser: operatedUser,
+  async sendPasswordReset(application) {
+    const { id: userId } = await signUpWithMail(test, undefined, application);
+    return { userId };
+  },
   getOperatedDevice: operatedDevice,
   endTokensOfDevice: operatedDevice,
   getOperatedCheckin: owned("getCheckin"),
@@ -277,6 +285,7 @@ function owned(operation: string) {
 const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
   deleteApplication: ({ appid }) => ({ confirm: appid }),
   eraseUser: ({ userId }) => ({ confirm: userId }),
+  createOperatedUser: () => ({ username: `added-${randomUUID()}`, password: "correct horse" }),
   changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),
 };

@@ -280,6 +280,19 @@ export interface ChangeApplicationSettingsRequest {
   readonly rehearsal?: Rehearsal | undefined;
 }
 
+/** The parameters of changeOperatedUser. */
+export interface ChangeOperatedUserRequest {
+  /** Unique regardless of case, Unicode form, blanks and invisible characters. */
+  readonly userName?: string | undefined;
+  readonly email?: string | undefined;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  /** Others do not find the user, nor read the profile. */
+  readonly celebMode?: boolean | undefined;
+  /** Others see what the user locates shifted by about a kilometre. */
+  readonly locationFuzzing?: boolean | undefined;
+}
+
 /** The parameters of changeOperator. */
 export interface ChangeOperatorRequest {
   /** Unique, at most 256 characters. */
@@ -382,6 +395,21 @@ export interface CreateApplicationKeyRequest {
 export interface CreateApplicationRequest {
   /** It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly name: string;
+}
+
+/** The parameters of createOperatedUser. */
+export interface CreateOperatedUserRequest {
+  /** Unique regardless of case, Unicode form, blanks and invisible characters. */
+  readonly userName: string;
+  /** The new password. */
+  readonly password: string;
+  readonly email?: string | undefined;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  readonly gender?: Gender | undefined;
+  readonly dateOfBirth?: Date | undefined;
+  /** Any text of the app. */
+  readonly tag?: string | undefined;
 }
 
 /** The parameters of createOperator. */
@@ -1796,6 +1824,14 @@ export interface SearchOperatedVideosQuery {
   readonly pagingToken?: string | undefined;
 }
 
+/** The parameters of sendPasswordReset. */
+export interface SendPasswordResetRequest {
+  /** Subject of the mail. */
+  readonly subject?: string | undefined;
+  /** Text of the mail, with @ResetCode where the code goes. */
+  readonly body?: string | undefined;
+}
+
 /**
  * How unsigned requests to an application with a shared secret are treated.
  *
@@ -2179,6 +2215,13 @@ export const listApplicationsElsewhere: (fields?: ListApplicationsElsewhereQuery
 export const searchOperatedUsers: (appid: string, fields?: SearchOperatedUsersQuery) => Call<OperatedUserPage> = /* @__PURE__ */ define("searchOperatedUsers", "GET /_/api/applications/{appid}/users", "os");
 
 /**
+ * Create a user, as a sign-up does, without a token
+ *
+ * The user logs in with this password.
+ */
+export const createOperatedUser: (appid: string, fields: CreateOperatedUserRequest) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("createOperatedUser", "POST /_/api/applications/{appid}/users", "ops");
+
+/**
  * Read a user: the profile, the true location and the number of objects
  *
  * Never with the password.
@@ -2191,6 +2234,13 @@ export const getOperatedUser: (appid: string, userId: string) => Call<OperatedUs
  * Needs the id once more in `confirm`. The data is erased in the background.
  */
 export const eraseUser: (appid: string, userId: string, fields: EraseUserQuery) => Call<void> = /* @__PURE__ */ define("eraseUser", "DELETE /_/api/applications/{appid}/users/{userId}", "ops");
+
+/**
+ * Change names, address or privacy of a user
+ *
+ * Changes the fields that are sent; an empty text clears a field. Former addresses get a notice.
+ */
+export const changeOperatedUser: (appid: string, userId: string, fields?: ChangeOperatedUserRequest) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("changeOperatedUser", "PATCH /_/api/applications/{appid}/users/{userId}", "ops");
 
 /**
  * Disable a user: no login, and no use of existing tokens, until the user is enabled
@@ -2214,6 +2264,13 @@ export const enableUser: (appid: string, userId: string) => Call<OperatedUserWit
 export const endTokensOfUser: (appid: string, userId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfUser", "POST /_/api/applications/{appid}/users/{userId}/revoke-tokens", "ops");
 
 /**
+ * Mail a password reset code to a user
+ *
+ * Without subject and body in the application's own text.
+ */
+export const sendPasswordReset: (appid: string, userId: string, fields?: SendPasswordResetRequest) => Call<void> = /* @__PURE__ */ define("sendPasswordReset", "POST /_/api/applications/{appid}/users/{userId}/password-reset", "ops");
+
+/**
  * List the active tokens of a user, newest first
  *
  * One entry for each login.
@@ -2233,6 +2290,13 @@ export const endTokenOfUser: (appid: string, userId: string, tokenId: string) =>
  * Contains everything that is stored about the user. The archive is sent while it is made.
  */
 export const exportUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("exportUser", "POST /_/api/applications/{appid}/users/{userId}/export", "opsb");
+
+/**
+ * Export a user, as POST does, for the download of a browser
+ *
+ * In the audit log it is an entry like that of POST.
+ */
+export const downloadUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("downloadUser", "GET /_/api/applications/{appid}/users/{userId}/export", "osb");
 
 /**
  * List the users who have a token on a device

@@ -38,14 +38,16 @@ export function clientText(
   return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${footer(name)}` };
 }
 
-/** The application's own text, or the default. */
+/** The application's own text, or the default. @param written what an operator wrote in its place */
 export function ownText(
   kind: MailTextKind,
   filling: { readonly placeholder: string; readonly value: string },
   { texts = {} }: MailSettings,
   name: string,
+  written: Partial<GivenMailText> = {},
 ): MailText {
-  const { subject, body } = texts[kind] ?? defaultTexts[kind](line(name));
+  const own = texts[kind] ?? defaultTexts[kind](line(name));
+  const { subject = own.subject, body = own.body } = written;
   return { subject, text: body.replaceAll(filling.placeholder, () => filling.value) };
 }
 

@@ -19,11 +19,14 @@ import {
 import { type DueMail, deleteMailsOfKind, insertMail } from "./outbox.store.ts";
 import { createOutboxSealer } from "./outbox-seal.ts";
 
-/** A mail with a one-time code, and the text that the client sent for it. */
+/** A mail with a one-time code. */
 export interface CodeMail extends Recipient {
   readonly kind: keyof typeof codePlaceholders;
   readonly code: string;
-  readonly given: GivenMailText;
+  /** The text that a client sent for it, which is sent only if it is harmless. */
+  readonly given?: GivenMailText;
+  /** What an operator wrote in place of the application's own text. */
+  readonly own?: Partial<GivenMailText>;
   readonly expiresAt: number;
 }
 
@@ -117,17 +120,17 @@ export function createMails(
 
   return {
     async putCode(mail, queries) {
-      const { applicationId, userId, kind, code, given, expiresAt } = mail;
+      const { applicationId, userId, kind, code, given, own, expiresAt } = mail;
       const refusedFor = await admission.admitCode(mail, queries);
       if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
       const { name, mail: settings } = await loadMailApplication(applicationId, queries);
       const placeholder = codePlaceholders[kind];
-      const isFixed = settings.templates === "fixed";
-      const replacedFor = isFixed ? undefined : await checkText(applicationId, given, placeholder, settings, queries);
+      const asked = settings.templates === "fixed" ? undefined : given;
+      const replacedFor = asked && (await checkText(applicationId, asked, placeholder, settings, queries));
       const text =
-        isFixed || replacedFor !== undefined
-          ? ownText(kind, { placeholder, value: code }, settings, name)
-          : clientText(given, placeholder, code, name);
+        asked === undefined || replacedFor !== undefined
+          ? ownText(kind, { placeholder, value: code }, settings, name, own)
+          : clientText(asked, placeholder, code, name);
       return { applicationId, userId, due: await write(mail, kind, text, expiresAt, queries), replacedFor };
     },
 

@@ -6,7 +6,6 @@ import type { UserCaller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { changedText, resolveUserId } from "../contract/wire.ts";
 import type { Queries, Transaction } from "../db/database.ts";
-import { isUniqueViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
@@ -17,12 +16,11 @@ import type { Services } from "../services.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
-import { addressForCodes, changedEmailColumns, emailNotices, freshSignInMs } from "./users.email.ts";
+import { changedEmailColumns, freshSignInMs } from "./users.email.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
-import { userNameTaken } from "./users.names.ts";
-import { deleteResetCodes } from "./users.password.store.ts";
+import { putEmailNotices, storeProfile } from "./users.profile.store.ts";
 import { runInSteps, type StepLimits } from "./users.steps.ts";
-import { findShownUser, findUser, updateUser } from "./users.store.ts";
+import { findShownUser, findUser } from "./users.store.ts";
 
 const changeUser = operation({
   method: "PATCH",
@@ -172,15 +170,9 @@ async function writeChanges(
     ...(password?.to !== undefined && { password_hash: password.to }),
     modified_at: clock.now(),
   };
-  const now = { ...before, ...changed };
-  await updateUser(applicationId, userId, changed, queries).catch((error) => {
-    throw isUniqueViolation(error) ? userNameTaken() : error;
-  });
-  const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
-  // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
-  if (password?.to !== undefined || isOtherAddress) await dropResetCodes(caller, services, queries);
+  const now = await storeProfile(before, changed, password?.to !== undefined, services, queries);
   if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
-  const put = isOtherEmail ? await putNotices(before, now, services, queries) : [];
+  const put = await putEmailNotices(before, now, services, queries);
   return { now, before, put };
 }
 
@@ -198,24 +190,6 @@ async function lockUser(
     throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
   }
   return user;
-}
-
-async function dropResetCodes(
-  { applicationId, userId }: UserCaller,
-  { mails }: Services,
-  queries: Queries,
-): Promise<void> {
-  await deleteResetCodes(applicationId, userId, queries);
-  await mails.dropCodes(applicationId, userId, "resetCode", queries);
-}
-
-async function putNotices(before: UserRow, now: UserRow, { mails }: Services, queries: Queries): Promise<PutMail[]> {
-  const { application_id: applicationId, id: userId } = now;
-  const put: PutMail[] = [];
-  for (const notice of emailNotices(before, now, now.modified_at)) {
-    put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
-  }
-  return put;
 }
 
 /**

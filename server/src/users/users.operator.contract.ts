@@ -7,7 +7,14 @@ import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from
 import { textPrefixCharactersMax } from "../db/filters.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
-import { emailCharactersMax, nameCharactersMax, OwnUser, presentProfile } from "./users.contract.ts";
+import {
+  ChangeUser,
+  CreateUser,
+  emailCharactersMax,
+  nameCharactersMax,
+  OwnUser,
+  presentProfile,
+} from "./users.contract.ts";
 
 export const OperatedUsersPath = Type.Object(applicationPathParameters);
 export const OperatedUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
@@ -54,6 +61,20 @@ const OperatedUser = named(
   }),
 );
 export const OperatedUserPage = PageOf(OperatedUser);
+
+const { location: _, ...signUpMembers } = CreateUser.properties;
+
+/** As a sign-up, except for the location, which is for the user alone to say. */
+export const CreateOperatedUser = Type.Object(signUpMembers);
+
+export const ChangeOperatedUser = Type.Object({
+  username: ChangeUser.properties.username,
+  email: ChangeUser.properties.email,
+  firstName: ChangeUser.properties.firstName,
+  lastName: ChangeUser.properties.lastName,
+  celebMode: ChangeUser.properties.celebMode,
+  locationFuzzing: ChangeUser.properties.locationFuzzing,
+});
 
 /** Counting stops here. */
 export const countMax = 1_000;

@@ -1,9 +1,7 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
-import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { searchPage } from "../db/search.ts";
-import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import type { CommandServices } from "../services.ts";
@@ -17,10 +15,10 @@ import {
   presentOperatedUser,
   SearchOperatedUsers,
 } from "./users.operator.contract.ts";
+import { presentWithCounts, requireOperatedUser } from "./users.operator.reading.ts";
 import { operatedUserSearch } from "./users.operator.search.ts";
-import { countOfUser } from "./users.operator.store.ts";
 import { runInSteps } from "./users.steps.ts";
-import { findUser, updateUser } from "./users.store.ts";
+import { updateUser } from "./users.store.ts";
 
 const searchUsers = operation({
   method: "GET",
@@ -58,14 +56,9 @@ const getUser = operation({
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid, userId } }, services) {
-    return presentWithCounts(await requireUser(appid, userId, services.database.reads), services);
+    return presentWithCounts(await requireOperatedUser(appid, userId, services.database.reads), services);
   },
 });
-
-async function presentWithCounts(user: UserRow, { database }: CommandServices) {
-  const counts = await countOfUser(user.application_id, user.id, database.reads);
-  return { ...presentOperatedUser(user), counts };
-}
 
 export const disableUser = operation({
   method: "POST",
@@ -103,7 +96,7 @@ export const enableUser = operation({
 async function setDisabled(applicationId: string, userId: string, isDisabled: boolean, services: CommandServices) {
   const { database, revocations, clock } = services;
   const changed = await database.write(async (transaction) => {
-    const user = await requireUser(applicationId, userId, transaction.queries);
+    const user = await requireOperatedUser(applicationId, userId, transaction.queries);
     if ((user.disabled_at !== null) === isDisabled) return user;
     const disabled_at = isDisabled ? clock.now() : null;
     await updateUser(applicationId, userId, { disabled_at }, transaction.queries);
@@ -128,7 +121,7 @@ export const endTokensOfUser = operation({
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid, userId } }, { database, revocations }: CommandServices) {
     await database.write(async (transaction) => {
-      await requireUser(appid, userId, transaction.queries);
+      await requireOperatedUser(appid, userId, transaction.queries);
       await revocations.endUserTokens(appid, userId, transaction);
     });
     return true as const;
@@ -154,21 +147,13 @@ export const removeUser = operation({
     const { database, revocations, clock } = services;
     await database.write(async (transaction) => {
       await lockRow(database.dialect, "users", appid, userId, transaction.queries); // of concurrent calls one succeeds
-      await requireUser(appid, userId, transaction.queries);
+      await requireOperatedUser(appid, userId, transaction.queries);
       await updateUserDeleted(appid, userId, clock.now(), revocations, transaction);
     });
     await runInSteps("eraseUser", (limits) => eraseUser(appid, userId, database, limits), services);
     return true as const;
   },
 });
-
-/** @throws ApiError ItemDoesNotExist */
-async function requireUser(applicationId: string, userId: string, queries: Queries): Promise<UserRow> {
-  await requireApplication(applicationId, queries);
-  const user = await findUser(applicationId, userId, queries);
-  if (user === undefined) throw new ApiError("ItemDoesNotExist");
-  return user;
-}
 
 /** How operators view and manage an application's users. */
 export const userOperatorOperations = [searchUsers, getUser, disableUser, enableUser, endTokensOfUser, removeUser];

@@ -1,19 +1,38 @@
 import { Type } from "../contract/schema.ts";
 import { Text } from "../contract/wire.ts";
+import { ApiError } from "../errors.ts";
 import { codePlaceholders } from "../mail/mail-texts.ts";
 import { NewPassword } from "./users.contract.ts";
 
 /** The placeholder of the code in the text of the mail. */
-export const resetCodePlaceholder = codePlaceholders.resetCode;
+const resetCodePlaceholder = codePlaceholders.resetCode;
 
 // Without bounds: a name that is too long is an unknown one.
 const userName = Text({ description: "The name of the user, in any case." });
 
+const mailSubject = Text({ maxLength: 256, description: "Subject of the mail." });
+const mailBody = Text({
+  maxLength: 10_000,
+  description: `Text of the mail, with ${resetCodePlaceholder} where the code goes.`,
+});
+
 export const RequestPasswordReset = Type.Object({
   userName,
-  subject: Text({ maxLength: 256, description: "Subject of the mail." }),
-  body: Text({ maxLength: 10_000, description: `Text of the mail, with ${resetCodePlaceholder} where the code goes.` }),
+  subject: mailSubject,
+  body: mailBody,
 });
+
+/** What an operator writes in place of the application's own text. */
+export const SendPasswordReset = Type.Object({
+  subject: Type.Optional(mailSubject),
+  body: Type.Optional(mailBody),
+});
+
+/** @throws ApiError ParameterIncorrectFormat for a text without the placeholder of the code */
+export function requirePlaceholder(body: string): void {
+  if (body.includes(resetCodePlaceholder)) return;
+  throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`, { parameter: "body" });
+}
 
 export const ResetPassword = Type.Object({
   userName,

@@ -2,23 +2,16 @@ import { setTimeout } from "node:timers/promises";
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { type HashTicket, userTicket } from "../auth/hash-queue.ts";
 import { type Static, Type } from "../contract/schema.ts";
-import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../errors.ts";
-import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
-import { addressForCodes, settledEmailColumns } from "./users.email.ts";
-import { digestResetCode, newResetCode } from "./users.password.codes.ts";
-import { RequestPasswordReset, ResetPassword, resetCodePlaceholder } from "./users.password.contract.ts";
+import { settledEmailColumns } from "./users.email.ts";
+import { digestResetCode } from "./users.password.codes.ts";
+import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
-import {
-  deleteResetCode,
-  hasYoungResetCode,
-  putResetCode,
-  type ResetCode,
-  tryResetCode,
-} from "./users.password.store.ts";
+import { putMailWithCode } from "./users.password.mail.ts";
+import { deleteResetCode, type ResetCode, tryResetCode } from "./users.password.store.ts";
 import { findUser, findUserByName, updateUser } from "./users.store.ts";
 
 const requestPasswordReset = operation({
@@ -35,11 +28,7 @@ const requestPasswordReset = operation({
   result: Type.Literal(true),
   errors: [],
   async handle({ caller: { applicationId }, parameters }, services) {
-    if (!parameters.body.includes(resetCodePlaceholder)) {
-      throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`, {
-        parameter: "body",
-      });
-    }
+    requirePlaceholder(parameters.body);
     const { database, background, resetDelays } = services;
     resetDelays.requireSlot(applicationId);
     background.run("mailResetCode", () => mailResetCode(applicationId, parameters, services));
@@ -58,32 +47,9 @@ async function mailResetCode(
   const found = await findUserByName(applicationId, userName, database.reads);
   if (found === undefined) return;
   const put = await database.write(({ queries }) =>
-    putMailWithCode(applicationId, found.id, { subject, body }, services, queries),
+    putMailWithCode(applicationId, found.id, { given: { subject, body } }, services, queries),
   );
-  if (put !== undefined) await mails.settle([put]);
-}
-
-/** Stores a new code and its mail; neither when the user has no address, or no mail may be sent now. */
-async function putMailWithCode(
-  applicationId: string,
-  userId: string,
-  given: { readonly subject: string; readonly body: string },
-  { database, mails, config, clock }: Services,
-  queries: Queries,
-): Promise<PutMail | undefined> {
-  await lockRow(database.dialect, "users", applicationId, userId, queries); // the address must not change meanwhile
-  const user = await findUser(applicationId, userId, queries);
-  const now = clock.now();
-  const to = user === undefined ? null : addressForCodes(user, now);
-  if (to === null) return undefined;
-  if (await hasYoungResetCode(applicationId, userId, now, queries)) return undefined;
-  const code = newResetCode();
-  const expiresAt = now + config.resetCodeLifetimeMs;
-  const put = await mails.putCode({ applicationId, userId, to, kind: "resetCode", code, given, expiresAt }, queries);
-  if (put.due === undefined) return put;
-  const stored: ResetCode = { applicationId, userId, digest: digestResetCode(code) };
-  await putResetCode(stored, { createdAt: now, expiresAt }, queries);
-  return put;
+  if (typeof put === "object") await mails.settle([put]);
 }
 
 const resetPassword = operation({

@@ -1,0 +1,54 @@
+import type { Queries } from "../db/database.ts";
+import { isUniqueViolation } from "../db/dialect.ts";
+import type { UserRow } from "../db/tables.ts";
+import type { PutMail } from "../mail/outbox.ts";
+import type { Services } from "../services.ts";
+import { addressForCodes, emailNotices } from "./users.email.ts";
+import { userNameTaken } from "./users.names.ts";
+import { deleteResetCodes } from "./users.password.store.ts";
+import { updateUser } from "./users.store.ts";
+
+/**
+ * Stores the changed columns of a user. Reset codes end with their address.
+ *
+ * @param before the user, whose row the transaction has locked
+ * @param isEndingCodes whether reset codes end in any case
+ * @returns the changed user
+ * @throws ApiError ItemAlreadyExists for a taken name
+ */
+export async function storeProfile(
+  before: UserRow,
+  changed: Partial<UserRow> & Pick<UserRow, "modified_at">,
+  isEndingCodes: boolean,
+  { mails }: Pick<Services, "mails">,
+  queries: Queries,
+): Promise<UserRow> {
+  const { application_id: applicationId, id: userId } = before;
+  const now = { ...before, ...changed };
+  await updateUser(applicationId, userId, changed, queries).catch((error) => {
+    throw isUniqueViolation(error) ? userNameTaken() : error;
+  });
+  const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
+  // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
+  if (isEndingCodes || isOtherAddress) {
+    await deleteResetCodes(applicationId, userId, queries);
+    await mails.dropCodes(applicationId, userId, "resetCode", queries);
+  }
+  return now;
+}
+
+/** Writes the notices of a changed address; none if it stayed. @returns the mails to settle */
+export async function putEmailNotices(
+  before: UserRow,
+  now: UserRow,
+  { mails }: Pick<Services, "mails">,
+  queries: Queries,
+): Promise<PutMail[]> {
+  if (now.email === before.email) return [];
+  const { application_id: applicationId, id: userId } = now;
+  const put: PutMail[] = [];
+  for (const notice of emailNotices(before, now, now.modified_at)) {
+    put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
+  }
+  return put;
+}
