@@ -49,13 +49,18 @@ export function versionedOperation<Parameters extends object, Result>(
   }));
 }
 
+interface DownloadOperation<Parameters extends object> extends Operation<Parameters, Blob> {
+  /** Where the browser can download the file by itself. */
+  addressOf(parameters: Parameters): string;
+}
+
 /** An operation that answers a file. */
 export function downloadOperation<Parameters extends object>(
-  method: Method,
   path: string,
   names: readonly (keyof Parameters & string)[],
-): Operation<Parameters, Blob> {
-  return createOperation(method, path, names, readFile);
+): DownloadOperation<Parameters> {
+  const addressOf = (parameters: Parameters) => base + fillPath("GET", path, parameters).url;
+  return Object.assign(createOperation("GET", path, names, readFile), { addressOf });
 }
 
 /** @param read throws `CallError` where the answer is a refusal */
@@ -66,21 +71,25 @@ function createOperation<Parameters extends object, Result>(
   read: (response: Response) => Promise<Result>,
 ): Operation<Parameters, Result> {
   async function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
-    const given = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
-      const value = given.get(name);
-      given.delete(name);
-      return encodeURIComponent(String(value));
-    });
-    const inQuery = method === "GET" || method === "DELETE";
-    const query =
-      inQuery && given.size > 0 ? `?${new URLSearchParams([...given].map(([k, v]) => [k, String(v)]))}` : "";
-    const body = inQuery ? undefined : JSON.stringify(Object.fromEntries(given));
-    const response = await fetchFrom(method, filled + query, body, options);
+    const { url, body } = fillPath(method, path, parameters);
+    const response = await fetchFrom(method, url, body, options);
     if (response.status === 401 && !path.startsWith("/sessions")) for (const listener of sessionEndings) listener();
     return read(response);
   }
   return Object.assign(run, { method, path, parameters: names });
+}
+
+/** The address of a call, and the body with the parameters that are not in it. */
+function fillPath(method: Method, path: string, parameters: object): { url: string; body: string | undefined } {
+  const given = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    const value = given.get(name);
+    given.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  if (method !== "GET" && method !== "DELETE") return { url: filled, body: JSON.stringify(Object.fromEntries(given)) };
+  const query = new URLSearchParams([...given].map(([name, value]) => [name, String(value)]));
+  return { url: query.size > 0 ? `${filled}?${query}` : filled, body: undefined };
 }
 
 const sessionEndings = new Set<() => void>();

@@ -3,6 +3,8 @@ import type { Static } from "../../../server/src/contract/schema.ts";
 import type { OperatedDevicePage } from "../../../server/src/devices/devices.operator.contract.ts";
 import type { IdentityPage } from "../../../server/src/identities/identities.contract.ts";
 import type {
+  ChangeOperatedUser,
+  CreateOperatedUser,
   OperatedTokenPage,
   OperatedUserPage,
   OperatedUserWithCounts,
@@ -50,6 +52,36 @@ export const listUsers = operation<InApplication & UserFilters & PageParameters,
   ],
 );
 
+export type NewUser = Pick<
+  Static<typeof CreateOperatedUser>,
+  "username" | "password" | "email" | "firstName" | "lastName"
+>;
+
+export const createUser = operation<InApplication & NewUser, UserWithCounts>("POST", "/applications/{appid}/users", [
+  "appid",
+  "username",
+  "password",
+  "email",
+  "firstName",
+  "lastName",
+]);
+
+/** The fields that change; an empty text clears a field. */
+export type UserChange = Static<typeof ChangeOperatedUser>;
+
+export const changeUser = operation<OfUser & UserChange, UserWithCounts>(
+  "PATCH",
+  "/applications/{appid}/users/{userId}",
+  ["appid", "userId", "username", "email", "firstName", "lastName", "celebMode", "locationFuzzing"],
+);
+
+/** Mails a code for a new password, in the application's own text where none is given. */
+export const sendPasswordReset = operation<OfUser & { subject?: string; body?: string }, true>(
+  "POST",
+  "/applications/{appid}/users/{userId}/password-reset",
+  ["appid", "userId", "subject", "body"],
+);
+
 export const getUser = operation<OfUser, UserWithCounts>("GET", "/applications/{appid}/users/{userId}", [
   "appid",
   "userId",
@@ -94,10 +126,7 @@ export const eraseUser = operation<OfUser & { confirm: string }, true>(
 );
 
 /** A ZIP with everything that is stored about the user. */
-export const exportUser = downloadOperation<OfUser>("POST", "/applications/{appid}/users/{userId}/export", [
-  "appid",
-  "userId",
-]);
+export const exportUser = downloadOperation<OfUser>("/applications/{appid}/users/{userId}/export", ["appid", "userId"]);
 
 export const listDevicesOfUser = operation<OfUser & PageParameters, Static<typeof OperatedDevicePage>>(
   "GET",

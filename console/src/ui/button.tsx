@@ -33,9 +33,7 @@ export function IconButton({ kind = "quiet", size = "regular", label, ...rest }:
       />
       {isNear && (
         <Suspense>
-          <Tip className={styles.tooltip} triggerRef={button} isOpen offset={6}>
-            {label}
-          </Tip>
+          <Tip trigger={button}>{label}</Tip>
         </Suspense>
       )}
     </>
@@ -43,7 +41,7 @@ export function IconButton({ kind = "quiet", size = "regular", label, ...rest }:
 }
 
 /** Loaded with the first tooltip: the sign-in has none. */
-const Tip = lazy(() => import("react-aria-components/Tooltip").then(({ Tooltip }) => ({ default: Tooltip })));
+const Tip = lazy(() => import("./tip.tsx"));
 
 /** The class of a link that looks like a button. */
 export function buttonClass(kind: NonNullable<ButtonProps["kind"]>, size: NonNullable<ButtonProps["size"]>): string {

@@ -3,17 +3,19 @@ import Ban from "lucide-react/icons/ban";
 import CircleCheck from "lucide-react/icons/circle-check";
 import Download from "lucide-react/icons/download";
 import LogOut from "lucide-react/icons/log-out";
+import Mail from "lucide-react/icons/mail";
+import Pencil from "lucide-react/icons/pencil";
 import Trash from "lucide-react/icons/trash-2";
 import { disableUser, enableUser, exportUser, type User } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
-import { saveFile } from "../lib/save-file.ts";
+import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { useRole } from "../shell/session.ts";
 import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
 
 /** An act that asks before it runs. */
 export interface OpenedDialog {
-  readonly dialog: "end-tokens" | "erase";
+  readonly dialog: "edit" | "send-reset" | "end-tokens" | "erase";
   readonly user: User;
 }
 
@@ -51,6 +53,10 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
       user.disabled === undefined
         ? { label: "Disable", icon: Ban, run: () => void disable(user) }
         : { label: "Enable", icon: CircleCheck, run: () => void enable(user) },
+      { label: "Edit …", icon: Pencil, run: () => onDialog({ dialog: "edit", user }) },
+      ...(user.email === undefined
+        ? []
+        : [{ label: "Send a reset code …", icon: Mail, run: () => onDialog({ dialog: "send-reset", user }) }]),
       { label: "Export", icon: Download, run: () => void saveExport(appid, user) },
       { label: "End all sign-ins …", icon: LogOut, run: () => onDialog({ dialog: "end-tokens", user }) },
       { label: "Erase …", icon: Trash, isDanger: true, run: () => onDialog({ dialog: "erase", user }) },
@@ -62,8 +68,10 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
 
 /** Saves everything that is stored about the user. The server writes it to the audit log. */
 export function saveExport(appid: string, { id, userName }: User): Promise<void> {
-  return act(`Exported ${showInvisible(userName)}.`, async () => {
-    saveFile(await exportUser({ appid, userId: id }), `${id}.zip`);
+  const parameters = { appid, userId: id };
+  return act(`Exporting ${showInvisible(userName)}: see the downloads of the browser.`, async () => {
+    const isSaved = saveFrom(exportUser.addressOf(parameters), `${id}.zip`);
+    if (!isSaved) saveFile(await exportUser(parameters), `${id}.zip`);
   });
 }
 

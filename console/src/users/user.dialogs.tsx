@@ -17,6 +17,7 @@ import { ImpactFacts } from "../ui/impact.tsx";
 import { showToast } from "../ui/toast.tsx";
 import { type OpenedDialog, saveExport, useRefreshUsers } from "./user.acts.ts";
 import { UserCountsList } from "./user.counts.tsx";
+import { EditUser, SendReset } from "./user.forms.tsx";
 
 interface DialogProps {
   readonly appid: string;
@@ -30,7 +31,7 @@ interface UserDialogProps extends DialogProps {
 /** The dialog of an act on a user, if one is open. */
 export function UserDialog({ appid, opened, onClose }: UserDialogProps) {
   if (opened === undefined) return null;
-  const Opened = opened.dialog === "erase" ? EraseUser : EndTokens;
+  const Opened = dialogs[opened.dialog];
   return <Opened appid={appid} user={opened.user} onClose={onClose} />;
 }
 
@@ -105,6 +106,8 @@ function UserImpact({ appid, userId }: { readonly appid: string; readonly userId
   if (error !== null) return <Problem error={error} />;
   return <ImpactFacts impact={data} devicesThat="on which the user is signed in" />;
 }
+
+const dialogs = { edit: EditUser, "send-reset": SendReset, "end-tokens": EndTokens, erase: EraseUser };
 
 interface EndTokenProps extends DialogProps {
   readonly userId: string;

@@ -1,9 +1,12 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import Plus from "lucide-react/icons/plus";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import { listUsers, type User, type UserFilters } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
@@ -16,6 +19,7 @@ import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
 import { UserDialog } from "./user.dialogs.tsx";
 import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
+import { AddUser } from "./user.forms.tsx";
 import { UserPanel } from "./user.panel.tsx";
 
 const columns: readonly Column<User>[] = [
@@ -60,6 +64,8 @@ export function UsersScreen() {
   const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/users" });
   const navigate = useNavigate({ from: "/apps/$appid/users" });
   const [opened, setOpened] = useState<OpenedDialog>();
+  const [isAdding, setAdding] = useState(false);
+  const isEditor = useRole("editor");
   const { actionsOf } = useUserActs(appid, setOpened);
   const wire = readFilters(search);
   const pages = usePages(["users", appid, "list", wire], (page, options) =>
@@ -84,7 +90,17 @@ export function UsersScreen() {
   }
 
   return (
-    <Page title="Users" isScrolling={false}>
+    <Page
+      title="Users"
+      isScrolling={false}
+      actions={
+        isEditor && (
+          <Button kind="primary" onPress={() => setAdding(true)}>
+            <Plus size={16} aria-hidden /> Add a user
+          </Button>
+        )
+      }
+    >
       <ListBar
         order={
           <SortMenu
@@ -122,6 +138,7 @@ export function UsersScreen() {
           />
         )}
       </Split>
+      {isAdding && <AddUser appid={appid} onClose={() => setAdding(false)} />}
       <UserDialog appid={appid} opened={opened} onClose={() => setOpened(undefined)} />
     </Page>
   );
