@@ -9,6 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { CallError } from "./lib/call-error.ts";
+import { rangeSearchNames } from "./lib/time-range.ts";
 import { sessionQuery } from "./shell/session.ts";
 import { ErrorState, LoadingRows } from "./ui/states.tsx";
 
@@ -50,6 +51,14 @@ const applications = createRoute({
   staticData: { title: "Applications" },
   validateSearch: (given) => textsOf(given, ["panel"]),
   component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
+});
+
+const overview = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/overview",
+  staticData: { title: "Overview" },
+  validateSearch: (given) => textsOf(given, rangeSearchNames),
+  component: lazyRouteComponent(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
 });
 
 const keys = createRoute({
@@ -166,6 +175,7 @@ const tree = root.addChildren([
   frame.addChildren([
     home,
     applications,
+    overview,
     keys,
     settings,
     applicationAudit,

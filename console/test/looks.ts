@@ -26,6 +26,17 @@ const screens: readonly { readonly name: string; readonly at: string; readonly a
     },
     { name: "application-delete", at: "#/apps", act: openDelete },
     { name: "application-audit", at: "#/apps/$appid/audit" },
+    { name: "overview", at: "#/apps/$appid/overview" },
+    {
+      name: "overview-table",
+      at: "#/apps/$appid/overview?range=1h",
+      act: (page) => page.getByRole("button", { name: "Calls as a table" }).click(),
+    },
+    {
+      name: "overview-range",
+      at: "#/apps/$appid/overview?range=7d",
+      act: (page) => page.getByRole("button", { name: /^Time range/ }).click(),
+    },
     { name: "users", at: "#/apps/$appid/users" },
     { name: "users-nothing", at: "#/apps/$appid/users?q=nobody" },
     ...["profile", "sign-ins", "devices", "identities", "history"].map((tab) => ({

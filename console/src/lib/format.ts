@@ -109,3 +109,41 @@ const durations = [
   ["hour", 3_600_000],
   ["minute", 60_000],
 ] as const;
+
+/** When an interval of statistics begins. Days are those of UTC. */
+export function formatMoment(at: number, intervalMs: number): string {
+  if (intervalMs >= dayMs) return formatIn(at, { weekday: "short", ...dayParts, year: "numeric" }, true);
+  return formatIn(at, { ...(intervalMs >= hourMs && { weekday: "short", ...dayParts }), ...timeParts });
+}
+
+/**
+ * A time at the axis of a chart: the day at midnight, else the time.
+ *
+ * @param stepMs the distance of the times at the axis
+ * @param intervalMs the length of the intervals that are shown
+ */
+export function formatTick(at: number, stepMs: number, intervalMs: number): string {
+  const isUtc = getPreferences().timeZone === "utc" || intervalMs >= dayMs;
+  const date = new Date(at);
+  const isMidnight = isUtc ? at % dayMs === 0 : date.getHours() === 0 && date.getMinutes() === 0;
+  return formatIn(at, stepMs >= dayMs || isMidnight ? dayParts : timeParts, isUtc);
+}
+
+function formatIn(at: number, parts: Intl.DateTimeFormatOptions, isUtc = getPreferences().timeZone === "utc"): string {
+  return new Date(at).toLocaleString(undefined, { ...parts, ...(isUtc && { timeZone: "UTC" }) });
+}
+
+/** The time of day to the second. */
+export function formatClock(at: number): string {
+  return formatIn(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+const dayParts = { month: "short", day: "numeric" } as const;
+const timeParts = { hour: "2-digit", minute: "2-digit" } as const;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** "1.2K", where only the size matters. */
+export function formatCompact(value: number): string {
+  return value.toLocaleString(undefined, { notation: "compact", maximumSignificantDigits: 3 });
+}

@@ -1,5 +1,6 @@
 import type { LucideIcon } from "lucide-react";
 import Bug from "lucide-react/icons/bug";
+import ChartLine from "lucide-react/icons/chart-line";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import Radio from "lucide-react/icons/radio";
@@ -20,6 +21,7 @@ export interface Destination {
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
 export const applicationNavigation: readonly (readonly Destination[])[] = [
+  [{ to: "/apps/$appid/overview", label: "Overview", icon: ChartLine, key: "o" }],
   [
     { to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" },
     { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },

@@ -1,0 +1,125 @@
+import { useMemo } from "react";
+import type { Overview, Statistics } from "../api/statistics.ts";
+import { formatNumber, parseTime } from "../lib/format.ts";
+import { intervals } from "../lib/time-range.ts";
+import type { ChartSeries, TimeChartProps, Tone } from "../ui/time-chart.parts.ts";
+import { TimeChart } from "../ui/time-chart.tsx";
+import styles from "./overview.module.css";
+
+interface OverviewChartsProps {
+  readonly overview: Overview;
+  readonly onZoom: (from: number, to: number) => void;
+}
+
+interface Drawn extends Pick<TimeChartProps, "title" | "shape" | "format"> {
+  /** The names of the series, with their words and colours. */
+  readonly series: readonly (readonly [name: string, label: string, tone: Tone])[];
+  /** What the legend says of a whole range. */
+  readonly summary: "sum" | "last";
+}
+
+const charts: readonly Drawn[] = [
+  {
+    title: "Calls",
+    shape: "areas",
+    summary: "sum",
+    series: [
+      ["calls.2xx", "2xx", 1],
+      ["calls.3xx", "3xx", 7],
+      ["calls.4xx", "4xx", 2],
+      ["calls.5xx", "5xx", 6],
+    ],
+  },
+  {
+    title: "Latency",
+    summary: "last",
+    format: formatLatency,
+    series: [
+      ["latency.p50", "p50", 3],
+      ["latency.p95", "p95", 2],
+      ["latency.p99", "p99", 6],
+    ],
+  },
+  {
+    title: "New users and registrations",
+    shape: "bars",
+    summary: "sum",
+    series: [
+      ["signUps", "Users", 1],
+      ["registrations", "Registrations", 3],
+    ],
+  },
+  { title: "Active devices", summary: "last", series: [["activeDevices", "Devices", 8]] },
+  { title: "Check-ins", shape: "bars", summary: "sum", series: [["checkins", "Check-ins", 4]] },
+  {
+    title: "Refused",
+    shape: "bars",
+    summary: "sum",
+    series: [
+      ["failedLogins", "Failed sign-ins", 2],
+      ["rateLimited", "Rate-limited", 5],
+    ],
+  },
+];
+
+/** One axis of time and one cursor for all charts. */
+export function OverviewCharts({ overview: { statistics }, onZoom }: OverviewChartsProps) {
+  const table = useMemo(() => tableOf(statistics), [statistics]);
+  return (
+    <div className={styles.charts}>
+      {charts.map(({ title, shape, format = formatNumber, summary, series }) => (
+        <TimeChart
+          key={title}
+          title={title}
+          shape={shape}
+          format={format}
+          times={table.times}
+          intervalMs={intervals[statistics.interval]}
+          group="overview"
+          onZoom={onZoom}
+          series={series.map(([name, label, tone]) => seriesOf(table, { name, label, tone, summary, format }))}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface Table {
+  readonly times: readonly number[];
+  readonly values: ReadonlyMap<string, readonly (number | undefined)[]>;
+}
+
+/** The series with a value for each interval, or undefined where there is none. */
+function tableOf({ from, to, interval, series }: Statistics): Table {
+  const [start, span] = [parseTime(from), intervals[interval]];
+  const times = Array.from({ length: (parseTime(to) - start) / span }, (_, index) => start + index * span);
+  const values = series.map(({ name, points }) => {
+    const row: (number | undefined)[] = times.map(() => undefined);
+    for (const { time, value } of points) row[(parseTime(time) - start) / span] = value;
+    return [name, row] as const;
+  });
+  return { times, values: new Map(values) };
+}
+
+interface Named extends Pick<Drawn, "summary"> {
+  readonly name: string;
+  readonly label: string;
+  readonly tone: Tone;
+  readonly format: (value: number) => string;
+}
+
+function seriesOf({ values }: Table, { name, label, tone, summary, format }: Named): ChartSeries {
+  const own = values.get(name) ?? [];
+  const last = own.findLast((value) => value !== undefined);
+  const sum = own.reduce<number>((total, value) => total + (value ?? 0), 0);
+  return {
+    label,
+    tone,
+    values: own,
+    summary: summary === "sum" ? format(sum) : last === undefined ? "–" : format(last),
+  };
+}
+
+function formatLatency(ms: number): string {
+  return `${ms.toLocaleString(undefined, { maximumSignificantDigits: ms < 100 ? 2 : 3 })} ms`;
+}

@@ -1,0 +1,78 @@
+import { useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
+import { useRef } from "react";
+import { useLive } from "../api/live.ts";
+import { readOverview } from "../api/statistics.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { fixedSearch, type RangeSearch, resolveRange, shiftRange } from "../lib/time-range.ts";
+import { Freshness } from "../ui/freshness.tsx";
+import { Page } from "../ui/page.tsx";
+import { ErrorState, LoadingRows } from "../ui/states.tsx";
+import { TimeRangePicker } from "../ui/time-range.tsx";
+import { OverviewCharts } from "./overview.charts.tsx";
+import { OverviewLists } from "./overview.lists.tsx";
+import styles from "./overview.module.css";
+import { OverviewStart } from "./overview.start.tsx";
+import { OverviewTiles } from "./overview.tiles.tsx";
+
+const everyMs = 5_000;
+const fallback = "24h";
+
+/** What goes on in an application, and whether that is normal. */
+export function OverviewScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
+  const search = useSearch({ from: "/frame/apps/$appid/overview" });
+  const { show, back } = useRanges();
+  const { data, error, dataUpdatedAt, isPlaceholderData, isPaused, setPaused, isError, refetch } = useLive(
+    ["overview", appid, search],
+    (options) => readOverview({ appid, ...resolveRange(search, fallback, Date.now()) }, options),
+    everyMs,
+  );
+  const range = resolveRange(search, fallback, dataUpdatedAt || Date.now());
+  useShortcuts([
+    { keys: "[", label: "The period before", run: () => show(shiftRange(range, -1)) },
+    { keys: "]", label: "The period after", run: () => show(shiftRange(range, 1)) },
+    { keys: "backspace", label: "Back from a range", run: back },
+  ]);
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <>
+          <Freshness at={dataUpdatedAt} isPaused={isPaused} isFailing={isError} onPause={setPaused} />
+          <TimeRangePicker search={search} fallback={fallback} range={range} onChange={show} />
+        </>
+      }
+    >
+      {data === undefined && error === null && <LoadingRows />}
+      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {data !== undefined && data.totals.devices.count === 0 && <OverviewStart appid={appid} />}
+      {data !== undefined && data.totals.devices.count > 0 && (
+        <div className={styles.overview} data-old={isPlaceholderData || isError || undefined}>
+          <OverviewTiles overview={data} />
+          <div className={styles.columns}>
+            <OverviewCharts overview={data} onZoom={(from, to) => show(fixedSearch(from, to))} />
+            <OverviewLists overview={data} />
+          </div>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Changes of the range stand in the history of the browser, so that each can be taken back. */
+function useRanges() {
+  const navigate = useNavigate({ from: "/apps/$appid/overview" });
+  const { history } = useRouter();
+  const steps = useRef(0);
+  return {
+    show({ range, from, to }: RangeSearch) {
+      steps.current += 1;
+      void navigate({ search: (before) => ({ ...before, range, from, to }) });
+    },
+    back() {
+      if (steps.current === 0) return;
+      steps.current -= 1;
+      history.back();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import Pause from "lucide-react/icons/pause";
+import Play from "lucide-react/icons/play";
+import { formatClock } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { Button } from "./button.tsx";
+import styles from "./freshness.module.css";
+
+interface FreshnessProps {
+  /** When the page was last brought up to date, in milliseconds; 0 for never. */
+  readonly at: number;
+  readonly isPaused: boolean;
+  /** The last attempt failed, so that the page shows older data. */
+  readonly isFailing: boolean;
+  readonly onPause: (isPaused: boolean) => void;
+}
+
+/** How old the page is, and the button that stops its updates; `p` does the same. */
+export function Freshness({ at, isPaused, isFailing, onPause }: FreshnessProps) {
+  usePreferences(); // the time zone
+  const label = isPaused ? "Continue the updates" : "Pause the updates";
+  useShortcuts([{ keys: "p", label, run: () => onPause(!isPaused) }]);
+  const word = isPaused ? "Paused" : isFailing ? "No answer" : "Live";
+  const state = isPaused ? "paused" : isFailing ? "failing" : "live";
+  return (
+    <Button kind="quiet" aria-label={`${word}. ${label}`} onPress={() => onPause(!isPaused)}>
+      <span className={styles.dot} data-state={state} />
+      {word}
+      {at > 0 && <span className={styles.time}>{formatClock(at)}</span>}
+      {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+    </Button>
+  );
+}

@@ -1,0 +1,206 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import { formatCompact, formatTick } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import styles from "./time-chart.module.css";
+import { type ChartMarker, dashes, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
+
+interface ChartCanvasProps extends TimeChartProps {
+  readonly times: readonly number[];
+  readonly format: (value: number) => string;
+  readonly markers: readonly ChartMarker[];
+  /** The interval below the cursor of the group. */
+  readonly onIndex: (index: number | undefined) => void;
+}
+
+const height = 176;
+const dayMs = 86_400_000;
+
+/** The picture of a chart, in the colours of the theme. */
+export function ChartCanvas(props: ChartCanvasProps) {
+  const { series, shape = "lines", group, intervalMs } = props;
+  const { timeZone } = usePreferences();
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const form = JSON.stringify([series.map(({ label, tone, before }) => [label, tone, before !== undefined]), shape]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what else it needs is read from `latest`
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const made = new uPlot(
+      optionsOf(latest, element.clientWidth, timeZone === "utc" || intervalMs >= dayMs),
+      dataOf(latest.current),
+      element,
+    );
+    plot.current = made;
+    const sizes = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    sizes.observe(element);
+    const theme = new MutationObserver(() => made.redraw(false));
+    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => {
+      sizes.disconnect();
+      theme.disconnect();
+      made.destroy();
+    };
+  }, [form, timeZone, group, intervalMs]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these are the parts of the data
+  useEffect(() => plot.current?.setData(dataOf(props)), [props.times, series, props.markers]);
+
+  return <div ref={box} className={styles.canvas} />;
+}
+
+function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number, isUtc: boolean): uPlot.Options {
+  const { shape = "lines", group, intervalMs } = latest.current;
+  const axis: uPlot.Axis = {
+    stroke: () => token("--muted"),
+    font: `11px ${token("--font")}`,
+    grid: { stroke: () => token("--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width,
+    height,
+    ms: 1,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    tzDate: (time) => (isUtc ? uPlot.tzDate(new Date(time), "Etc/UTC") : new Date(time)),
+    scales: {
+      x: { range: () => edgesOf(latest.current) },
+      y: { range: (_, __, most) => [0, uPlot.rangeNum(0, Math.max(most ?? 0, 1e-9), 0.1, true)[1] ?? 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        space: 64,
+        size: 28,
+        gap: 8,
+        values: (_, times, __, ___, step) => times.map((time) => formatTick(time, step, intervalMs)),
+      },
+      {
+        ...axis,
+        space: 36,
+        gap: 6,
+        size: (_, labels) => sizeOf(labels),
+        values: (_, values) => values.map((value) => formatCompact(value)),
+      },
+    ],
+    series: [
+      {},
+      ...orderOf(latest.current).map(({ tone, isBefore }) => seriesOf(tone, isBefore ? "lines" : shape, isBefore)),
+    ],
+    cursor: {
+      y: false,
+      points: { size: 7 },
+      drag: { x: latest.current.onZoom !== undefined, y: false, setScale: false },
+      ...(group !== undefined && { sync: { key: group, scales: ["x", null], filters: { pub: isMove } } }),
+    },
+    hooks: {
+      setCursor: [
+        ({ cursor: { idx, left } }) => latest.current.onIndex((left ?? -1) < 0 ? undefined : (idx ?? undefined)),
+      ],
+      setSelect: [(plot) => zoom(plot, latest.current)],
+      draw: [(plot) => drawMarkers(plot, latest.current.markers)],
+    },
+  };
+}
+
+/** A range is dragged over one chart; the others follow the cursor alone. */
+function isMove(event: string): boolean {
+  return event === "mousemove" || event === "mouseleave";
+}
+
+interface DrawnSeries {
+  readonly tone: Tone;
+  readonly isBefore: boolean;
+  readonly values: readonly (number | undefined)[];
+}
+
+/** The highest of a stack is drawn first, so that the others stand before it. */
+function orderOf({ series, shape = "lines" }: ChartCanvasProps): readonly DrawnSeries[] {
+  const own = series.map(({ tone, values }) => ({ tone, values, isBefore: false }));
+  const before = series.flatMap(({ tone, before }) =>
+    before === undefined ? [] : { tone, values: before, isBefore: true },
+  );
+  if (shape === "lines") return [...before, ...own];
+  let below: readonly (number | undefined)[] = [];
+  const stacked = own.map((each) => {
+    below = each.values.map((value, index) => (value ?? 0) + (below[index] ?? 0));
+    return { ...each, values: below };
+  });
+  return [...stacked.toReversed(), ...before];
+}
+
+function dataOf(props: ChartCanvasProps): uPlot.AlignedData {
+  const values = orderOf(props).map((each) => each.values.map((value) => value ?? null));
+  return [[...props.times], ...values];
+}
+
+function seriesOf(tone: Tone, shape: TimeChartProps["shape"], isBefore: boolean): uPlot.Series {
+  const color = () => token(`--chart-${tone}`);
+  const faint = (share: number) => `color-mix(in srgb, ${color()} ${share}%, ${token("--page")})`;
+  if (shape === "bars") {
+    const paths = uPlot.paths.bars?.({ size: [0.72, 28, 1], radius: 0.15 });
+    return { stroke: () => faint(85), fill: () => faint(70), width: 0, paths, points: { show: false } };
+  }
+  const line = { width: 1.5, points: { show: true, size: 4, filter: listLonely } };
+  if (isBefore) return { ...line, stroke: () => faint(55), dash: [2, 4] };
+  if (shape === "areas") return { ...line, stroke: color, fill: () => faint(28), points: { show: false } };
+  return { ...line, stroke: color, dash: [...dashes[tone]], points: { ...line.points, fill: color } };
+}
+
+/** The points without a neighbour, which no line shows. */
+function listLonely(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? [];
+  const has = (index: number) => values[index] !== null && values[index] !== undefined;
+  return [...values.keys()].filter((index) => has(index) && !has(index - 1) && !has(index + 1));
+}
+
+/** From half an interval before the first to half an interval after the last, so that bars have room. */
+function edgesOf({ times, intervalMs }: ChartCanvasProps): [number, number] {
+  return [(times[0] ?? 0) - intervalMs / 2, (times.at(-1) ?? 0) + intervalMs / 2];
+}
+
+function zoom(plot: uPlot, { onZoom, intervalMs }: ChartCanvasProps): void {
+  const { left, width } = plot.select;
+  if (width <= 0) return;
+  const [from, to] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  onZoom?.(Math.round(from / intervalMs) * intervalMs, Math.round(to / intervalMs) * intervalMs + intervalMs);
+}
+
+function drawMarkers(plot: uPlot, markers: readonly ChartMarker[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = token("--text-2");
+  ctx.fillStyle = token("--text-2");
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  const half = 4 * devicePixelRatio;
+  for (const { at } of markers) {
+    const x = Math.round(plot.valToPos(at, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.moveTo(x - half, bbox.top - half);
+    ctx.lineTo(x + half, bbox.top - half);
+    ctx.lineTo(x, bbox.top + half);
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
+function sizeOf(labels: readonly string[] | null): number {
+  return 16 + 7 * Math.max(2, ...(labels ?? []).map(({ length }) => length));
+}
+
+function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}

@@ -1,0 +1,48 @@
+/** A colour and a dash pattern of the charts. */
+export type Tone = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+export interface ChartSeries {
+  readonly label: string;
+  readonly tone: Tone;
+  /** One for each time; undefined where there is none. */
+  readonly values: readonly (number | undefined)[];
+  /** What the legend says while the pointer is elsewhere, such as the sum. */
+  readonly summary?: string;
+  /** The same in the period before, as a faint line. */
+  readonly before?: readonly (number | undefined)[];
+}
+
+/** A moment that explains a change in the charts. */
+export interface ChartMarker {
+  readonly at: number;
+  readonly label: string;
+}
+
+export interface TimeChartProps {
+  readonly title: string;
+  /** The first moments of the intervals, in milliseconds; undefined while they are loaded. */
+  readonly times: readonly number[] | undefined;
+  /** The length of an interval. */
+  readonly intervalMs: number;
+  readonly series: readonly ChartSeries[];
+  /** Areas and bars stand on one another, so that their height is the sum. */
+  readonly shape?: "lines" | "areas" | "bars";
+  readonly format?: (value: number) => string;
+  readonly markers?: readonly ChartMarker[];
+  /** Charts of one group share the cursor. */
+  readonly group?: string;
+  /** The operator has dragged over a range. */
+  readonly onZoom?: (from: number, to: number) => void;
+}
+
+/** The dash pattern of each tone, in pixels; colours alone do not tell series apart. */
+export const dashes: Readonly<Record<Tone, readonly number[]>> = {
+  1: [],
+  2: [6, 3],
+  3: [2, 2],
+  4: [8, 3, 2, 3],
+  5: [12, 4],
+  6: [4, 2],
+  7: [1, 3],
+  8: [10, 3, 3, 3],
+};

@@ -1,0 +1,80 @@
+import ChartLine from "lucide-react/icons/chart-line";
+import TableProperties from "lucide-react/icons/table-properties";
+import { lazy, Suspense, useState } from "react";
+import { formatMoment, formatNumber } from "../lib/format.ts";
+import { usePreferences } from "../lib/preferences.ts";
+import { IconButton } from "./button.tsx";
+import styles from "./time-chart.module.css";
+import { dashes, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
+import { TimeTable } from "./time-chart.table.tsx";
+
+/** Loaded with the first chart. */
+const Canvas = lazy(() => import("./time-chart.canvas.tsx").then(({ ChartCanvas }) => ({ default: ChartCanvas })));
+
+/** Numbers over time as lines, areas or bars, and as a table behind a button. */
+export function TimeChart(props: TimeChartProps) {
+  const { title, times, intervalMs, series, format = formatNumber, markers = [] } = props;
+  const [isTable, setTable] = useState(false);
+  const [index, setIndex] = useState<number>();
+  usePreferences(); // the time zone
+  const time = index === undefined ? undefined : times?.[index];
+  const marker = time === undefined ? undefined : markers.find(({ at }) => at >= time && at < time + intervalMs);
+  const isEmpty = times !== undefined && series.every(({ values }) => values.every((value) => !value));
+  return (
+    <section className={styles.chart} aria-label={title}>
+      <header className={styles.head}>
+        <h2>{title}</h2>
+        <span className={styles.moment}>{marker?.label ?? (time !== undefined && formatMoment(time, intervalMs))}</span>
+        <IconButton
+          label={isTable ? `${title} as a chart` : `${title} as a table`}
+          size="small"
+          onPress={() => setTable(!isTable)}
+        >
+          {isTable ? <ChartLine size={16} aria-hidden /> : <TableProperties size={16} aria-hidden />}
+        </IconButton>
+      </header>
+      <ul className={styles.legend}>
+        {series.map(({ label, tone, values, summary }) => (
+          <li key={label}>
+            <Swatch tone={tone} isLine={props.shape === undefined || props.shape === "lines"} />
+            {label}
+            <b>{index === undefined ? summary : shownValue(values[index], format)}</b>
+          </li>
+        ))}
+      </ul>
+      {isTable && times !== undefined ? (
+        <TimeTable {...props} times={times} format={format} />
+      ) : (
+        <div className={styles.plot}>
+          {times !== undefined && (
+            <Suspense>
+              <Canvas {...props} times={times} markers={markers} format={format} onIndex={setIndex} />
+            </Suspense>
+          )}
+          {isEmpty && <p className={styles.nothing}>Nothing in this time</p>}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function shownValue(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? "–" : format(value);
+}
+
+interface SwatchProps {
+  readonly tone: Tone;
+  readonly isLine: boolean;
+}
+
+function Swatch({ tone, isLine }: SwatchProps) {
+  return (
+    <svg className={styles.swatch} data-tone={tone} width={isLine ? 20 : 10} height="10" aria-hidden="true">
+      {isLine ? (
+        <line x1="0" y1="5" x2="20" y2="5" strokeDasharray={dashes[tone].join(" ") || undefined} />
+      ) : (
+        <rect width="10" height="10" rx="2" />
+      )}
+    </svg>
+  );
+}
