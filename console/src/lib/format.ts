@@ -53,9 +53,9 @@ const exactParts = {
 } as const;
 
 /** Hours, minutes and seconds, for logs of the last minutes. */
-export function formatClock(time: string): string {
+export function formatClock(at: number): string {
   const zone = getPreferences().timeZone === "utc" ? { timeZone: "UTC" } : {};
-  return new Date(parseTime(time)).toLocaleTimeString(undefined, { ...clockParts, ...zone });
+  return new Date(at).toLocaleTimeString(undefined, { ...clockParts, ...zone });
 }
 
 const clockParts = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
@@ -131,11 +131,6 @@ export function formatTick(at: number, stepMs: number, intervalMs: number): stri
 
 function formatIn(at: number, parts: Intl.DateTimeFormatOptions, isUtc = getPreferences().timeZone === "utc"): string {
   return new Date(at).toLocaleString(undefined, { ...parts, ...(isUtc && { timeZone: "UTC" }) });
-}
-
-/** The time of day to the second. */
-export function formatClock(at: number): string {
-  return formatIn(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
 const dayParts = { month: "short", day: "numeric" } as const;

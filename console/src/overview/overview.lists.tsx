@@ -1,3 +1,4 @@
+import { Link, useParams } from "@tanstack/react-router";
 import type { Overview } from "../api/statistics.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import styles from "./overview.module.css";
@@ -6,6 +7,7 @@ const shownMax = 8;
 
 /** What fails, and what is called, most. */
 export function OverviewLists({ overview: { statistics } }: { readonly overview: Overview }) {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const { errors = [], operations = [] } = statistics;
   return (
     <div className={styles.lists}>
@@ -16,7 +18,13 @@ export function OverviewLists({ overview: { statistics } }: { readonly overview:
           {errors.slice(0, shownMax).map(({ operation = "", error = "", message = "", count, isOther }) => (
             <li key={`${operation} ${error} ${message}`}>
               <span>
-                {isOther === true ? "All others" : showInvisible(message)}
+                {isOther === true ? (
+                  "All others"
+                ) : (
+                  <Link to="/apps/$appid/requests" params={{ appid }} search={{ operation, error }}>
+                    {showInvisible(message)}
+                  </Link>
+                )}
                 {isOther !== true && (
                   <small>
                     {operation} · {error}

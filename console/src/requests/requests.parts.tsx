@@ -17,7 +17,7 @@ export function Clock({ value }: { readonly value: string }) {
   usePreferences(); // the time zone
   return (
     <time className={styles.clock} dateTime={new Date(parseTime(value)).toISOString()} title={formatExact(value)}>
-      {formatClock(value)}
+      {formatClock(parseTime(value))}
     </time>
   );
 }
