@@ -29,7 +29,12 @@ describe("limits of four processes", {
     await database.close();
     servers = await Promise.all(
       Array.from({ length: 4 }, () =>
-        startProgram({ ...settings, DATABASE_TIMEOUT_MS: "600000", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" }),
+        startProgram({
+          ...settings,
+          DATABASE_TIMEOUT_MS: "600000",
+          RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0",
+          TRUST_PROXY: "loopback",
+        }),
       ),
     );
   });
@@ -61,5 +66,33 @@ describe("limits of four processes", {
     assert.deepEqual([...counts.keys()].sort(), [200, 429]);
     const admitted = (counts.get(200) ?? 0) + 1; // the sign-up was a call of the device
     assert.ok(Math.abs(admitted - burst) <= burst / 10, `${admitted} instead of ${burst}`);
+  });
+
+  /** Signs in with a wrong password everywhere, each time from the next of these addresses. */
+  async function guessEverywhere(count: number, username: string, addressOf: (n: number) => string) {
+    const [server] = servers;
+    assert.ok(server);
+    const device = await send(server.port, "POST", "/devices", { body: { ...application, platform: "test" } });
+    const token: string = device.body.result.accessToken;
+    let n = 0;
+    return callEverywhere(count, ({ port }) => {
+      n += 1;
+      const headers = { "x-forwarded-for": addressOf(n) };
+      return send(port, "POST", "/users/login", { token, body: { username, password: "wrong" }, headers });
+    });
+  }
+
+  it("of the guesses for a name from one address, ten are checked in all", async () => {
+    const counts = await guessEverywhere(40, "one address", () => "10.0.0.1");
+    assert.deepEqual(Object.fromEntries(counts), { 403: 10, 429: 30 });
+  });
+
+  it("guesses for a name from many addresses are checked at the rate of one process", async () => {
+    const startedAt = performance.now();
+    const counts = await guessEverywhere(140, "many addresses", (n) => `10.${n}.0.1`);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    assert.deepEqual(Object.fromEntries(counts), { 403: 140 });
+    const exact = 100 + 10 * seconds;
+    assert.ok(140 <= exact * 1.1, `140 in ${seconds} s`);
   });
 });

@@ -2,15 +2,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createGuessQueue } from "./guess-queue.ts";
+import { createLocalTurns } from "./guess-turns.ts";
 
 const limits = { perSecond: 200, burst: 1, waitingPerNetworkMax: 1 };
 
 /** Attempts that record when they were admitted. */
 function start(given: Partial<typeof limits> = {}) {
-  const turns = createGuessQueue({ ...limits, ...given });
+  const { waitingPerNetworkMax, ...rate } = { ...limits, ...given };
+  const turns = createGuessQueue({ waitingPerNetworkMax, createTurns: () => createLocalTurns(rate) });
   const order: string[] = [];
   const take = (network: string, signal?: AbortSignal, key = "name") =>
-    turns.take({ key, networks: [network], signal }).then(
+    turns.take({ applicationId: "", key, networks: [network], signal }).then(
       () => void order.push(network),
       (error) => void order.push(`${network} ${error.condition} ${error.retryAfterSeconds ?? ""}`.trim()),
     );

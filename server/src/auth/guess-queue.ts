@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "../errors.ts";
+import type { GuessTurns } from "./guess-turns.ts";
 
 /** A password attempt of an unrecognized caller. */
 export interface Guess {
+  /** Of the name; empty for names of operators. */
+  readonly applicationId: string;
   /** The name that is guessed: attempts of one key share a rate. */
   readonly key: string;
   /**
@@ -12,12 +16,11 @@ export interface Guess {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface GuessLimits {
-  readonly perSecond: number;
-  /** Attempts that are admitted at once before the rate applies. */
-  readonly burst: number;
+interface Settings {
   /** Waiting attempts of one network. */
   readonly waitingPerNetworkMax: number;
+  /** The turns of the attempts with the key of this one. */
+  createTurns(guess: Guess): GuessTurns;
 }
 
 /**
@@ -39,12 +42,14 @@ interface Waiting {
   drop(error: ApiError): void;
 }
 
-/** The attempts of one key. Dropped when no attempt waits and the whole burst is available again. */
+/** The attempts of one key. Dropped when no attempt waits and its turns are unused. */
 interface Line {
-  /** When all admitted attempts are paid for at the rate of `perSecond`. */
-  paidAt: number;
+  readonly turns: GuessTurns;
   waiting: Waiting[];
-  timer: NodeJS.Timeout | undefined;
+  /** Whether turns are taken for the waiting attempts. */
+  isServed: boolean;
+  /** Whether they wait for a turn to begin, not only for the database. */
+  isDelayed: boolean;
   /** How many attempts of each network, coarse ones too, were admitted during the lifetime of the line. */
   readonly served: Map<string, number>;
   takesNewest: boolean;
@@ -56,70 +61,70 @@ const servedMax = 36_000;
 /** Lines that are checked for idleness when a new one is created. */
 const sweptPerLine = 4;
 
-export function createGuessQueue({ perSecond, burst, waitingPerNetworkMax }: GuessLimits): GuessQueue {
-  const costMs = 1_000 / perSecond;
+export function createGuessQueue({ waitingPerNetworkMax, createTurns }: Settings): GuessQueue {
   const lines = new Map<string, Line>();
 
-  function find(key: string, now: number): Line {
-    let line = lines.get(key);
+  function find(guess: Guess): Line {
+    let line = lines.get(guess.key);
     if (line === undefined) {
-      sweep(now);
-      line = { paidAt: now, waiting: [], timer: undefined, served: new Map(), takesNewest: false };
-      lines.set(key, line);
+      sweep();
+      const turns = createTurns(guess);
+      line = { turns, waiting: [], isServed: false, isDelayed: false, served: new Map(), takesNewest: false };
+      lines.set(guess.key, line);
     }
     return line;
   }
 
-  function sweep(now: number): void {
+  function sweep(): void {
     let swept = 0;
     for (const [key, line] of lines) {
       if (swept === sweptPerLine) return;
       swept += 1;
       lines.delete(key);
-      if (line.waiting.length > 0 || line.paidAt > now) lines.set(key, line); // moved to the end of the sweep
+      if (line.isServed || !line.turns.isUnused) lines.set(key, line); // moved to the end of the sweep
     }
   }
 
-  function pay(line: Line, { networks }: Guess, now: number): void {
-    line.paidAt = Math.max(line.paidAt, now) + costMs;
-    if (line.served.size >= servedMax) line.served.clear();
-    for (const network of networks) line.served.set(network, (line.served.get(network) ?? 0) + 1);
+  /** Takes turns as long as attempts wait, and gives each to one of those that wait when it begins. */
+  async function serve(line: Line): Promise<void> {
+    line.isServed = true;
+    while (line.waiting.length > 0) {
+      const { count, waitMs } = await line.turns.take(line.waiting.length);
+      line.isDelayed = waitMs > 0;
+      if (line.isDelayed) {
+        dropExcess(line);
+        await sleep(waitMs);
+      }
+      for (let n = 0; n < count; n += 1) beginNext(line);
+    }
+    line.isServed = false;
+    line.isDelayed = false;
   }
 
-  /** Milliseconds until the next attempt may be admitted. */
-  function waitMs(line: Line, now: number): number {
-    return Math.max(0, line.paidAt - now - (burst - 1) * costMs);
-  }
-
-  function schedule(line: Line): void {
-    if (line.timer !== undefined || line.waiting.length === 0) return;
-    line.timer = setTimeout(
-      () => {
-        line.timer = undefined;
-        const now = performance.now();
-        while (line.waiting.length > 0 && waitMs(line, now) === 0) {
-          const next = pickNext(line);
-          if (next === undefined) break;
-          remove(line, next);
-          pay(line, next.guess, now);
-          next.begin();
-        }
-        schedule(line);
-      },
-      Math.ceil(waitMs(line, performance.now())),
-    );
+  /** Refuses the attempts of networks that have too many, as soon as it is known that they have to wait. */
+  function dropExcess(line: Line): void {
+    const counts = new Map<string | undefined, number>();
+    for (const each of [...line.waiting]) {
+      const network = each.guess.networks.at(-1);
+      const count = (counts.get(network) ?? 0) + 1;
+      counts.set(network, count);
+      if (count <= waitingPerNetworkMax) continue;
+      remove(line, each);
+      each.drop(tooMany());
+    }
   }
 
   return {
     take(guess) {
-      const now = performance.now();
-      const line = find(guess.key, now);
-      if (line.waiting.length === 0 && waitMs(line, now) === 0) {
-        pay(line, guess, now);
+      const line = find(guess);
+      if (line.waiting.length === 0 && line.turns.takeNow()) {
+        countServed(line, guess);
         return Promise.resolve();
       }
       const ofNetwork = line.waiting.filter((each) => each.guess.networks.at(-1) === guess.networks.at(-1)).length;
-      if (ofNetwork >= waitingPerNetworkMax || !makeRoom(line, guess)) return Promise.reject(tooMany());
+      if ((line.isDelayed && ofNetwork >= waitingPerNetworkMax) || !makeRoom(line, guess)) {
+        return Promise.reject(tooMany());
+      }
       return new Promise((resolve, reject) => {
         const leave = () => {
           remove(line, waiting);
@@ -140,10 +145,23 @@ export function createGuessQueue({ perSecond, burst, waitingPerNetworkMax }: Gue
         if (guess.signal?.aborted) return leave();
         guess.signal?.addEventListener("abort", leave);
         line.waiting.push(waiting);
-        schedule(line);
+        if (!line.isServed) void serve(line);
       });
     },
   };
+}
+
+function beginNext(line: Line): void {
+  const next = pickNext(line);
+  if (next === undefined) return;
+  remove(line, next);
+  countServed(line, next.guess);
+  next.begin();
+}
+
+function countServed({ served }: Line, { networks }: Guess): void {
+  if (served.size >= servedMax) served.clear();
+  for (const network of networks) served.set(network, (served.get(network) ?? 0) + 1);
 }
 
 /** Negative when the networks of `one` have had fewer turns than those of `other`, compared from the coarsest. */

@@ -6,6 +6,7 @@ import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
 import { createGuessQueue } from "./guess-queue.ts";
+import { createLocalTurns, createSharedTurns } from "./guess-turns.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
 import { createSharedFailureCounts } from "./shared-failure-counts.ts";
 import { createSharedFailures } from "./shared-failures.ts";
@@ -41,8 +42,8 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
 }
 
 /**
- * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all but the rate of a name count in
- * all of them together. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and
+ * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all of these count in
+ * all processes together. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and
  * never lock out the owner of the name.
  *
  * ```
@@ -110,9 +111,21 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
   const watch = createGuessWatch({ ...services, shared: failures }, settings);
-  const perSecond = Math.max(1, guessesPerSecond / workers);
-  const userTurns = createGuessQueue({ perSecond, burst: userBurst, waitingPerNetworkMax: 50 });
-  const operatorTurns = createGuessQueue({ perSecond, burst: operatorBurst, waitingPerNetworkMax: 1 });
+  const createQueue = (burst: number, waitingPerNetworkMax: number) =>
+    createGuessQueue({
+      waitingPerNetworkMax,
+      createTurns({ applicationId, key }) {
+        const rateAlone = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
+        if (failures === undefined) return createLocalTurns(rateAlone);
+        const rate = { perSecond: guessesPerSecond, burst };
+        return createSharedTurns(
+          { applicationId, key: `turns of a name ${key}`, rate, rateAlone },
+          { clock, failures },
+        );
+      },
+    });
+  const userTurns = createQueue(userBurst, 50);
+  const operatorTurns = createQueue(operatorBurst, 1);
 
   async function checkRecognized(
     attempt: SignInAttempt,
@@ -142,8 +155,8 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       own = await begin(counts, digest([applicationId ?? "", nameKey, group]), applicationId);
       const guess = { networks: networksOf(address), signal };
       if (applicationId === undefined) {
-        if (!hasToken) await operatorTurns.take({ key: "", ...guess });
-      } else await userTurns.take({ key: digest([applicationId, nameKey]), ...guess });
+        if (!hasToken) await operatorTurns.take({ applicationId: "", key: "", ...guess });
+      } else await userTurns.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
       outcome = await isRight(false);
       return outcome;
     } finally {
