@@ -23,7 +23,7 @@ function start({ burst = 100, processes = 4 } = {}) {
   /** Takes turns everywhere as soon as the one before has begun. @returns how many began at each process */
   async function takeFor(seconds: number): Promise<number[]> {
     const until = now + seconds * 1_000;
-    const begun = turns.map((each) => (each.takeNow() ? 1 : 0));
+    const begun: number[] = turns.map((each) => (each.takeNow() ? 1 : 0));
     const asksAt = turns.map(() => now);
     for (;;) {
       const at = Math.min(...asksAt);
