@@ -61,6 +61,14 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
 });
 
+const start = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/start",
+  staticData: { title: "Start" },
+  validateSearch: (given) => textsOf(given, ["with"]),
+  component: lazyRouteComponent(() => import("./start/start.screen.tsx"), "StartScreen"),
+});
+
 const keys = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/keys",
@@ -176,6 +184,7 @@ const tree = root.addChildren([
     home,
     applications,
     overview,
+    start,
     keys,
     settings,
     applicationAudit,

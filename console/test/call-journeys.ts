@@ -1,7 +1,35 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { type Checks, connect, send, signIn } from "./suite.ts";
 
 /** The calls of apps: seen, understood and tried. */
 export const callJourneys: Checks = {
+  async "a newcomer creates an application, runs the snippets in a shell and sees each step ticked"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    await page.getByRole("button", { name: "New application" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("First hour");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { level: 1, name: "Start" }).waitFor();
+    const snippets = await page.locator("ol pre").allTextContents();
+    const [, key = ""] = /"appkey": "(rk_[^"]+)"/.exec(snippets.join()) ?? [];
+    assert.notEqual(key, "");
+
+    const wrong = snippets.map((snippet) => snippet.replace(key, "wrong")).slice(0, 1);
+    runInShell(wrong);
+    const arrived = page.getByRole("complementary", { name: "What has arrived" });
+    await arrived.getByText("key is wrong").waitFor();
+    assert.match(runInShell(snippets), /"comment":"Hello"/);
+    await arrived.getByRole("heading", { name: "Your app is talking" }).waitFor();
+    assert.equal(await arrived.getByText("waiting").count(), 0);
+
+    await arrived.getByRole("button", { name: "See the user" }).click();
+    await page.getByRole("row").filter({ hasText: "ada." }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Your app is talking" }).waitFor();
+    assert.ok(!(await page.content()).includes(key), "the key left the document with its page");
+  },
+
   async "a refused call appears by itself, and its panel says what it means and what came before"({ open, server }) {
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Refused" });
@@ -32,3 +60,8 @@ export const callJourneys: Checks = {
     await page.getByRole("row").filter({ hasText: "registerDevice" }).waitFor({ state: "detached" });
   },
 };
+
+/** What a person sees who pastes the snippets into one shell, without the messages. */
+function runInShell(snippets: readonly string[]): string {
+  return execFileSync("sh", { input: snippets.join("\n"), encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] });
+}

@@ -1,14 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
+import { handOverKey } from "../lib/new-keys.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
-import { DetailList } from "../ui/detail-list.tsx";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
-import { IdChip } from "../ui/id-chip.tsx";
-import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
 
 interface CloseProps {
@@ -21,22 +20,17 @@ interface ApplicationProps extends CloseProps {
 
 export function CreateApplication({ onClose }: CloseProps) {
   const [name, setName] = useState("");
-  const [created, setCreated] = useState<{ readonly appid: string; readonly appkey: string }>();
+  const navigate = useNavigate();
   const refresh = useRefresh();
 
   async function submit() {
-    setCreated(await createApplication({ name }));
-    await refresh();
+    const { appid, appkey } = await createApplication({ name });
+    handOverKey(appid, appkey);
+    void refresh();
+    await navigate({ to: "/apps/$appid/start", params: { appid } });
+    onClose();
   }
 
-  if (created !== undefined) {
-    return (
-      <SecretOnce title={`The first key of ${showInvisible(name)}`} secret={created.appkey} onClose={onClose}>
-        <p>Apps register their devices with this key and the id of the application.</p>
-        <DetailList items={[["Id", <IdChip key="id" id={created.appid} />]]} />
-      </SecretOnce>
-    );
-  }
   return (
     <NameDialog
       title="New application"

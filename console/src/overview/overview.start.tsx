@@ -1,12 +1,21 @@
+import { Link } from "@tanstack/react-router";
 import Smartphone from "lucide-react/icons/smartphone";
+import { buttonClass } from "../ui/button.tsx";
 import { EmptyState } from "../ui/states.tsx";
 
 /** An application that no device has called yet. */
 export function OverviewStart({ appid }: { readonly appid: string }) {
   return (
-    <EmptyState icon={Smartphone} title="No device has registered yet">
-      An app registers its device by POST /devices with appid {appid} and the key of the application. Then its calls are
-      counted here.
+    <EmptyState
+      icon={Smartphone}
+      title="No device has registered yet"
+      action={
+        <Link to="/apps/$appid/start" params={{ appid }} className={buttonClass("primary", "regular")}>
+          Start
+        </Link>
+      }
+    >
+      Three snippets register a device, sign up a user and check in. From then on, calls are counted here.
     </EmptyState>
   );
 }

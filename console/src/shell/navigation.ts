@@ -4,6 +4,7 @@ import ChartLine from "lucide-react/icons/chart-line";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import Radio from "lucide-react/icons/radio";
+import Rocket from "lucide-react/icons/rocket";
 import ScrollText from "lucide-react/icons/scroll-text";
 import ShieldUser from "lucide-react/icons/shield-user";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
@@ -21,7 +22,10 @@ export interface Destination {
 
 /** The screens of an application, in groups. Each entry leads to a screen that exists. */
 export const applicationNavigation: readonly (readonly Destination[])[] = [
-  [{ to: "/apps/$appid/overview", label: "Overview", icon: ChartLine, key: "o" }],
+  [
+    { to: "/apps/$appid/overview", label: "Overview", icon: ChartLine, key: "o" },
+    { to: "/apps/$appid/start", label: "Start", icon: Rocket, key: "b" },
+  ],
   [
     { to: "/apps/$appid/users", label: "Users", icon: Users, key: "u" },
     { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },

@@ -1,0 +1,210 @@
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import CircleCheckBig from "lucide-react/icons/circle-check-big";
+import CircleDashed from "lucide-react/icons/circle-dashed";
+import KeyRound from "lucide-react/icons/key-round";
+import { useState } from "react";
+import { createKey } from "../api/keys.ts";
+import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
+import { useTotals } from "../api/start.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useNewKey } from "../lib/new-keys.ts";
+import { useRole } from "../shell/session.ts";
+import { Button, buttonClass } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Page, tabClass, tabsClass } from "../ui/page.tsx";
+import { Snippet } from "../ui/snippet.tsx";
+import { Time } from "../ui/time.tsx";
+import { showError } from "../ui/toast.tsx";
+import styles from "./start.module.css";
+import { clientSnippet, type Step, shellSteps } from "./start.snippets.ts";
+
+const placeholder = "YOUR_KEY";
+const followMs = 2000;
+
+/** From nothing to the first calls of an app: snippets that run, and a list that ticks itself. */
+export function StartScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/start" });
+  const { with: client } = useSearch({ from: "/frame/apps/$appid/start" });
+  const [appkey, setKey] = useNewKey(appid);
+  const totals = useTotals(appid);
+  const [isDone, setDone] = useState(false);
+  const tail = useTail(appid, {}, !isDone, followMs);
+  const calls = tail.data?.calls ?? [];
+  const arrivals = shellSteps.map((step): Arrival => {
+    const call = calls.findLast(({ operation, status }) => operation === step.operation && status < 300);
+    return { step, call, isDone: call !== undefined || (totals.data?.[step.done].count ?? 0) > 0 };
+  });
+  const areAllDone = arrivals.every((arrival) => arrival.isDone);
+  if (areAllDone !== isDone) setDone(areAllDone);
+
+  return (
+    <Page title="Start">
+      <div className={styles.columns}>
+        <div className={styles.steps}>
+          <Key appid={appid} appkey={appkey} onKey={setKey} />
+          <nav className={tabsClass} aria-label="Language">
+            <Link to="." search={{}} replace className={tabClass} aria-current={client === undefined && "page"}>
+              Shell
+            </Link>
+            <Link
+              to="."
+              search={{ with: "client" }}
+              replace
+              className={tabClass}
+              aria-current={client !== undefined && "page"}
+            >
+              JavaScript
+            </Link>
+          </nav>
+          {client === undefined ? (
+            <ol className={styles.list}>
+              {arrivals.map(({ step, isDone }, index) => (
+                <li key={step.operation} data-done={isDone || undefined}>
+                  <span className={styles.number} aria-hidden>
+                    {isDone ? <CircleCheckBig size={20} /> : index + 1}
+                  </span>
+                  <h2>{step.title}</h2>
+                  <p>{step.lead}</p>
+                  <Snippet text={step.text(appid, appkey ?? placeholder)} />
+                </li>
+              ))}
+            </ol>
+          ) : (
+            <div className={styles.client}>
+              <p>
+                The client library registers the device by itself, keeps users signed in and repeats what the network
+                loses.
+              </p>
+              <Snippet text={clientSnippet(appid, appkey ?? placeholder)} />
+            </div>
+          )}
+        </div>
+        <Arrivals appid={appid} arrivals={arrivals} refused={calls.filter(({ status }) => status >= 400)} />
+      </div>
+    </Page>
+  );
+}
+
+interface KeyProps {
+  readonly appid: string;
+  readonly appkey: string | undefined;
+  readonly onKey: (key: string) => void;
+}
+
+/** What an app registers with. A key is shown while the page on which it was made is open. */
+function Key({ appid, appkey, onKey }: KeyProps) {
+  const isEditor = useRole("editor");
+  const [isPending, setPending] = useState(false);
+
+  async function make() {
+    setPending(true);
+    try {
+      onKey((await createKey({ appid, label: "Start" })).appkey);
+    } catch (error) {
+      showError(error);
+    }
+    setPending(false);
+  }
+
+  return (
+    <div className={styles.key}>
+      <DetailList
+        items={[
+          ["Application", <IdChip key="id" id={appid} />],
+          [
+            "Key",
+            appkey === undefined ? (
+              <span key="placeholder">
+                Shown when it is made. Put yours in place of <code>{placeholder}</code>
+                {isEditor && ", or make another one."}
+              </span>
+            ) : (
+              <span key="key" className={styles.secret}>
+                <code>{appkey}</code>
+                <CopyButton text={appkey} label="Copy the key" />
+              </span>
+            ),
+          ],
+        ]}
+      />
+      {appkey !== undefined && <p>Keep it with the app. It is shown until you leave this page, and never again.</p>}
+      {appkey === undefined && isEditor && (
+        <Button onPress={() => void make()} isDisabled={isPending}>
+          <KeyRound size={16} aria-hidden /> Make a key
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface Arrival {
+  readonly step: Step;
+  /** The call that did it, if this server remembers it. */
+  readonly call: AnsweredCall | undefined;
+  readonly isDone: boolean;
+}
+
+interface ArrivalsProps {
+  readonly appid: string;
+  readonly arrivals: readonly Arrival[];
+  readonly refused: readonly AnsweredCall[];
+}
+
+const refusedShown = 3;
+
+function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
+  const areAllDone = arrivals.every(({ isDone }) => isDone);
+  return (
+    <aside className={styles.arrivals} aria-label="What has arrived">
+      <h2>{areAllDone ? "Your app is talking" : "What has arrived"}</h2>
+      <ul role="status">
+        {arrivals.map(({ step, call, isDone }) => (
+          <li key={step.operation} data-done={isDone || undefined}>
+            {isDone ? <CircleCheckBig size={18} aria-hidden /> : <CircleDashed size={18} aria-hidden />}
+            <span>{step.arrived}</span>
+            <span className={styles.when}>
+              {call !== undefined ? <Time value={call.time} /> : isDone ? "here" : "waiting"}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {!areAllDone && refused.length > 0 && (
+        <div className={styles.refused}>
+          <h3>Refused meanwhile</h3>
+          <ul>
+            {refused.slice(0, refusedShown).map((call) => (
+              <li key={idOfCall(call)}>
+                <Link to="/apps/$appid/requests" params={{ appid }} search={{ panel: idOfCall(call) }}>
+                  {call.operation ?? showInvisible(call.path ?? "A call")}
+                </Link>{" "}
+                {showInvisible(call.message ?? call.error ?? "")}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {areAllDone ? (
+        <Next appid={appid} />
+      ) : (
+        <p>Paste the snippets into one shell. Each step is ticked within seconds of its first call.</p>
+      )}
+    </aside>
+  );
+}
+
+function Next({ appid }: { readonly appid: string }) {
+  const navigate = useNavigate();
+  return (
+    <div className={styles.next}>
+      <p>From here on, an app does the same.</p>
+      <Button kind="primary" onPress={() => void navigate({ to: "/apps/$appid/users", params: { appid } })}>
+        See the user
+      </Button>
+      <Link to="/apps/$appid/requests" params={{ appid }} className={buttonClass("plain", "regular")}>
+        See the calls
+      </Link>
+    </div>
+  );
+}
