@@ -47,6 +47,8 @@ const screens: readonly { readonly name: string; readonly at: string; readonly a
     { name: "device", at: "#/apps/$appid/devices/$deviceId" },
     { name: "crashes", at: "#/apps/$appid/crashes" },
     { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
+    { name: "start", at: "#/apps/$appid/start" },
+    { name: "start-client", at: "#/apps/$appid/start?with=client" },
     { name: "requests", at: "#/apps/$appid/requests" },
     { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
     { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
