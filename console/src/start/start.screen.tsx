@@ -159,17 +159,19 @@ function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
   return (
     <aside className={styles.arrivals} aria-label="What has arrived">
       <h2>{areAllDone ? "Your app is talking" : "What has arrived"}</h2>
-      <ul role="status">
-        {arrivals.map(({ step, call, isDone }) => (
-          <li key={step.operation} data-done={isDone || undefined}>
-            {isDone ? <CircleCheckBig size={18} aria-hidden /> : <CircleDashed size={18} aria-hidden />}
-            <span>{step.arrived}</span>
-            <span className={styles.when}>
-              {call !== undefined ? <Time value={call.time} /> : isDone ? "here" : "waiting"}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <div role="status">
+        <ul className={styles.ticks}>
+          {arrivals.map(({ step, call, isDone }) => (
+            <li key={step.operation} data-done={isDone || undefined}>
+              {isDone ? <CircleCheckBig size={18} aria-hidden /> : <CircleDashed size={18} aria-hidden />}
+              <span>{step.arrived}</span>
+              <span className={styles.when}>
+                {call !== undefined ? <Time value={call.time} /> : isDone ? "here" : "waiting"}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
       {!areAllDone && refused.length > 0 && (
         <div className={styles.refused}>
           <h3>Refused meanwhile</h3>
