@@ -126,6 +126,8 @@ describe("deploy/", () => {
       .filter((line) => line.startsWith("!"))
       .map((line) => line.slice(1));
     assert.ok(copied.length > 0);
+    const { extends: base } = JSON.parse(readText("console/tsconfig.json"));
+    assert.ok(copied.includes(join("console", base)), "the build of the console reads it");
     for (const name of copied) {
       assert.ok(existsSync(join(root, name)), name);
       assert.ok(allowed.includes(name), `.dockerignore keeps out ${name}`);
