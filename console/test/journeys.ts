@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Checks, connect, send, signIn } from "./suite.ts";
+import { type Checks, connect, signIn } from "./suite.ts";
 
 export const journeys: Checks = {
   async "an operator creates an application, renames, suspends and deletes it"({ open, server }) {
@@ -36,98 +36,6 @@ export const journeys: Checks = {
     await dialog.getByLabel("Your password").fill(server.operator.password);
     await remove.click();
     await row.waitFor({ state: "detached" });
-  },
-
-  async "a key is known to strangers: numbers first, a new key, and the old one retired"({ open, server }) {
-    const call = await connect(server);
-    const { result: application } = await call("POST", "/applications", { name: "Leaky" });
-    const { appid, appkey } = application;
-    const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
-    const page = await open();
-    await signIn(page, server);
-    await page.goto(`${server.url}/_/console/#/apps/${appid}/keys`);
-
-    await page.getByRole("button", { name: "New key" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("Version 2");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("I have stored it").click();
-    await page.getByRole("button", { name: "Done" }).click();
-    await page.getByRole("row").filter({ hasText: "Version 2" }).waitFor();
-
-    await page.getByRole("row").nth(1).getByRole("button", { name: "Actions" }).click();
-    await page.getByRole("menuitem", { name: "Retire" }).click();
-    const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("1 device", { exact: true }).waitFor();
-    const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];
-    await dialog.getByLabel("to confirm").fill(typed);
-    await dialog.getByRole("button", { name: "Retire the key" }).click();
-    await page.getByRole("row").nth(1).getByText("Retired").waitFor();
-    const { status } = await fetch(`${server.url}/devices/current`, {
-      headers: { Authorization: `Service ${device.accessToken}` },
-    });
-    assert.equal(status, 401);
-  },
-
-  async "two operators change one setting: both versions are shown, and nothing is lost"({ open, server }) {
-    const call = await connect(server);
-    const { result: application } = await call("POST", "/applications", { name: "Shared" });
-    const settings = `/applications/${application.appid}/settings`;
-    const page = await open();
-    await signIn(page, server);
-    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=tokens`);
-    await page.getByLabel("User tokens", { exact: true }).fill("86400000");
-    await call("PATCH", settings, { tokenLifetimes: { deviceMs: 7_200_000 } });
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Another operator has changed the settings meanwhile.").waitFor();
-    await page.getByText("Device tokens, theirs: 7200000").waitFor();
-    assert.equal(await page.getByLabel("User tokens", { exact: true }).inputValue(), "86400000");
-
-    assert.equal(await page.getByLabel("Device tokens", { exact: true }).inputValue(), "7200000");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved: Tokens.").waitFor();
-    const { result: saved } = await call("GET", settings);
-    assert.deepEqual(saved.tokenLifetimes, { deviceMs: 7_200_000, userMs: 86_400_000 });
-    await page.getByRole("button", { name: "Undo" }).last().click();
-    await page.waitForFunction(
-      () => document.querySelector<HTMLInputElement>("[name='tokenLifetimes.userMs']")?.value === "",
-    );
-    const { result: undone } = await call("GET", settings);
-    assert.deepEqual(undone.tokenLifetimes, { deviceMs: 7_200_000 });
-  },
-
-  async "a user is found, disabled, enabled by Undo, and signed out of everything"({ open, server }) {
-    const call = await connect(server);
-    const { result: application } = await call("POST", "/applications", { name: "Support" });
-    const { appid, appkey } = application;
-    const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
-    const user = { username: "ada.lovelace", password: "correct horse" };
-    const { result: signedUp } = await send(`${server.url}/users`, "POST", user, {
-      Authorization: `Service ${device.accessToken}`,
-    });
-    const statusOf = async () => {
-      const headers = { Authorization: `Service ${signedUp.accessToken}` };
-      return (await fetch(`${server.url}/users/me`, { headers })).status;
-    };
-    const page = await open();
-    await signIn(page, server);
-    await page.goto(`${server.url}/_/console/#/apps/${appid}/users`);
-    await page.getByPlaceholder("User name, e-mail or id").fill("ada");
-    await page.getByRole("row").filter({ hasText: "ada.lovelace" }).click();
-    await page.getByRole("heading", { level: 1, name: "ada.lovelace" }).waitFor();
-
-    await page.getByRole("button", { name: "Disable" }).click();
-    await page.getByRole("button", { name: "Enable" }).waitFor();
-    assert.equal(await statusOf(), 403);
-    await page.getByRole("button", { name: "Undo" }).last().click();
-    await page.getByRole("button", { name: "Disable" }).waitFor();
-
-    await page.getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menuitem", { name: "End all sign-ins" }).click();
-    const dialog = page.getByRole("alertdialog");
-    await dialog.getByLabel("to confirm").fill(signedUp.id);
-    await dialog.getByRole("button", { name: "End all sign-ins" }).click();
-    await dialog.waitFor({ state: "detached" });
-    assert.equal(await statusOf(), 401);
   },
 
   async "a list is walked with the keyboard alone"({ open, server }) {

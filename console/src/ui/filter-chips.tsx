@@ -109,15 +109,25 @@ function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps
   function type(typed: string) {
     setText(typed);
     window.clearTimeout(timer.current);
-    if (!typed.includes(":")) timer.current = window.setTimeout(() => onSearch(typed.trim()), searchDelayMs);
+    timer.current = typed.includes(":") ? 0 : window.setTimeout(() => search(typed), searchDelayMs);
+  }
+
+  function search(typed: string) {
+    window.clearTimeout(timer.current);
+    timer.current = 0;
+    onSearch(typed.trim());
+  }
+
+  /** At once, because a later search would call the operator back from the page of a row that is opened next. */
+  function onBlur() {
+    if (timer.current !== 0) search(text);
   }
 
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== "Enter") return;
-    window.clearTimeout(timer.current);
     const [name, ...rest] = text.split(":");
     const filter = filters.find((candidate) => candidate.name === name);
-    if (filter === undefined || rest.length === 0) onSearch(text.trim());
+    if (filter === undefined || rest.length === 0) search(text);
     else onFilter(filter, rest.join(":"));
   }
 
@@ -131,6 +141,7 @@ function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps
         value={text}
         onChange={(event) => type(event.target.value)}
         onKeyDown={onKeyDown}
+        onBlur={onBlur}
       />
     </div>
   );

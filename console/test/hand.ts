@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
+
+/** How an operator acts: with the mouse, or with the keyboard alone. */
+export interface Hand {
+  readonly name: "by mouse" | "by keyboard";
+  /** Presses a button, a link or an entry of a menu. */
+  press(control: Locator): Promise<void>;
+  /** Replaces the text of a field. */
+  fill(field: Locator, text: string): Promise<void>;
+  /** Ticks the checkbox with this text. */
+  tick(within: Locator, text: string): Promise<void>;
+  /** Opens the page of a row. */
+  open(row: Locator): Promise<void>;
+  /** Opens the actions of a row and chooses one. */
+  choose(row: Locator, action: RegExp): Promise<void>;
+  /** Undoes the act that was reported last. */
+  undo(within: Locator): Promise<void>;
+}
+
+export const mouse: Hand = {
+  name: "by mouse",
+  press: (control) => control.click(),
+  fill: (field, text) => field.fill(text),
+  tick: (within, text) => within.getByText(text).click(),
+  open: (row) => row.click(),
+  async choose(row, action) {
+    await row.getByRole("button", { name: "Actions" }).click();
+    await row.page().getByRole("menuitem", { name: action }).click();
+  },
+  undo: (within) => within.getByRole("button", { name: "Undo" }).last().click(),
+};
+
+/** Types keys and nothing else: what these keys cannot reach, an operator without a mouse cannot reach. */
+export const keyboard: Hand = {
+  name: "by keyboard",
+  async press(control) {
+    await reach(control);
+    await control.page().keyboard.press("Enter");
+  },
+  async fill(field, text) {
+    await reach(field);
+    await field.page().keyboard.press("ControlOrMeta+a");
+    await field.page().keyboard.type(text);
+  },
+  async tick(within, text) {
+    await reach(within.getByRole("checkbox", { name: text }));
+    await within.page().keyboard.press("Space");
+  },
+  async open(row) {
+    await reachRow(row);
+    await row.page().keyboard.press("Enter");
+  },
+  async choose(row, action) {
+    await reachRow(row);
+    await row.page().keyboard.press(".");
+    await keyboard.press(row.page().getByRole("menuitem", { name: action }));
+  },
+  async undo(within) {
+    await within.getByRole("button", { name: "Undo" }).last().waitFor();
+    await leaveField(within);
+    await within.page().keyboard.press("z");
+  },
+};
+
+const stepsMax = 200;
+
+/** Moves the focus to the element: by Tab, and by the arrow keys in a menu. */
+async function reach(target: Locator): Promise<void> {
+  const { keyboard: keys } = target.page();
+  await target.and(target.page().locator(":enabled, a, [role=menuitem], [role=row], [role=grid]")).waitFor();
+  for (let steps = 0; steps < stepsMax; steps += 1) {
+    const key = await target.evaluate(nextKey);
+    if (key === undefined) return;
+    await keys.press(key);
+  }
+  assert.fail(`${stepsMax} keys do not reach ${target}`);
+}
+
+/** Moves the focus to the row of a list: by Tab to the list, and by the arrow keys in it. */
+async function reachRow(row: Locator): Promise<void> {
+  const { keyboard: keys } = row.page();
+  await row.waitFor();
+  await reach(row.locator("xpath=ancestor::*[@role='grid']").locator("[role=row][tabindex='0']"));
+  for (let steps = 0; steps < stepsMax; steps += 1) {
+    const distance = await row.evaluate(
+      (element) => Number(element.dataset["index"]) - Number(document.activeElement?.getAttribute("data-index")),
+    );
+    if (distance === 0) return;
+    await keys.press(distance > 0 ? "ArrowDown" : "ArrowUp");
+  }
+  assert.fail(`${stepsMax} keys do not reach ${row}`);
+}
+
+/** Single keys do nothing while a field has the focus. */
+async function leaveField(within: Locator): Promise<void> {
+  const { keyboard: keys } = within.page();
+  for (let steps = 0; steps < stepsMax; steps += 1) {
+    if (!(await within.evaluate(() => document.activeElement?.matches("input, textarea, select") ?? false))) return;
+    await keys.press("Tab");
+  }
+}
+
+/** Runs in the page: the key that brings the focus nearer to the element, if it is not there. */
+function nextKey(element: Element): string | undefined {
+  const active = document.activeElement;
+  if (active === element) return undefined;
+  const isBefore = active !== null && (element.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_PRECEDING) > 0;
+  const menu = element.closest("[role=menu]");
+  if (menu?.contains(active)) return isBefore || active === menu ? "ArrowDown" : "ArrowUp";
+  return isBefore || active === document.body ? "Tab" : "Shift+Tab";
+}

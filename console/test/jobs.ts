@@ -1,0 +1,15 @@
+import { endSessionWhileTyping } from "./jobs/ended-session.ts";
+import { rotateLeakedKey } from "./jobs/leaked-key.ts";
+import { changeLimits } from "./jobs/limits.ts";
+import { supportUser } from "./jobs/support.ts";
+import { changeSettingTogether } from "./jobs/two-operators.ts";
+import type { Checks } from "./suite.ts";
+
+/** What operators come to the console for. Each runs by mouse and by keyboard alone. */
+export const jobs: Checks = {
+  "a user is found by e-mail, disabled, enabled by Undo, signed out, exported and erased": supportUser,
+  "a key is known to strangers: numbers first, a new key, and the old one retired": rotateLeakedKey,
+  "limits are changed, felt by a device, and undone": changeLimits,
+  "two operators change one setting: both versions are shown, and nothing is lost": changeSettingTogether,
+  "a session ends in the midst of typing, and what was typed is saved after another sign-in": endSessionWhileTyping,
+};

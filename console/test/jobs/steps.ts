@@ -1,0 +1,45 @@
+import type { Page } from "playwright-core";
+import { type Setup, send } from "../suite.ts";
+
+/** A new tab, signed in. */
+export async function enter({ open, server, hand }: Setup): Promise<Page> {
+  const page = await open();
+  await hand.fill(page.getByLabel("Name"), server.operator.name);
+  await hand.fill(page.getByLabel("Password"), server.operator.password);
+  await hand.press(page.getByRole("button", { name: "Sign in" }));
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return page;
+}
+
+/** Goes to a screen of the application, by the list of applications. */
+export async function goTo({ hand }: Setup, page: Page, application: string, screen: string): Promise<void> {
+  await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
+  await page.getByRole("heading", { level: 1, name: "Applications" }).waitFor();
+  await hand.open(page.getByRole("row").filter({ hasText: application }));
+  await page.getByRole("button", { name: `Application: ${application}` }).waitFor();
+  const links = page.locator("nav:not([aria-label=Deployment])").getByRole("link", { name: screen, exact: true });
+  await hand.press(links);
+  await page.getByRole("heading", { level: 1, name: screen }).waitFor();
+}
+
+/** Types what the dialog asks for, and confirms. */
+export async function confirm({ hand }: Setup, page: Page, action: string): Promise<void> {
+  const dialog = page.getByRole("alertdialog");
+  const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];
+  await hand.fill(dialog.getByLabel("to confirm"), typed);
+  await hand.press(dialog.getByRole("button", { name: action }));
+  await dialog.waitFor({ state: "detached" });
+}
+
+/** Registers a device, as an app does. @returns the header of its calls */
+export async function registerDevice(url: string, credentials: { appid: string; appkey: string }) {
+  const { result } = await send(`${url}/devices`, "POST", { ...credentials, platform: "iOS", appVersion: "1.0" });
+  return { Authorization: `Service ${result.accessToken}` };
+}
+
+/** The status of a call with this header. */
+export async function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const response = await fetch(url, { headers });
+  await response.arrayBuffer();
+  return response.status;
+}

@@ -1,0 +1,52 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+
+/** Without these, Chromium calls its maker. */
+export const quietFlags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const actionMsMax = 180_000; // for what never comes; on a busy machine a page takes many seconds
+
+export type Profile = NonNullable<Parameters<Browser["newContext"]>[0]>;
+
+/** A new browser profile with one tab. Whatever its pages do that the console must not do is added to the misdeeds. */
+export async function watchPages(
+  browser: Browser,
+  serverUrl: string,
+  profile: Profile,
+  misdeeds: string[],
+): Promise<Page> {
+  const context = await browser.newContext(profile);
+  context.setDefaultTimeout(actionMsMax);
+  await context.addInitScript(keepTimedThings);
+  noteMisdeeds(context, serverUrl, misdeeds);
+  return context.newPage();
+}
+
+/** Runs in the page: an Undo and the first key of a pair wait for the check, however busy the machine is. */
+function keepTimedThings(): void {
+  const timed = [10_000, 1500];
+  const original = window.setTimeout;
+  const patient = (run: () => void, ms?: number) => (timed.includes(ms ?? 0) ? 0 : original(run, ms));
+  Object.assign(window, { setTimeout: patient });
+}
+
+/** Notes each request to another host, and each error of a page, such as a violation of the content security policy. */
+function noteMisdeeds(context: BrowserContext, serverUrl: string, misdeeds: string[]): void {
+  context.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== "data:" && protocol !== "blob:" && origin !== serverUrl)
+      misdeeds.push(`A request to ${request.url()}`);
+  });
+  context.on("weberror", (error) => misdeeds.push(`An error of the page: ${error.error().stack}`));
+  context.on("console", (message) => {
+    const isRefusedCall = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !isRefusedCall) misdeeds.push(`The page logged ${message.text()}`);
+  });
+}

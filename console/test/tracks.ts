@@ -1,0 +1,59 @@
+import { startThrowaway } from "rollcall/testing";
+import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
+import { budgets } from "./budgets.ts";
+import { callJourneys } from "./call-journeys.ts";
+import { type Hand, keyboard, mouse } from "./hand.ts";
+import { jobs } from "./jobs.ts";
+import { journeys } from "./journeys.ts";
+import { looks } from "./looks.ts";
+import { security } from "./security.ts";
+import { startOnPostgres, type TestServer } from "./servers.ts";
+import type { Checks } from "./suite.ts";
+
+/** What runs one after the other, on a server of its own. */
+export interface Track {
+  readonly engine: "SQLite" | "PostgreSQL";
+  start(): Promise<TestServer>;
+  readonly parts: readonly { readonly name: string; readonly checks: Checks; readonly hand: Hand }[];
+}
+
+const tours: Checks = { ...journeys, ...callJourneys };
+
+export const tracks: readonly Track[] = [
+  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "looks", checks: looks, hand: mouse }] },
+  {
+    engine: "SQLite",
+    start: startOnSqlite,
+    parts: [
+      { name: "budgets", checks: budgets, hand: mouse },
+      { name: "security", checks: security, hand: mouse },
+      { name: "journeys", checks: tours, hand: mouse },
+      { name: "jobs by mouse", checks: jobs, hand: mouse },
+      { name: "jobs by keyboard", checks: jobs, hand: keyboard },
+    ],
+  },
+  {
+    engine: "PostgreSQL",
+    start: startOnOwnPostgres,
+    parts: [
+      { name: "journeys", checks: tours, hand: mouse },
+      { name: "jobs by mouse", checks: jobs, hand: mouse },
+    ],
+  },
+];
+
+function startOnSqlite(): Promise<TestServer> {
+  return startThrowaway({ env: { PASSWORD_HASH_MEMORY_KIB: "8" } });
+}
+
+async function startOnOwnPostgres(): Promise<TestServer> {
+  const postgres = await startThrowawayPostgres();
+  const server = await startOnPostgres(postgres.url);
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      await postgres.stop();
+    },
+  };
+}
