@@ -6,6 +6,8 @@ import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
 import type { Route } from "./contract/route.ts";
 import { closeServices, createServices, type OwnServices, type ServiceOverrides } from "./create-services.ts";
+import { createOwnReports } from "./deployment/own-reports.ts";
+import { createTraffic } from "./deployment/traffic.ts";
 import { tusEndpoint } from "./files/files.tus.ts";
 import { readCertificate } from "./http/certificate.ts";
 import type { HttpServer } from "./http/http-server.ts";
@@ -59,10 +61,13 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     own.statistics.count(call);
     own.requests.keep(call);
   }
-  const observer = joinObservers(count, insight?.observer);
+  const traffic = createTraffic(own);
+  const observer = joinObservers({ ...traffic.observer, answered: count, answeredItem: count }, insight?.observer);
+  const certificateEnds = () => transport.certificateEnds();
+  const ownReports = createOwnReports(config, { ...own, traffic, maintenance, certificateEnds });
 
   let isDraining = false;
-  const services: Services = { ...own, observer, isDraining: () => isDraining };
+  const services: Services = { ...own, observer, ownReports, isDraining: () => isDraining };
   const routes = createRoutes(services);
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
@@ -97,6 +102,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     consoleAssets: config.console ? consoleAssets(overrides.consoleFolder) : undefined,
     guardedPages: insight?.pages ?? [],
     observer,
+    onClear: traffic.noteClear,
     tracer: traces?.tracer,
     beginTick: own.callers.noticeRevocations,
     authenticate: own.authenticate,
@@ -128,6 +134,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     endpoints,
     insight,
     maintenance,
+    ownReports,
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;

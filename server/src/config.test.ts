@@ -71,6 +71,7 @@ const bucket = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_A
 describe("loadConfig", () => {
   it("has a default for everything", () => {
     assert.deepEqual(loadConfig({}), {
+      changedSettings: [],
       host: "127.0.0.1",
       port: 8080,
       workers: 1,
@@ -166,8 +167,10 @@ describe("loadConfig", () => {
     const withDefaults = Object.fromEntries(settings.map((setting) => [setting.name, setting.default]));
     assert.deepEqual(loadConfig(withDefaults), loadConfig({}));
     for (const { name, about } of settings) {
-      const changed = loadConfig({ [name]: other(name), ...companions[name] });
-      assert.notDeepEqual(changed, loadConfig(unchanged[name] ?? {}), `${name} changes nothing`);
+      const { changedSettings, ...changed } = loadConfig({ [name]: other(name), ...companions[name] });
+      const { changedSettings: _, ...before } = loadConfig(unchanged[name] ?? {});
+      assert.notDeepEqual(changed, before, `${name} changes nothing`);
+      assert.ok(changedSettings.some((each) => each.name === name));
       assert.match(about, /\.$/);
     }
   });

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { type ChangedSetting, listChangedSettings } from "./settings/changed-settings.ts";
 import { bodiesInFlightMin, findConflicts } from "./settings/conflicts.ts";
 import { findMisspeltSettings } from "./settings/misspelt.ts";
 import { BrokenRule } from "./settings/reader.ts";
@@ -30,6 +31,8 @@ export interface Config
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** The destination of traces; undefined turns tracing off. */
   readonly traces: TracesConfig | undefined;
+  /** The settings that differ from their defaults, for operators: without secrets. */
+  readonly changedSettings: readonly ChangedSetting[];
 }
 
 export interface TracesConfig {
@@ -74,7 +77,8 @@ export function loadConfig(environment: Environment, fromFile: ReadonlySet<strin
     each.join(" "),
   );
   if (misspelt.length + lines.length > 0) throw new ConfigError([...misspelt, ...lines]);
-  return completed(values as Settings); // without problems, every reader has returned a value
+  // Without problems, every reader has returned a value.
+  return { ...completed(values as Settings), changedSettings: listChangedSettings(environment) };
 }
 
 function readSettings(environment: Environment): {
@@ -95,7 +99,7 @@ function readSettings(environment: Environment): {
 }
 
 /** Fills in the defaults that depend on other settings. */
-function completed(values: Settings): Config {
+function completed(values: Settings): Omit<Config, "changedSettings"> {
   const {
     tlsCertFile,
     tlsKeyFile,

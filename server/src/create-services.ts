@@ -68,7 +68,7 @@ export interface ServiceOverrides {
 }
 
 /** The services, with the parts that only the server itself uses. */
-export interface OwnServices extends Omit<Services, "observer" | "isDraining"> {
+export interface OwnServices extends Omit<Services, "observer" | "isDraining" | "ownReports"> {
   readonly secrets: readonly string[];
   readonly callers: Callers;
   readonly authenticate: Authenticate;

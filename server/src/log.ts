@@ -11,6 +11,8 @@ export type Log = Logger & {
    * @param members as JSON, without the braces
    */
   writeMembers(members: string): void;
+  /** When lines were last dropped. */
+  readonly losses: { readonly at: number | undefined };
 };
 
 /** Lines are buffered for at most this long, because one write per line would cost more than the requests. */
@@ -25,10 +27,17 @@ const waitingBytesMax = 16_777_216;
 
 /** The structured log: JSON lines on standard output, or readable lines when that is a terminal. */
 export function createLog(level: string, destination?: DestinationStream): Log {
-  const stream = destination ?? defaultDestination((lines) => warnOfLostLines(lines, log));
+  const losses: { at: number | undefined } = { at: undefined };
+  const stream =
+    destination ??
+    defaultDestination((lines) => {
+      losses.at = Date.now();
+      warnOfLostLines(lines, log);
+    });
   const log = pino({ level, base: workerNumber === undefined ? null : { worker: workerNumber } }, stream);
   const base = workerNumber === undefined ? "" : `,"worker":${workerNumber}`;
   return Object.assign(log, {
+    losses,
     writeMembers(members: string) {
       if (log.isLevelEnabled("info")) stream.write(`{"level":30,"time":${Date.now()}${base},${members}}\n`);
     },

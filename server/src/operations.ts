@@ -8,6 +8,7 @@ import { batchOperations } from "./batch/batch.routes.ts";
 import { checkinOperatorOperations } from "./checkins/checkins.operator.routes.ts";
 import { checkinOperations } from "./checkins/checkins.routes.ts";
 import type { Route } from "./contract/route.ts";
+import { deploymentOperations } from "./deployment/deployment.operator.routes.ts";
 import { crashReportOperatorOperations } from "./devices/devices.crash-reports.operator.routes.ts";
 import { crashReportOperations } from "./devices/devices.crash-reports.routes.ts";
 import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
@@ -88,6 +89,7 @@ const operations: readonly Operation[] = [
   ...testUserOperations,
   ...statisticsOperations,
   ...requestOperations,
+  ...deploymentOperations,
   ...serviceOperations,
 ];
 

@@ -2,6 +2,7 @@ import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
+import { startHeartbeat } from "./deployment/heartbeat.ts";
 import { PlainFailure } from "./failure.ts";
 import { reservePort } from "./http/early-port.ts";
 import { isOutputKept } from "./lib/kept-output.ts";
@@ -68,11 +69,12 @@ export async function serve(
   const maintenance = startMaintenance(app);
   const delivery = startDelivery(app);
   const statistics = startStatistics(app);
+  const heartbeat = startHeartbeat(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");
     statistics.stop();
-    await Promise.all([maintenance.stop(), delivery.stop()]);
+    await Promise.all([maintenance.stop(), delivery.stop(), heartbeat.stop()]);
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));

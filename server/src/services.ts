@@ -16,6 +16,7 @@ import type { Config } from "./config.ts";
 import type { Paging } from "./contract/paging.ts";
 import type { FindLocation } from "./contract/sent-locations.ts";
 import type { Database } from "./db/database.ts";
+import type { OwnReports } from "./deployment/own-reports.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import type { FileLinks } from "./files/files.links.ts";
 import type { RequestObserver } from "./http/request-observer.ts";
@@ -90,6 +91,7 @@ export interface Services {
   readonly observer: RequestObserver;
   readonly statistics: Statistics;
   readonly requests: Requests;
+  readonly ownReports: OwnReports;
 
   readonly outgoing: Outgoing;
   readonly mailer: Mailer;

@@ -342,6 +342,16 @@ export interface ChangedApplicationKey {
   readonly retired?: Date;
 }
 
+/** A setting of the server that differs from its default. */
+export interface ChangedSetting {
+  /** The environment variable. */
+  readonly name: string;
+  /** `set` for a secret. */
+  readonly value: string;
+  /** What it is for. */
+  readonly about: string;
+}
+
 /** The reports of one bug. */
 export interface CrashGroup {
   /** Identifies the bug: reports of one bug have the same. */
@@ -509,10 +519,49 @@ export interface CurrentOperatorSession {
   readonly deployment: DeploymentName;
 }
 
+/** Connections of a process to the database. */
+export interface DatabaseConnections {
+  /** Reserved by a transaction. */
+  readonly inUse: number;
+  /** The limit. */
+  readonly max: number;
+}
+
+/**
+ * What stores the rows.
+ *
+ * - `sqlite`: SQLite.
+ * - `postgresql`: PostgreSQL.
+ */
+export type DatabaseEngine = "sqlite" | "postgresql";
+
 /** What deleteApplication looks for. */
 export interface DeleteApplicationQuery {
   /** The id of the application again. */
   readonly confirm: string;
+}
+
+/** The state of a deployment. */
+export interface Deployment {
+  readonly state: DeploymentState | (string & {});
+  readonly warnings: readonly DeploymentWarning[];
+  /** Of the process that answers. */
+  readonly version: string;
+  /** The version of Node.js. */
+  readonly node: string;
+  readonly engine: DatabaseEngine | (string & {});
+  /** The last migration. */
+  readonly schema: string;
+  readonly region: string;
+  /** When the oldest process started. */
+  readonly since: Date;
+  /** Those heard of within five minutes. */
+  readonly processes: readonly ServerProcess[];
+  /** Of all processes that are not silent. */
+  readonly queues: DeploymentQueues;
+  readonly storage: DeploymentStorage;
+  /** Of the process that answers. */
+  readonly settings: readonly ChangedSetting[];
 }
 
 /** What tells this deployment from others. */
@@ -523,6 +572,31 @@ export interface DeploymentName {
   /** PUBLIC_URL. */
   readonly publicUrl?: string;
 }
+
+/** What waits. */
+export interface DeploymentQueues {
+  /** Passwords that wait to be hashed. */
+  readonly passwords: number;
+  /** Pictures that wait to be decoded. */
+  readonly pictures: number;
+  /** Transactions that wait to begin. */
+  readonly transactions: number;
+  /** Work that continues after its answer. */
+  readonly background: number;
+  /** Metric events that wait for compaction. */
+  readonly events: number;
+  /** Entries of the audit log that wait to be written. */
+  readonly audit: number;
+}
+
+/**
+ * Whether a deployment is well.
+ *
+ * - `well`: There is no warning.
+ * - `attention`: There are warnings.
+ * - `broken`: A process could not reach the database, or a disk has less than 500 MB left.
+ */
+export type DeploymentState = "well" | "attention" | "broken";
 
 /** What all clients and operators did, and the busiest applications. */
 export interface DeploymentStatistics {
@@ -539,6 +613,52 @@ export interface DeploymentStatistics {
   /** The 100 applications with the most calls. */
   readonly busiest: readonly BusyApplication[];
 }
+
+/** What a deployment stores. */
+export interface DeploymentStorage {
+  /** The size of the database. */
+  readonly databaseBytes: number;
+  /** Files of all applications. */
+  readonly files: number;
+  /** Their bytes. */
+  readonly bytes: number;
+  /** Objects in the file store that are to be deleted. */
+  readonly orphanedObjects: BoundedCount;
+  /** What is left of the fullest disk that a process writes to. */
+  readonly freeBytes?: number;
+  /** The size of that disk. */
+  readonly diskBytes?: number;
+}
+
+/** A reason to look at a deployment. */
+export interface DeploymentWarning {
+  readonly code: DeploymentWarningCode | (string & {});
+  /** A sentence with numbers. */
+  readonly text: string;
+  /** When it began; absent where no process alone is the reason. */
+  readonly since?: Date;
+}
+
+/**
+ * What to look at.
+ *
+ * - `databaseAway`: A process could not reach the database within the last minute.
+ * - `databaseSlow`: 5 % of the statements of the last five minutes took longer than 250 ms.
+ * - `diskLow`: A disk has less than 10 % or 2 GB left.
+ * - `loopLate`: 1 % of the work of a process began more than 200 ms late, over a minute.
+ * - `queueFull`: A full queue refused something in the last five minutes.
+ * - `backlog`: 300,000 metric events or more wait for compaction.
+ * - `maintenanceLate`: No maintenance was finished for ten minutes.
+ * - `auditLost`: Entries of the audit log were lost in the last hour.
+ * - `logLost`: Log lines were lost in the last hour.
+ * - `certificateEnds`: The certificate ends within 14 days.
+ * - `mailToFiles`: Mails are written to files, because there is no mail server.
+ * - `clearTransport`: Another machine called without https in the last hour.
+ * - `mixedVersions`: Processes of several versions have run for more than an hour.
+ * - `regionAway`: Another region could not be reached when it was called last, within the last hour.
+ * - `signInGuard`: Ten waiting times or more were imposed on sign-ins in ten minutes.
+ */
+export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "clearTransport" | "mixedVersions" | "regionAway" | "signInGuard";
 
 /** Rules for the e-mail addresses of users. */
 export interface EmailSettings {
@@ -1832,6 +1952,34 @@ export interface SendPasswordResetRequest {
   readonly body?: string | undefined;
 }
 
+/** A process, as it last reported itself. */
+export interface ServerProcess {
+  /** The host name. */
+  readonly machine: string;
+  /** The number of the process on its machine. */
+  readonly worker: number;
+  /** The version of Rollcall. */
+  readonly version: string;
+  /** When it started. */
+  readonly since: Date;
+  /** When it last reported itself. */
+  readonly heard: Date;
+  /** True if that was more than 30 seconds ago. */
+  readonly isSilent: boolean;
+  /** The share of one processor. */
+  readonly cpu: number;
+  /** Memory that it holds. */
+  readonly memoryBytes: number;
+  /** 99 % of its work began at most this late, over a minute. */
+  readonly loopDelayMs: number;
+  /** Open connections of clients. */
+  readonly connections: number;
+  /** Requests in progress. */
+  readonly requests: number;
+  readonly databaseConnections: DatabaseConnections;
+  readonly queues: DeploymentQueues;
+}
+
 /**
  * How unsigned requests to an application with a shared secret are treated.
  *
@@ -2549,3 +2697,10 @@ export const readDeploymentStatistics: (fields?: ReadDeploymentStatisticsQuery) 
  * For a live log: send the cursor of each answer with the next call. They are kept in memory, a thousand for each application and process, and 200 refusals.
  */
 export const listRequests: (appid: string, fields?: ListRequestsQuery) => Call<RecentRequests> = /* @__PURE__ */ define("listRequests", "GET /_/api/applications/{appid}/requests", "os");
+
+/**
+ * Read whether the deployment is well, with its processes, queues, storage and settings
+ *
+ * Each process reports itself every ten seconds. Secrets of settings are not shown.
+ */
+export const readDeployment: () => Call<Deployment> = /* @__PURE__ */ define("readDeployment", "GET /_/api/deployment", "os");

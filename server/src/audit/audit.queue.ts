@@ -12,6 +12,8 @@ export interface AuditQueue {
   /** Drops the event when too many wait, and counts it. */
   put(event: AuditEvent): void;
   readonly waitingCount: number;
+  /** When an event was last dropped. */
+  readonly lostAt: number | undefined;
   /** Writes all waiting events. */
   save(): Promise<void>;
   /** Writes all waiting events, and stops. */
@@ -36,6 +38,7 @@ export function createAuditQueue({ database, clock, ids, log }: AuditServices): 
   /** Rows that are stored with a lower count; they are written after the new ones, so that they displace none. */
   const grown = new Set<AuditRow>();
   let lost = 0;
+  let lostAt: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
   let isClosed = false;
@@ -44,19 +47,24 @@ export function createAuditQueue({ database, clock, ids, log }: AuditServices): 
     writeSoon();
     const isFull = waiting.size >= waitingMax;
     if (!isFoldable(event)) {
-      if (isFull) lost += 1;
+      if (isFull) lose();
       else waiting.add(newAuditRow(event, clock.now(), ids));
       return;
     }
     const { row, isNew } = folds.add(event, clock.now());
     if (isNew && isFull) {
-      lost += 1;
+      lose();
       row.count = 0; // counts equal refusals from here on
     } else if (isNew) {
       waiting.add(row);
     } else if (!waiting.has(row)) {
       grown.add(row);
     }
+  }
+
+  function lose(): void {
+    lost += 1;
+    lostAt = clock.now();
   }
 
   function writeSoon(): void {
@@ -113,6 +121,9 @@ export function createAuditQueue({ database, clock, ids, log }: AuditServices): 
 
     get waitingCount() {
       return waiting.size + grown.size;
+    },
+    get lostAt() {
+      return lostAt;
     },
 
     save: () => inTurn(writeAll),

@@ -129,17 +129,18 @@ describe("forbidden actions of operators", () => {
     const viewer = await test.createOperator(undefined, "viewer");
     const same = { actor: asActor(viewer), at: `/Date(${test.now()})/`, details: { error: "ObjectPermissionDenied" } };
     const deleted = await call(`DELETE /_/api/operators/${owner.id}`, undefined, viewer);
-    const listed = await call("GET /_/api/operators", undefined, viewer);
+    const read = await call("GET /_/api/audit.csv", undefined, viewer);
     const garbage = await call(`PATCH /_/api/operators/${"x".repeat(5_000)}`, { role: "owner" }, viewer);
-    for (const answer of [deleted, listed, garbage]) {
+    for (const answer of [deleted, garbage]) {
       assertError(answer, 403, "ObjectPermissionDenied", 771, "This requires the role owner.");
     }
+    assertError(read, 403, "ObjectPermissionDenied", 771, "This requires the role editor.");
     const found = await entries(`actor=${viewer.id}`);
     assert.deepEqual(
       found.toReversed().map(({ id: _, ...entry }) => entry),
       [
         { ...same, action: "deleteOperator", target: owner.id, ...from(deleted) },
-        { ...same, action: "listOperators", ...from(listed) },
+        { ...same, action: "exportAuditAsCsv", ...from(read) },
         { ...same, action: "changeOperator", ...from(garbage) },
       ],
     );
@@ -253,6 +254,7 @@ describe("audit.note", () => {
     const app = await startTestApp();
     t.after(() => app.close());
     for (let n = 0; n < 5_100; n += 1) await app.app.audit.note({ ...event, target: `${n}` });
+    assert.equal(app.app.audit.lostAt, app.now());
     await app.app.audit.save();
     const rows = await storedRows(app);
     assert.equal(rows.filter(({ action }) => action === "test").length, 5_000);

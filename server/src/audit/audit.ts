@@ -22,6 +22,8 @@ export interface Audit {
   note(event: AuditEvent): Promise<void>;
   /** The number of events that wait to be written. */
   readonly waitingCount: number;
+  /** When an event was last dropped. */
+  readonly lostAt: number | undefined;
   /** Writes all waiting events. */
   save(): Promise<void>;
   /** Writes all waiting events, and stops. */
@@ -57,6 +59,9 @@ export function createAudit(services: AuditServices): Audit {
 
     get waitingCount() {
       return queue.waitingCount;
+    },
+    get lostAt() {
+      return queue.lostAt;
     },
 
     save: queue.save,

@@ -25,6 +25,8 @@ export interface Dialect {
   takeTurns(text: string): readonly RawBuilder<unknown>[];
   /** Waits until no other process migrates; must run first in the migrating transaction. */
   readonly lockMigrations: readonly RawBuilder<unknown>[];
+  /** Reads the size of the database. */
+  readonly databaseBytes: RawBuilder<{ readonly bytes: number }>;
 }
 
 export const sqliteDialect: Dialect = {
@@ -42,6 +44,7 @@ export const sqliteDialect: Dialect = {
   hasRowLocks: false,
   takeTurns: () => [],
   lockMigrations: [],
+  databaseBytes: sql`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`,
 };
 
 /** Removes the time limits from the rest of the transaction. */
@@ -68,6 +71,7 @@ export const postgresDialect: Dialect = {
     // Citus changes one shard after the other: it refuses some changes of a table after it has changed another in parallel.
     sql`set local citus.multi_shard_modify_mode = 'sequential'`,
   ],
+  databaseBytes: sql`select pg_database_size(current_database()) as bytes`,
 };
 
 /** True if a join can refer to preceding tables; PostgreSQL needs that to keep the join order. */

@@ -68,6 +68,7 @@ export const tableCatalogue = {
   leases: { owner: "deployment", archive: "never" },
   deployment_limit_buckets: { owner: "deployment", archive: "never" },
   deployment_guess_counts: { owner: "deployment", archive: "never" },
+  server_processes: { owner: "deployment", archive: "never" },
   region_nonces: { owner: "deployment", archive: "never" },
   operator_sessions: { owner: "deployment", archive: "backup" },
   operators: { owner: "deployment", archive: "backup" },

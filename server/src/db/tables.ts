@@ -44,6 +44,7 @@ export interface Tables {
   deployment_limit_buckets: LimitBucketsTable;
   deployment_guess_counts: GuessCountsTable;
   deployment_statistics: StatisticsTable;
+  server_processes: ServerProcessesTable;
   region_nonces: RegionNoncesTable;
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
@@ -357,6 +358,18 @@ interface GuessCountsTable {
   waits_until: number;
   /** When the failures are forgotten. */
   ends_at: number;
+}
+
+/** What a process last said of itself. */
+interface ServerProcessesTable {
+  id: string;
+  machine: string;
+  worker: number;
+  version: string;
+  started_at: number;
+  heard_at: number;
+  /** A `ProcessReport` (`deployment/process-report.ts`) as JSON. */
+  report: string;
 }
 
 /** What one process counted in a minute, or all processes in an hour or a day. */

@@ -23,6 +23,11 @@ export interface CertificateWatch {
   stop(): void;
 }
 
+/** When the first certificate of a chain ends, in `Date.now()` milliseconds. */
+export function endOf({ cert }: Certificate): number {
+  return new X509Certificate(cert).validToDate.getTime();
+}
+
 /** @throws ConfigError that names the setting, and never contains the contents of a file */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const certificate = await readFiles(files);

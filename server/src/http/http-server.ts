@@ -21,6 +21,8 @@ export interface HttpServer {
   url(): string;
   /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
   reloadCertificate(): Promise<void>;
+  /** When the certificate ends, in `Date.now()` milliseconds; undefined without https. */
+  certificateEnds(): number | undefined;
   /** Stops accepting connections, lets requests in flight finish, and closes the rest after `graceMs`. */
   drain(graceMs: number): Promise<void>;
 }
@@ -94,6 +96,7 @@ export function createHttpServer(
     },
     url: () => url,
     reloadCertificate: async () => tls?.reloadCertificate(),
+    certificateEnds: () => tls?.certificateEnds(),
     async drain(graceMs) {
       if (server.listening) await lingerOn(server, graceMs);
       // Node.js closes the connections that are idle now; those that become idle later have to be closed here.

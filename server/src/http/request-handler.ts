@@ -5,6 +5,7 @@ import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endp
 import { ApiError } from "../errors.ts";
 import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import { isLoopback } from "../lib/ip-addresses.ts";
 import type { Log } from "../log.ts";
 import { HeldBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
@@ -29,6 +30,8 @@ export interface RequestHandlerOptions {
   readonly endpoints: readonly Endpoint[];
   readonly peers: Peers;
   readonly observer: RequestObserver;
+  /** Runs for each request of another machine that came without https, except health checks. */
+  onClear(): void;
   /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;
   /** Runs before the requests of a tick are authenticated (see `createTick`). */
@@ -61,9 +64,11 @@ export function createRequestHandler(
   }
 
   /** @throws ApiError HttpsRequired */
-  function requireHttps({ request }: Exchange, target: Target | undefined): void {
-    if (!config.requireHttps || target?.allowsPlainHttp === true) return;
-    if (!peers.isSecure(request) && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
+  function checkTransport({ request, address }: Exchange, target: Target | undefined): void {
+    if (target?.allowsPlainHttp === true) return;
+    if ((!config.requireHttps && isLoopback(address)) || peers.isSecure(request)) return;
+    if (config.requireHttps && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
+    if (!isLoopback(address)) options.onClear();
   }
 
   /** Answers the requests for which clients have no token. */
@@ -120,7 +125,7 @@ export function createRequestHandler(
     try {
       target = findTarget(exchange, routeTable, mayOperate);
       // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
-      requireHttps(exchange, target);
+      checkTransport(exchange, target);
       if (answerOptions(exchange)) return;
     } catch (error) {
       fail(error);

@@ -36,18 +36,25 @@ export interface RequestObserver {
   answeredItem(call: AnsweredCall): void;
 }
 
-/** Counts every call, and reports everything to the observer of the metrics, if there is one. */
-export function joinObservers(count: (call: AnsweredCall) => void, metrics?: RequestObserver): RequestObserver {
+/** Reports everything to the observer of the metrics as well, if there is one. */
+export function joinObservers(own: RequestObserver, metrics: RequestObserver | undefined): RequestObserver {
+  if (metrics === undefined) return own;
   return {
-    connected: metrics?.connected ?? (() => {}),
-    began: metrics?.began ?? (() => {}),
+    connected(socket) {
+      own.connected(socket);
+      metrics.connected(socket);
+    },
+    began(response) {
+      own.began(response);
+      metrics.began(response);
+    },
     answered(call) {
-      count(call);
-      metrics?.answered(call);
+      own.answered(call);
+      metrics.answered(call);
     },
     answeredItem(call) {
-      count(call);
-      metrics?.answeredItem(call);
+      own.answeredItem(call);
+      metrics.answeredItem(call);
     },
   };
 }

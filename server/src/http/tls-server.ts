@@ -4,13 +4,15 @@ import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
 import { nodeHttps } from "../lib/node-http.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
-import { type Certificate, type CertificateFiles, watchCertificate } from "./certificate.ts";
+import { type Certificate, type CertificateFiles, endOf, watchCertificate } from "./certificate.ts";
 
 /** An HTTPS server that can replace its certificate while it runs. */
 export interface TlsServer {
   readonly server: Server;
   /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
   reloadCertificate(): Promise<void>;
+  /** When the certificate ends, in `Date.now()` milliseconds. */
+  certificateEnds(): number;
   /** Handles a connection that failed during the TLS handshake; returns false for any other. */
   refuseHandshake(error: { readonly code?: string }, socket: Socket): boolean;
   /** Closes the connections that are still in their TLS handshake; they carry no requests. */
@@ -25,8 +27,12 @@ export function createTlsServer(
   log: Logger,
 ): TlsServer {
   const server = nodeHttps().createServer({ ...options, ...contextOf(certificate) });
+  let ends = endOf(certificate);
   const watch = watchCertificate(files, certificate, {
-    replace: (next) => server.setSecureContext(contextOf(next)), // existing connections keep theirs
+    replace(next) {
+      server.setSecureContext(contextOf(next)); // existing connections keep theirs
+      ends = endOf(next);
+    },
     log,
   });
   server.on("listening", watch.start);
@@ -44,6 +50,7 @@ export function createTlsServer(
   return {
     server,
     reloadCertificate: watch.check,
+    certificateEnds: () => ends,
     refuseHandshake(error, socket) {
       const bare = handshakes.get(endsOf(socket));
       if (bare === undefined) return false;

@@ -1,5 +1,6 @@
 // Runs on one engine: it tests HTTP, before any statement.
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
@@ -146,6 +147,8 @@ describe("a new certificate", () => {
     assert.equal((await shakeHands()).name, "test b");
     assertResult(await call("/service/ping", { agent }), 200, "Pong");
     assert.equal(sockets.size, 1, "the connection of before");
+    const ends = new X509Certificate(readFileSync(certFile)).validTo;
+    assert.equal(test.app.transport.certificateEnds(), Date.parse(ends));
     assert.ok(noticed().some(({ msg, expires }) => msg === "new TLS certificate" && `${expires}`.includes("2126")));
     agent.destroy();
   });

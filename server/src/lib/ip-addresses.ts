@@ -50,3 +50,8 @@ function ipv6Prefix(address: string, groupCount: number): string {
     .map((group) => group.replace(/^0+(?=.)/, ""))
     .join(":")}::`;
 }
+
+/** Whether an address is of this machine, or unknown because its connection is closed. */
+export function isLoopback(address: string): boolean {
+  return address === "" || address === "::1" || address.startsWith("127.");
+}

@@ -177,6 +177,8 @@ describe("a call of the main region to another region", () => {
     const asked = Array.from({ length: 50 }, () => test.app.regionCalls.call("eu", "registerDevice", {}));
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, "rejected");
     assert.equal(calls.length, 0);
+    assert.deepEqual(test.app.regionCalls.unreachableSince(test.now() - 1), ["eu"]);
+    assert.deepEqual(test.app.regionCalls.unreachableSince(test.now()), []);
   });
 });
 

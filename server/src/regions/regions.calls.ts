@@ -24,6 +24,8 @@ export interface RegionCalls {
    * @throws errors of the stream, too
    */
   send(region: string, name: string, subject: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
+  /** Lists the regions whose last call failed, if that was after the given time. */
+  unreachableSince(after: number): string[];
   close(): void;
 }
 
@@ -45,6 +47,8 @@ export function createRegionCalls(
   const exchanges = createExchanges(settings, clock);
   /** The end of the backoff of each region that was unreachable. */
   const backoffs = new Map<string, number>();
+  /** When the last call of a region failed. */
+  const failures = new Map<string, number>();
   /** The number of pending calls of each region. */
   const waiting = new Map<string, number>();
 
@@ -54,8 +58,11 @@ export function createRegionCalls(
     if ((backoffs.get(region) ?? 0) > performance.now() || count >= waitingMax) throw unavailable(region);
     waiting.set(region, count + 1);
     try {
-      return await work();
+      const answer = await work();
+      failures.delete(region);
+      return answer;
     } catch (err) {
+      failures.set(region, clock.now());
       log.warn({ err, region }, "a region is out of reach");
       backoffs.set(region, performance.now() + backoffMs);
       throw unavailable(region, err);
@@ -106,6 +113,7 @@ export function createRegionCalls(
       }
     },
 
+    unreachableSince: (after) => [...failures].filter(([, at]) => at > after).map(([region]) => region),
     close: exchanges.close,
   };
 }

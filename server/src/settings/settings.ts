@@ -14,6 +14,8 @@ export interface Setting<Value> {
   readonly default: string;
   readonly about: string;
   readonly read: Reader<Value>;
+  /** The value is shown nowhere. */
+  readonly isSecret?: true;
 }
 
 const hourMs = 3_600_000;
@@ -44,6 +46,7 @@ export const rows = {
     default: "",
     about: "postgres://user:password@host:port/database, or empty for SQLite in DATA_DIR.",
     read: optional(databaseUrl),
+    isSecret: true,
   },
   publicUrl: {
     name: "PUBLIC_URL",
@@ -110,6 +113,7 @@ export const rows = {
     about:
       "Seals tokens, at least 16 characters. To rotate: new,old. Empty: generated and stored in DATA_DIR (SQLite only; required with PostgreSQL).",
     read: optional(secrets),
+    isSecret: true,
   },
   region: {
     name: "REGION",
@@ -130,6 +134,7 @@ export const rows = {
     about:
       "Signs calls between regions, at least 16 characters, the same in each; or the output of `rollcall regions key` for this region. Required with REGIONS. To rotate: new,old.",
     read: regionSecrets,
+    isSecret: true,
   },
   regionTimeoutMs: {
     name: "REGION_TIMEOUT_MS",
@@ -320,6 +325,7 @@ export const rows = {
     about:
       "smtps://user:password@host or smtp://host:port to send mails through, or empty to write them to DATA_DIR/mail.",
     read: optional(smtpUrl),
+    isSecret: true,
   },
   mailFrom: {
     name: "MAIL_FROM",
@@ -351,12 +357,14 @@ export const rows = {
     default: "",
     about: "Key id for an s3:// FILES_URL.",
     read: optional(text),
+    isSecret: true,
   },
   awsSecretAccessKey: {
     name: "AWS_SECRET_ACCESS_KEY",
     default: "",
     about: "Secret key for an s3:// FILES_URL.",
     read: optional(text),
+    isSecret: true,
   },
   rehearsals: {
     name: "REHEARSALS",
@@ -467,6 +475,7 @@ export const rows = {
     default: "",
     about: "Bearer token for scrapes of /_/prometheus, at least 16 characters; empty for no scrapes.",
     read: optional(metricsToken),
+    isSecret: true,
   },
   metricsPort: {
     name: "METRICS_PORT",
@@ -498,12 +507,14 @@ export const rows = {
     default: "",
     about: "Collector of OpenTelemetry traces, OTLP over HTTP (http://host:4318); empty for no traces.",
     read: optional(httpUrl),
+    isSecret: true,
   },
   tracesHeaders: {
     name: "OTEL_EXPORTER_OTLP_HEADERS",
     default: "",
     about: "Headers for the collector: name=value, separated by commas, values percent-encoded.",
     read: headers,
+    isSecret: true,
   },
   tracesServiceName: {
     name: "OTEL_SERVICE_NAME",

@@ -28,7 +28,7 @@ export interface StorageHealth {
   close(): Promise<void>;
 }
 
-type Settings = Pick<Config, "dataDir" | "databaseUrl" | "filesUrl">;
+export type WrittenFolders = Pick<Config, "dataDir" | "databaseUrl" | "filesUrl">;
 
 const freshMs = 5_000;
 const waitMs = 1_000;
@@ -38,7 +38,7 @@ const stuckMs = 10_000;
 const probeBytes = 65_536;
 
 export function createStorageHealth(
-  config: Settings,
+  config: WrittenFolders,
   { bytes, log }: { readonly bytes: Pick<ByteStore, "check">; readonly log: Log },
 ): StorageHealth {
   let problems: readonly StorageProblem[] = [];
@@ -87,7 +87,7 @@ export function createStorageHealth(
   };
 }
 
-async function findStorageProblems(config: Settings, bytes: Pick<ByteStore, "check">): Promise<StorageProblem[]> {
+async function findStorageProblems(config: WrittenFolders, bytes: Pick<ByteStore, "check">): Promise<StorageProblem[]> {
   const ofStore = await findStoreProblem(config, bytes);
   const found: StorageProblem[] = [];
   if (ofStore !== undefined) {
@@ -104,7 +104,11 @@ async function findStorageProblems(config: Settings, bytes: Pick<ByteStore, "che
 }
 
 /** The folders that the server writes uploads and data to, each with its setting. */
-function writtenFolders({ dataDir, databaseUrl, filesUrl }: Settings): [setting: string, folder: string][] {
+export function writtenFolders({
+  dataDir,
+  databaseUrl,
+  filesUrl,
+}: WrittenFolders): [setting: string, folder: string][] {
   const settingOf = (folder: string, own: string) => (`${folder}${sep}`.startsWith(dataDir + sep) ? "DATA_DIR" : own);
   const folders: [string, string][] = [];
   if (databaseUrl.startsWith("file:")) {

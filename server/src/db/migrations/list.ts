@@ -38,6 +38,7 @@ import { statistics } from "./0039-statistics.ts";
 import { operatorLists } from "./0040-operator-lists.ts";
 import { sharedGuessCounts } from "./0041-shared-guess-counts.ts";
 import { testCallers } from "./0042-test-callers.ts";
+import { serverProcesses } from "./0043-server-processes.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -82,4 +83,5 @@ export const migrations: readonly Migration[] = [
   operatorLists,
   sharedGuessCounts,
   testCallers,
+  serverProcesses,
 ];

@@ -1,0 +1,93 @@
+import type { Static } from "../contract/schema.ts";
+import { formatDate } from "../lib/dates.ts";
+import { operation } from "../operation.ts";
+import { isPostgresUrl } from "../settings/urls.ts";
+import { version } from "../version.ts";
+import { Deployment } from "./deployment.contract.ts";
+import { listReports } from "./deployment.processes.store.ts";
+import { findStorage } from "./deployment.storage.store.ts";
+import { findWarnings, isBroken, isHeard } from "./deployment.warnings.ts";
+import type { Queues, ReportingProcess } from "./process-report.ts";
+
+/** A process that was silent for longer is not shown. */
+const shownMs = 300_000;
+
+const readDeployment = operation({
+  method: "GET",
+  path: "/_/api/deployment",
+  operation: "readDeployment",
+  summary: "Read whether the deployment is well, with its processes, queues, storage and settings",
+  description: "Each process reports itself every ten seconds. Secrets of settings are not shown.",
+  tag: "Operators",
+  caller: "operator",
+  status: 200,
+  result: Deployment,
+  errors: [],
+  async handle(_, { clock, config, database, ownReports }) {
+    const now = clock.now();
+    const own = await ownReports.take();
+    const [reports, { schema, ...storage }] = await Promise.all([
+      listReports(now, database.reads),
+      findStorage(database),
+    ]);
+    const known = [own, ...reports.filter(({ id }) => id !== own.id)];
+    const heard = known.filter((process) => isHeard(process, now));
+    const warnings = findWarnings(known, now).map(({ code, text, since }) => ({
+      ...{ code, text },
+      ...(since !== undefined && { since: formatDate(since) }),
+    }));
+    return {
+      state: isBroken(known, now)
+        ? ("broken" as const)
+        : warnings.length > 0
+          ? ("attention" as const)
+          : ("well" as const),
+      warnings,
+      version,
+      node: process.version,
+      engine: isPostgresUrl(config.databaseUrl) ? ("postgresql" as const) : ("sqlite" as const),
+      schema,
+      region: config.region,
+      since: formatDate(Math.min(...heard.map(({ startedAt }) => startedAt))),
+      processes: known
+        .filter(({ heardAt, report }) => heardAt > now - shownMs && report.hasEnded === undefined)
+        .sort((a, b) => (a.machine < b.machine ? -1 : a.machine > b.machine ? 1 : a.worker - b.worker))
+        .map((process) => presentProcess(process, now)),
+      queues: sumOf(heard.map(({ report }) => report.queues)),
+      storage: { ...storage, ...fullestDisk(heard) },
+      settings: [...config.changedSettings],
+    };
+  },
+});
+
+type Process = Static<typeof Deployment>["processes"][number];
+
+function presentProcess(process: ReportingProcess, now: number): Process {
+  const { machine, worker, version, startedAt, heardAt, report } = process;
+  const { cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues } = report;
+  return {
+    ...{ machine, worker, version, since: formatDate(startedAt), heard: formatDate(heardAt) },
+    isSilent: !isHeard(process, now),
+    ...{ cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues },
+  };
+}
+
+function sumOf(each: readonly Queues[]): Queues {
+  const sum = (name: keyof Queues) => each.reduce((total, queues) => total + queues[name], 0);
+  return {
+    passwords: sum("passwords"),
+    pictures: sum("pictures"),
+    transactions: sum("transactions"),
+    background: sum("background"),
+    events: sum("events"),
+    audit: sum("audit"),
+  };
+}
+
+function fullestDisk(heard: readonly ReportingProcess[]) {
+  const disks = heard.flatMap(({ report }) => report.disk ?? []);
+  return disks.sort((a, b) => a.freeBytes - b.freeBytes)[0] ?? {};
+}
+
+/** The state of the deployment, for operators (spec/deployment#state-of-a-deployment). */
+export const deploymentOperations = [readDeployment];

@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { send, startTestApp, type TestApp } from "../../test/harness.ts";
+import { durationBounds } from "../lib/histogram.ts";
+import { version } from "../version.ts";
+import { listReports, saveReport } from "./deployment.processes.store.ts";
+import { findWarnings } from "./deployment.warnings.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import type { ProcessReport, ReportingProcess } from "./process-report.ts";
+import { createRecentIncrease } from "./recent-increase.ts";
+import { type WarningCode, warningCodes } from "./warning-codes.ts";
+
+const password = "a-password-in-a-url";
+let test: TestApp;
+let viewer: string;
+before(async () => {
+  const secrets = { SMTP_URL: `smtp://mail:${password}@127.0.0.1:1`, METRICS_TOKEN: "a-token-for-scrapes" };
+  test = await startTestApp({ ...secrets, TRUST_PROXY: "loopback", AUDIT_DAYS: "30" });
+  viewer = (await test.createOperator(undefined, "viewer")).token;
+});
+after(() => test.close());
+afterEach(() => test.app.database.write(({ queries }) => queries.deleteFrom("server_processes").execute()));
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+interface Shown {
+  readonly state: string;
+  readonly warnings: readonly { readonly code: WarningCode; readonly text: string; readonly since?: string }[];
+  readonly since: string;
+  readonly processes: readonly Record<string, unknown>[];
+  readonly queues: Record<string, number>;
+  readonly [member: string]: unknown;
+}
+
+async function read(): Promise<Shown> {
+  const { status, body } = await test.call("GET /_/api/deployment", { token: viewer });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.result;
+}
+
+const queues = { passwords: 0, pictures: 0, transactions: 0, background: 0, events: 0, audit: 0 };
+
+/** A process that has no reason for a warning. */
+function processOf(changes: Partial<ReportingProcess> = {}, report: Partial<ProcessReport> = {}): ReportingProcess {
+  const now = test.now();
+  const well: ProcessReport = {
+    ...{ cpu: 0.1, memoryBytes: 1e8, loopDelayMs: 2, connections: 3, requests: 1, queues },
+    databaseConnections: { inUse: 1, max: 10 },
+    statements: durationBounds.map(() => 100),
+    ...{ refused: 0, signInWaits: 0, disk: { freeBytes: 50e9, diskBytes: 100e9 }, maintainedAt: now - minute },
+    ...{ regionsAway: [], writesMailsToFiles: false, since: {} },
+  };
+  return {
+    ...{ id: "other", machine: "far.example.org", worker: 1, version },
+    ...{ startedAt: now - 30 * minute, heardAt: now, ...changes },
+    report: { ...well, statements: [1_000, ...well.statements.map(() => 0)], ...report },
+  };
+}
+
+function save(...processes: readonly ReportingProcess[]): Promise<void> {
+  return test.app.database.write(async ({ queries }) => {
+    for (const process of processes) await saveReport(process, queries);
+  });
+}
+
+/** Statements of which this share took from half a second to a second. */
+function slowStatements(share: number): number[] {
+  return [1_000 * (1 - share), ...durationBounds.slice(1).map((bound) => (bound === 1 ? 1_000 * share : 0)), 0];
+}
+
+describe("GET /_/api/deployment", () => {
+  // spec/deployment#state-of-a-deployment
+  it("says what runs, what waits and what is stored, to every role", async () => {
+    const { state, warnings, processes, storage, node, engine, schema, region, settings, ...others } = await read();
+    assert.ok(["well", "attention", "broken"].includes(state)); // the disk of this machine may be full
+    assert.deepEqual(
+      warnings.filter(({ code }) => code !== "diskLow"),
+      [],
+    );
+    assert.deepEqual([node, region], [process.version, "main"]);
+    assert.match(`${engine} ${schema}`, /^(sqlite|postgresql) \d{4}-[a-z-]+$/);
+    assert.equal(processes.length, 1);
+    const [{ machine, cpu, memoryBytes, connections, requests, isSilent } = {}] = processes;
+    assert.ok(typeof machine === "string" && machine !== "");
+    assert.ok(typeof cpu === "number" && typeof memoryBytes === "number" && memoryBytes > 1e6);
+    assert.ok(typeof connections === "number" && connections >= 1 && requests === 1, "this call is in progress");
+    assert.equal(isSilent, false);
+    assert.ok(Object.values(others.queues).every((count) => count >= 0));
+    const { databaseBytes, freeBytes, diskBytes, ...stored } = storage as Record<string, number>;
+    assert.ok(Number(databaseBytes) > 10_000 && Number(diskBytes) >= Number(freeBytes));
+    assert.deepEqual(stored, { files: 0, bytes: 0, orphanedObjects: { count: 0, isMore: false } });
+    assert.ok(Array.isArray(settings));
+  });
+
+  // spec/deployment#shown-settings
+  it("shows the settings that differ from their defaults, and no secret", async () => {
+    const settings = (await read())["settings"] as { name: string; value: string; about: string }[];
+    const shownValue = (name: string) => settings.find((each) => each.name === name)?.value;
+    assert.deepEqual(["AUDIT_DAYS", "SMTP_URL", "METRICS_TOKEN", "ROLLCALL_SECRET", "PAGE_ITEMS_MAX"].map(shownValue), [
+      "30",
+      "set",
+      "set",
+      "set",
+      undefined,
+    ]);
+    assert.equal(settings.find(({ name }) => name === "AUDIT_DAYS")?.about, "How long the audit log is kept.");
+    const text = JSON.stringify(settings);
+    for (const secret of [password, "a-token-for-scrapes", "a secret for tests"]) assert.ok(!text.includes(secret));
+  });
+
+  // spec/deployment#processes-of-a-deployment
+  it("adds up the processes of the last 30 seconds, and shows silent ones for five minutes", async () => {
+    const at = (ms: number) => ({ id: `${ms}`, worker: ms, heardAt: test.now() - ms });
+    const waiting = { queues: { ...queues, pictures: 7 } };
+    await save(...[0, 29_000, 31_000, 299_000, 301_000].map((ms) => processOf(at(ms), waiting)));
+    await save(processOf({ id: "ended", worker: 5 }, { ...waiting, hasEnded: true }));
+    const { processes, queues: sums, since } = await read();
+    assert.deepEqual(
+      processes
+        .filter(({ machine }) => machine === "far.example.org")
+        .map(({ worker, isSilent }) => [worker, isSilent]),
+      [
+        [0, false],
+        [29_000, false],
+        [31_000, true],
+        [299_000, true],
+      ],
+    );
+    assert.equal(sums["pictures"], 14);
+    assert.equal(since, `/Date(${test.now() - 30 * minute})/`);
+  });
+});
+
+describe("the warnings of a deployment", () => {
+  /** For each code, reports that are a reason for it, and reports that are almost one. */
+  const cases: Readonly<Record<WarningCode, () => readonly (readonly ReportingProcess[])[]>> = {
+    databaseAway: () => both({ databaseAwayAt: test.now() - minute + 1 }, { databaseAwayAt: test.now() - minute }),
+    databaseSlow: () => both({ statements: slowStatements(0.06) }, { statements: slowStatements(0.04) }),
+    diskLow: () =>
+      both({ disk: { freeBytes: 9e9, diskBytes: 100e9 } }, { disk: { freeBytes: 10e9, diskBytes: 100e9 } }),
+    loopLate: () => both({ loopDelayMs: 201 }, { loopDelayMs: 200 }),
+    queueFull: () => both({ refused: 1 }, {}),
+    backlog: () => both({ queues: { ...queues, events: 300_000 } }, { queues: { ...queues, events: 299_999 } }),
+    maintenanceLate: () =>
+      both({ maintainedAt: test.now() - 10 * minute }, { maintainedAt: test.now() - 10 * minute + 1 }),
+    auditLost: () => both({ auditLostAt: test.now() - hour + 1 }, { auditLostAt: test.now() - hour }),
+    logLost: () => both({ logLostAt: test.now() - hour + 1 }, { logLostAt: test.now() - hour }),
+    certificateEnds: () =>
+      both({ certificateEnds: test.now() + 14 * day - 1 }, { certificateEnds: test.now() + 14 * day }),
+    mailToFiles: () => both({ writesMailsToFiles: true }, {}),
+    clearTransport: () => both({ clearAt: test.now() - hour + 1 }, { clearAt: test.now() - hour }),
+    mixedVersions: () => {
+      const since = (ms: number) => processOf({ id: "newer", version: "10.0.0", startedAt: test.now() - ms });
+      const old = processOf({ startedAt: test.now() - day });
+      return [
+        [old, since(hour + 1)],
+        [old, since(hour)],
+      ];
+    },
+    regionAway: () => both({ regionsAway: ["eu"] }, {}),
+    signInGuard: () => both({ signInWaits: 10 }, { signInWaits: 9 }),
+  };
+
+  function both(report: Partial<ProcessReport>, almost: Partial<ProcessReport>) {
+    return [[processOf({}, report)], [processOf({}, almost)]] as const;
+  }
+
+  // spec/deployment#warnings
+  for (const code of Object.keys(warningCodes) as WarningCode[]) {
+    it(`${code} is there exactly when there is a reason`, async () => {
+      const [reason = [], almost = []] = cases[code]();
+      const found = findWarnings(reason, test.now());
+      assert.deepEqual(
+        found.map((warning) => warning.code),
+        [code],
+      );
+      assert.match(found[0]?.text ?? "", /^\S.*\.$/);
+      assert.deepEqual(findWarnings(almost, test.now()), []);
+      await save(...reason);
+      const { state, warnings } = await read();
+      const ofOwn = new Set(["diskLow", code]); // the disk of this machine may be full
+      assert.ok(warnings.some((warning) => warning.code === code));
+      assert.ok(warnings.every((warning) => ofOwn.has(warning.code) || warning.code === "maintenanceLate"));
+      assert.notEqual(state, "well");
+    });
+  }
+
+  it("make the state broken if the database is away, or writes are about to fail", async () => {
+    await save(processOf({}, { disk: { freeBytes: 499e6, diskBytes: 1e9 } }));
+    assert.equal((await read()).state, "broken");
+    await save(processOf({}, { databaseAwayAt: test.now() }));
+    assert.equal((await read()).state, "broken");
+  });
+
+  it("say since when a process has been the reason, and count only processes that are heard of", async () => {
+    const since = { loopLate: test.now() - 5 * minute };
+    const late = { loopDelayMs: 300, since };
+    await save(processOf({}, late), processOf({ id: "later" }, { ...late, since: { loopLate: test.now() } }));
+    const { warnings } = await read();
+    assert.equal(warnings.find(({ code }) => code === "loopLate")?.since, `/Date(${since.loopLate})/`);
+    const heardAt = test.now() - 30_000;
+    await save(processOf({ heardAt }, late), processOf({ id: "later", heardAt }, late));
+    assert.ok(!(await read()).warnings.some(({ code }) => code === "loopLate"));
+  });
+
+  it("notice a call of another machine without https, and not a health check", async () => {
+    const from = (protocol: string) => ({
+      headers: { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": protocol },
+    });
+    const isNoticed = async () => (await read()).warnings.some(({ code }) => code === "clearTransport");
+    await send(test.port, "GET", "/_/health/ready", from("http"));
+    await send(test.port, "GET", "/users/me", from("https"));
+    assert.equal(await isNoticed(), false);
+    await send(test.port, "GET", "/users/me", from("http"));
+    assert.equal(await isNoticed(), true);
+  });
+});
+
+describe("the report of a process", () => {
+  it("is written at once and when the process ends, has less than 4 kB, and drops those older than a day", async () => {
+    const { database, ownReports } = test.app;
+    const all = () => database.reads.selectFrom("server_processes").selectAll().execute();
+    await save(
+      processOf({ id: "old", heardAt: test.now() - day - 1 }),
+      processOf({ id: "kept", heardAt: test.now() - day }),
+    );
+    const heartbeat = startHeartbeat({ database, ownReports });
+    const { id } = await ownReports.take();
+    while (!(await all()).some((row) => row.id === id)) await new Promise(setImmediate);
+    assert.deepEqual((await all()).map((row) => row.id).sort(), [id, "kept"].sort());
+    for (const { report } of await all()) assert.ok(report.length < 4_096, `${report.length}`);
+    await heartbeat.stop();
+    const own = async () => (await listReports(test.now(), database.reads)).find((each) => each.id === id);
+    while ((await own())?.report.hasEnded !== true) await new Promise(setImmediate);
+  });
+
+  it("says that the database did not take an earlier one", async (t) => {
+    const { database, ownReports } = test.app;
+    const broken = t.mock.method(database, "write", () => Promise.reject(new Error("on purpose")));
+    const heartbeat = startHeartbeat({ database, ownReports });
+    while ((await ownReports.take()).report.databaseAwayAt === undefined) await new Promise(setImmediate);
+    await heartbeat.stop();
+    broken.mock.restore();
+    assert.equal((await read()).state, "broken");
+    test.advance(minute);
+    assert.ok(!(await read()).warnings.some(({ code }) => code === "databaseAway"));
+  });
+});
+
+describe("a recent increase", () => {
+  it("is that of the time span, or since the start of the process", () => {
+    const recent = createRecentIncrease(100, 0);
+    assert.deepEqual(recent.add(50, [3, 1]), [3, 1]);
+    assert.deepEqual(recent.add(99, [5, 1]), [5, 1]);
+    assert.deepEqual(recent.add(150, [6, 1]), [3, 0]);
+    assert.deepEqual(recent.add(1_000, [9, 1]), [3, 0]);
+    assert.deepEqual(recent.add(1_100, [9, 2]), [0, 1]);
+  });
+});

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../db/database.ts";
+import { saveReport } from "./deployment.processes.store.ts";
+import type { OwnReports } from "./own-reports.ts";
+
+const everyMs = 10_000;
+/** Shutdown must not wait for a database that does not answer. */
+const lastMsMax = 1_000;
+
+/** Reports this process at once, every ten seconds, and when it ends. */
+export function startHeartbeat(services: { readonly ownReports: OwnReports; readonly database: Database }): {
+  stop(): Promise<void>;
+} {
+  const { ownReports, database } = services;
+  let running: Promise<void> | undefined;
+
+  async function beat(hasEnded = false): Promise<void> {
+    try {
+      const own = await ownReports.take();
+      const process = hasEnded ? { ...own, report: { ...own.report, hasEnded: true as const } } : own;
+      await database.write(({ queries }) => saveReport(process, queries));
+    } catch {
+      ownReports.noteDatabaseAway(); // which the next report says
+    }
+  }
+
+  function beatUnlessRunning(): void {
+    running ??= beat().finally(() => {
+      running = undefined;
+    });
+  }
+
+  ownReports.start();
+  beatUnlessRunning();
+  const timer = setInterval(beatUnlessRunning, everyMs).unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      ownReports.close();
+      const last = Promise.resolve(running).then(() => beat(true));
+      await Promise.race([last, sleep(lastMsMax, undefined, { ref: false })]);
+    },
+  };
+}

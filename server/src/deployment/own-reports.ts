@@ -1,0 +1,176 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Audit } from "../audit/audit.ts";
+import type { Passwords } from "../auth/passwords.ts";
+import type { Background } from "../background.ts";
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import type { HttpServer } from "../http/http-server.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { Log } from "../log.ts";
+import type { Mails } from "../mail/outbox.ts";
+import type { Pictures } from "../pictures/pictures.ts";
+import type { RegionCalls } from "../regions/regions.calls.ts";
+import { createFreeSpace } from "../storage/free-space.ts";
+import { version } from "../version.ts";
+import { workerNumber } from "../worker-number.ts";
+import { findWarnings } from "./deployment.warnings.ts";
+import type { ProcessReport, ReportingProcess } from "./process-report.ts";
+import { createRecentIncrease } from "./recent-increase.ts";
+import type { Traffic } from "./traffic.ts";
+import type { WarningCode } from "./warning-codes.ts";
+
+/** The reports of this process (spec/deployment#processes-of-a-deployment). */
+export interface OwnReports {
+  /** Begins to measure the event loop. */
+  start(): void;
+  take(): Promise<ReportingProcess>;
+  /** Notes that the database did not take a report. */
+  noteDatabaseAway(): void;
+  close(): void;
+}
+
+export interface ReportSources {
+  readonly clock: Clock;
+  readonly traffic: Traffic;
+  readonly database: Pick<Database, "statistics">;
+  readonly passwords: Pick<Passwords, "statistics">;
+  readonly pictures: Pick<Pictures, "statistics">;
+  readonly background: Pick<Background, "runningCount">;
+  readonly compactor: { statistics(): { readonly waiting: number } };
+  readonly audit: Pick<Audit, "waitingCount" | "lostAt">;
+  readonly mails: Pick<Mails, "statistics">;
+  readonly regionCalls: Pick<RegionCalls, "unreachableSince">;
+  readonly signInAlerts: { readonly lockOuts: Readonly<Record<string, number>> };
+  readonly maintenance: { readonly finishedAt: number | undefined };
+  readonly log: Pick<Log, "losses">;
+  certificateEnds(): ReturnType<HttpServer["certificateEnds"]>;
+}
+
+const minuteMs = 60_000;
+/** The monitor counts its own interval as a delay. */
+const loopResolutionMs = 50;
+const regionsShown = 16;
+
+export function createOwnReports(
+  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "smtpUrl">,
+  sources: ReportSources,
+): OwnReports {
+  const { clock, traffic, database, passwords, pictures, background, compactor, audit, mails } = sources;
+  const startedAt = clock.now();
+  const ofProcess = {
+    id: randomBytes(9).toString("base64url"),
+    machine: hostname().slice(0, 255),
+    worker: workerNumber ?? 1,
+    version,
+    startedAt,
+  };
+  const freeSpace = createFreeSpace(config);
+  const loop = createLoopDelay();
+  const cpu = createCpuShare();
+  const statements = createRecentIncrease(5 * minuteMs, startedAt);
+  const refused = createRecentIncrease(5 * minuteMs, startedAt);
+  const signInWaits = createRecentIncrease(10 * minuteMs, startedAt);
+  const since = new Map<WarningCode, number>();
+  let databaseAwayAt: number | undefined;
+
+  function sumOfRefused(): number {
+    const { outbox } = mails.statistics().refused;
+    return sumOf(passwords.statistics().lanes, "refused") + sumOf(pictures.statistics(), "refused") + outbox;
+  }
+
+  async function measure(now: number): Promise<Omit<ProcessReport, "since">> {
+    const { statements: seconds, waiting, connections } = database.statistics();
+    const [lockOuts = 0] = signInWaits.add(now, [total(Object.values(sources.signInAlerts.lockOuts))]);
+    const [refusals = 0] = refused.add(now, [sumOfRefused()]);
+    return {
+      cpu: cpu(),
+      memoryBytes: process.memoryUsage.rss(),
+      loopDelayMs: loop.p99(),
+      connections: traffic.connections,
+      requests: traffic.requests,
+      databaseConnections: connections,
+      queues: {
+        passwords: sumOf(passwords.statistics().lanes, "waiting"),
+        pictures: sumOf(pictures.statistics(), "waiting"),
+        transactions: waiting,
+        background: background.runningCount,
+        events: compactor.statistics().waiting,
+        audit: audit.waitingCount,
+      },
+      statements: statements.add(now, [...seconds.counts]),
+      refused: refusals,
+      signInWaits: lockOuts,
+      disk: await freeSpace.measure(),
+      maintainedAt: sources.maintenance.finishedAt,
+      auditLostAt: audit.lostAt,
+      logLostAt: sources.log.losses.at,
+      databaseAwayAt,
+      clearAt: traffic.clearAt,
+      certificateEnds: sources.certificateEnds(),
+      regionsAway: sources.regionCalls.unreachableSince(now - 60 * minuteMs).slice(0, regionsShown),
+      writesMailsToFiles: config.smtpUrl === undefined,
+    };
+  }
+
+  return {
+    start: loop.start,
+    async take() {
+      const now = clock.now();
+      const measured = await measure(now);
+      const alone = { ...ofProcess, heardAt: now, report: { ...measured, since: {} } };
+      const codes = new Set(findWarnings([alone], now).map(({ code }) => code));
+      for (const code of since.keys()) if (!codes.has(code)) since.delete(code);
+      for (const code of codes) if (!since.has(code)) since.set(code, now);
+      return { ...alone, report: { ...measured, since: Object.fromEntries(since) } };
+    },
+    noteDatabaseAway() {
+      databaseAwayAt = clock.now();
+    },
+    close: loop.stop,
+  };
+}
+
+/** Measures the share of one processor between two calls. */
+function createCpuShare(): () => number {
+  let before = process.cpuUsage();
+  let at = performance.now();
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    const ms = performance.now() - at;
+    if (ms < 1) return 0;
+    before = process.cpuUsage();
+    at = performance.now();
+    return Math.round((user + system) / ms / 10) / 100;
+  };
+}
+
+/** Measures how late the event loop is, minute by minute. */
+function createLoopDelay(): { start(): void; p99(): number; stop(): void } {
+  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
+  let fullMinute: number | undefined;
+  let startedAt = performance.now();
+  return {
+    start: () => void delays.enable(),
+    p99() {
+      const measured = delays.count === 0 ? 0 : Math.max(delays.percentile(99) / 1e6 - loopResolutionMs, 0);
+      const rounded = Math.round(measured * 10) / 10;
+      if (performance.now() - startedAt < minuteMs) return fullMinute ?? rounded;
+      fullMinute = rounded;
+      delays.reset();
+      startedAt = performance.now();
+      return rounded;
+    },
+    stop: () => void delays.disable(),
+  };
+}
+
+function sumOf(lanes: Readonly<Record<string, LaneStatistics>>, what: keyof LaneStatistics): number {
+  return total(Object.values(lanes).map((lane) => lane[what]));
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, each) => sum + each, 0);
+}
