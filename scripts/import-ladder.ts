@@ -31,7 +31,7 @@ const ladder = [
   ["api"],
   ["http"],
   ["operation.ts", "services.ts"],
-  ["erasure", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
+  ["erasure", "event-log", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
   ["auth", "mail", "storage"],
   ["audit", "owned"],
   ["slices"],

@@ -5,8 +5,8 @@ type Direction = "in" | "out";
 
 /** A result that repeats another under a misspelt name. */
 const misspelt = "elaspedTimeInMs";
-/** Also the beginning of a metric's interval. A mail address never reads like a date. */
-const mailSender = "from";
+/** Dates in some results: a mail address, and a list of names of fields, never read like a date. */
+const sometimesDates: ReadonlySet<string> = new Set(["from", "changed"]);
 /** Free-form members, which the client passes unchanged. */
 const freeForm: ReadonlySet<string> = new Set(["value", "values", "details", "result", "parameters"]);
 
@@ -23,7 +23,7 @@ export class SdkTypes {
 
   /** What has been declared since the last call. */
   take(): { readonly names: readonly string[]; readonly declarations: string } {
-    const ambiguous = [...this.dateMembers].filter((name) => this.#otherMembers.has(name) && name !== mailSender);
+    const ambiguous = [...this.dateMembers].filter((name) => this.#otherMembers.has(name) && !sometimesDates.has(name));
     if (ambiguous.length > 0) throw new Error(`members that are dates and others: ${ambiguous.join(", ")}`);
     const fresh = [...this.#declared].filter(([, { isTaken }]) => !isTaken).sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [, declared] of fresh) declared.isTaken = true;

@@ -9,6 +9,7 @@ import { checkins } from "./checks/checkins.ts";
 import { dates } from "./checks/dates.ts";
 import { devices } from "./checks/devices.ts";
 import { errors } from "./checks/errors.ts";
+import { events } from "./checks/events.ts";
 import { files } from "./checks/files.ts";
 import { hostileHttp } from "./checks/hostile-http.ts";
 import { hostileInput } from "./checks/hostile-input.ts";
@@ -88,6 +89,7 @@ export const groups: readonly Group[] = [
   metrics,
   tenancy,
   operators,
+  events,
   batch,
   idempotency,
   service,

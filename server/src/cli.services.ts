@@ -4,6 +4,7 @@ import { createRevocations } from "./auth/revocations.ts";
 import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
 import type { Database } from "./db/database.ts";
+import { createEventRecorder } from "./event-log/recorder.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
 import { newServerSecret } from "./lib/secrets.ts";
@@ -45,6 +46,7 @@ export function createCommandServices(config: Config, database: Database): Comma
     bytes,
     clock,
     database,
+    events: createEventRecorder({ database, clock, ids }),
     ids,
     outgoing: createOutgoing(config, { lookUp: createLookUp() }),
     paging: createPaging({ ...config, secrets: [newServerSecret()] }), // no page token leaves this process

@@ -103,6 +103,7 @@ describe("loadConfig", () => {
       signedUrlLifetimeMs: 3_600_000,
       pageItemsDefault: 100,
       pageItemsMax: 1_000,
+      eventsRowsMax: 10_000_000,
       batchItemsMax: 200,
       batchReplyBytesMax: 8_388_608,
       idempotencyBytesPerCaller: 16_777_216,

@@ -20,6 +20,8 @@ import { createBackground } from "./background.ts";
 import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
 import { openDatabase } from "./db/open.ts";
+import { createEventLog } from "./event-log/event-log.ts";
+import { createEventRecorder } from "./event-log/recorder.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { createRouteTable, type RouteTable } from "./http/route-table.ts";
@@ -122,6 +124,8 @@ export async function createServices(
   const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
+  const events = createEventRecorder({ database, clock, ids });
+  const eventLog = createEventLog(config, { database, clock, secrets });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
 
   const pictures = createPictures(log);
@@ -162,6 +166,8 @@ export async function createServices(
     signInGuard,
     paging,
     fuzzing,
+    events,
+    eventLog,
     findLocation: createLocationFinder({ database }),
     ...metrics,
     bytes,

@@ -108,7 +108,8 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
 
 /** Runs one round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, log } = app;
+  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, eventLog, log } =
+    app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
@@ -147,6 +148,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await sealOutdatedSettings(appid, stored, { database, sealer: settingsSealer });
     await policies.resealOutdated(appid);
     const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
+    await eventLog.maintain(appid, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
@@ -171,12 +173,12 @@ type EndedTestCaller = Awaited<ReturnType<typeof listEndedTestCallers>>[number];
 
 /** Erases the device of a test caller, and deletes its user, who is erased like any other. */
 async function endTestCaller(ended: EndedTestCaller, app: App, signal?: AbortSignal): Promise<void> {
-  const { database, clock, revocations } = app;
+  const { database, clock } = app;
   const { application_id, device_id, user_id } = ended;
   if (user_id !== null) {
     await database.write(async (transaction) => {
       const isLeft = (await findUser(application_id, user_id, transaction.queries)) !== undefined;
-      if (isLeft) await updateUserDeleted(application_id, user_id, clock.now(), revocations, transaction);
+      if (isLeft) await updateUserDeleted(application_id, user_id, clock.now(), app, transaction);
     });
   }
   await eraseTestDevice(application_id, device_id, database, signal);

@@ -14,6 +14,7 @@ import { crashReportOperations } from "./devices/devices.crash-reports.routes.ts
 import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
 import { deviceOperations } from "./devices/devices.routes.ts";
 import { testDeviceOperations } from "./devices/devices.test-devices.operator.routes.ts";
+import { eventOperations } from "./events/events.routes.ts";
 import { fileOperatorOperations } from "./files/files.operator.routes.ts";
 import { profilePictureOperations } from "./files/files.profile-pictures.routes.ts";
 import { fileOperations } from "./files/files.routes.ts";
@@ -62,6 +63,7 @@ const operations: readonly Operation[] = [
   ...profilePictureOperations,
   ...metadataOperations,
   ...metricOperations,
+  ...eventOperations,
   ...batchOperations,
   ...operatorSessionOperations,
   ...operatorOperations,

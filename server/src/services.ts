@@ -17,6 +17,8 @@ import type { Paging } from "./contract/paging.ts";
 import type { FindLocation } from "./contract/sent-locations.ts";
 import type { Database } from "./db/database.ts";
 import type { OwnReports } from "./deployment/own-reports.ts";
+import type { EventLog } from "./event-log/event-log.ts";
+import type { EventRecorder } from "./event-log/recorder.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import type { FileLinks } from "./files/files.links.ts";
 import type { RequestObserver } from "./http/request-observer.ts";
@@ -75,6 +77,9 @@ export interface Services {
   readonly idTokens: IdTokens;
   readonly audit: Audit;
 
+  readonly events: EventRecorder;
+  readonly eventLog: EventLog;
+
   readonly policies: Policies;
   readonly settingsSealer: SettingsSealer;
   findOidcProvider(applicationId: string, name: string): Promise<GuardedProvider | undefined>;
@@ -121,6 +126,7 @@ export type CommandServices = Pick<
   | "audit"
   | "clock"
   | "database"
+  | "events"
   | "ids"
   | "outgoing"
   | "paging"

@@ -11,6 +11,7 @@ import { rowsGatheredMax, type Search, searchPage } from "../src/db/search.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
+import { findLogEnd, listEvents } from "../src/event-log/log-rows.store.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
 import type { Position } from "../src/lib/keyset.ts";
 import { locationKind } from "../src/locations/locations.contract.ts";
@@ -584,6 +585,30 @@ describe("the listings of operators walk an index", () => {
         assertIndexed(explained, indexes[name]);
       }
     }
+  });
+
+  it("the events behind a position, and the newest", async () => {
+    const { appid } = test.application;
+    const { database } = test.app;
+    const event = { application_id: appid, type: "checkin.created", at: 1, object_id: "", changed: "" };
+    const rows = Array.from({ length: 2_000 }, (_, n) => ({
+      ...event,
+      ...{ number: n + 1, position: n + 1, id: `${n}`, was_shown: 0, is_shown: 1 },
+    }));
+    await database.write(async ({ queries }) => {
+      for (let n = 0; n < rows.length; n += 500) {
+        await queries
+          .insertInto("events")
+          .values(rows.slice(n, n + 500))
+          .execute();
+      }
+    });
+    if (hasCostPlanner) await sql`analyze events`.execute(database.reads);
+    const explained: Omit<Explained, "what">[] = [];
+    const queries = explaining(explained);
+    assert.equal((await listEvents(appid, 1_000, 10, queries)).length, 10);
+    assert.equal((await findLogEnd(appid, queries)).position, 2_000);
+    assertIndexed(explained, /events_by_position/);
   });
 
   it("the reports of a crash group", async () => {

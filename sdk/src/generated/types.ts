@@ -524,6 +524,39 @@ export interface EndedMetricEvent {
   readonly elapsedTimeInMs: number;
 }
 
+/** A change, as the reader may know it. */
+export interface Event {
+  /** The same wherever the event is met. */
+  readonly id: string;
+  /** Such as checkin.created. */
+  readonly type: string;
+  readonly created: Date;
+  /** What it is about; of metadata, the object that carries it. */
+  readonly objectID: string;
+  /** The owner. */
+  readonly userID?: string;
+  /** Of metadata. */
+  readonly key?: string;
+  readonly visibility?: Permission | (string & {});
+  /** The names of changed fields. */
+  readonly changed?: readonly string[];
+  /** What a GET answers now. */
+  readonly object?: unknown;
+  /** The object is larger than 32 KiB. */
+  readonly isTooLarge?: boolean;
+}
+
+/** Events in the order of the log. */
+export interface EventPage {
+  readonly pageResults: readonly Event[];
+  /** Where to go on. */
+  readonly currentToken: string;
+  /** The same, if there is more. */
+  readonly nextToken?: string;
+  /** Events are missing: read everything again, then go on from currentToken. */
+  readonly isReset?: boolean;
+}
+
 /** The parameters of flagLocation. */
 export interface FlagLocationRequest {
   /** What is wrong. */
@@ -578,6 +611,34 @@ export interface IncrementMetadataRequest {
   readonly delta?: number | undefined;
   /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
+}
+
+/** What listEvents looks for. */
+export interface ListEventsQuery {
+  /** A currentToken; without it, no events but a token of now. */
+  readonly after?: string | undefined;
+  /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
+  readonly types?: string | undefined;
+  /** Only events of this owner; me for one's own. */
+  readonly userID?: string | undefined;
+  /** Only events about this object; me, current, app. */
+  readonly objectID?: string | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** Only objects with this tag. */
+  readonly tag?: string | undefined;
+  /** Only metadata with this key. */
+  readonly key?: string | undefined;
+  /** Only metadata whose key begins so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** Only metadata with this visibility. */
+  readonly visibility?: Permission | undefined;
+  /** The number of events. */
+  readonly pageSize?: number | undefined;
+  /** How long to wait for an event. */
+  readonly waitSeconds?: number | undefined;
 }
 
 /** What listIdentitiesOfProvider looks for. */

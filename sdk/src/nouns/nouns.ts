@@ -1,4 +1,5 @@
 import { type BlobsNoun, createBlobsNoun } from "./blobs.client.ts";
+import { type ChangesNoun, createChangesNoun } from "./changes.client.ts";
 import { type CheckinsNoun, createCheckinsNoun } from "./checkins.client.ts";
 import { createDeviceNoun, type DeviceNoun } from "./device.client.ts";
 import { createIdentitiesNoun, type IdentitiesNoun } from "./identities.client.ts";
@@ -22,6 +23,7 @@ export interface Nouns {
   readonly blobs: BlobsNoun;
   readonly metadata: MetadataNoun;
   readonly metrics: MetricsNoun;
+  readonly changes: ChangesNoun;
 }
 
 export function createNouns(send: Send): Nouns {
@@ -36,5 +38,6 @@ export function createNouns(send: Send): Nouns {
     blobs: createBlobsNoun(send),
     metadata: createMetadataNoun(send),
     metrics: createMetricsNoun(send),
+    changes: createChangesNoun(send),
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Call, RawParameters } from "../contract/call.ts";
-import { type AnyCaller, isForOperators, type Route } from "../contract/route.ts";
+import { type AnyCaller, type Caller, isForOperators, type Route } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
@@ -57,6 +57,15 @@ interface FoundOperation {
 export interface Dispatcher {
   /** @param outer the containing request, whose token is used */
   dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
+  /**
+   * The JSON of the result that a GET of this path has for the client of a request at this moment.
+   *
+   * @param caller authenticated for the request
+   * @throws ApiError
+   */
+  read(path: string, caller: Caller, outer: OuterCall): Promise<string>;
+  /** Identifies the client of a request again. @throws ApiError AuthAccessTokenInvalid when its token has ended */
+  confirm(outer: OuterCall): Promise<Caller>;
 }
 
 export function createDispatcher(options: {
@@ -91,6 +100,33 @@ export function createDispatcher(options: {
   }
 
   return {
+    async read(path, caller, { authorization, address, work }) {
+      const found = findOperation("GET", path);
+      if (found === undefined) throw new ApiError("OperationNotFound");
+      const { operation } = found;
+      const readParameters = () => parseQuery(found.query);
+      const requestId = newRequestId();
+      return operation.read(
+        {
+          authorization,
+          address,
+          requestId,
+          path: found.path,
+          idempotencyKey: undefined,
+          readParameters,
+          ...(work && { work }),
+        },
+        caller,
+      );
+    },
+
+    async confirm({ authorization }) {
+      options.beginTick();
+      const caller = await options.authenticate(authorization, "device");
+      if ("operatorId" in caller) throw new ApiError("AuthAccessTokenInvalid");
+      return caller;
+    },
+
     dispatch(inner, outer) {
       const requestId = newRequestId();
       let target: FoundOperation;

@@ -80,6 +80,7 @@ const tags: Readonly<Record<string, string>> = {
   Videos: "Videos of users.",
   Blobs: "Files of any other type.",
   Metadata: "Any JSON by key, on objects, users, devices and the application.",
+  Events: "What has changed, for clients that keep a copy.",
   Metrics: "Events that apps report.",
   Batch: "Several calls in one request.",
   Operators: "The deployment: operators, applications and their data.",

@@ -76,6 +76,11 @@ export interface Operation {
    * Interrupted.
    */
   perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
+  /**
+   * The JSON of the result that a call without effects has at this moment, for a part of another call, which the rate
+   * limits have admitted. @throws ApiError
+   */
+  read(call: Call, caller: Caller): Promise<string>;
 }
 
 /**
@@ -108,7 +113,7 @@ export function createOperation(
   const isKeyed = takesIdempotencyKey(route);
   const takesLocations = Object.values(route.parameters?.properties ?? {}).some(isLocationInput);
 
-  async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
+  async function run(call: Call, caller: AnyCaller | undefined, file?: StoredUpload) {
     const path = readPath(Object.entries(call.path));
     const read = readParameters(call.readParameters(), call.unread);
     if (isOperator(caller)) requireRoleWithout(route, caller, read);
@@ -122,9 +127,12 @@ export function createOperation(
     const isSigned = caller === undefined && route.download !== undefined;
     const handle = () => route.handle({ ...input, caller: caller as never }); // the caller is of the kind that the route requires, which `perform` demands
     const isRecorded = isOperator(caller) && route.method !== "GET";
-    const handled = isSigned
-      ? await route.download.handleSigned(input)
-      : await (isRecorded ? actionLog.record({ caller, route, call }, input, handle) : handle());
+    if (isSigned) return route.download.handleSigned(input);
+    return isRecorded ? actionLog.record({ caller, route, call }, input, handle) : handle();
+  }
+
+  async function answer(call: Call, caller: AnyCaller | undefined, file?: StoredUpload): Promise<Reply> {
+    const handled = await run(call, caller, file);
     if (handled instanceof FileResult || handled instanceof ArchiveResult) {
       return { ...successReply(200, "null"), file: handled };
     }
@@ -166,6 +174,11 @@ export function createOperation(
 
   return {
     route,
+    async read(call, caller) {
+      requireEnabled(caller.policy, route, call.path, caller);
+      const handled = await run(call, caller);
+      return handled instanceof RawResult ? handled.json : serialize(handled);
+    },
     async perform(call, caller) {
       let bucket: TokenBucket | undefined;
       let reply: Reply;

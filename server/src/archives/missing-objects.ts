@@ -19,6 +19,7 @@ export async function removeDeleted(
     runningCount: 0,
     stop: async () => {},
   };
+  const events = { async record() {} }; // a restored log has no readers yet
   await database.write(async (transaction) => {
     const { queries } = transaction;
     const file = await queries
@@ -27,7 +28,8 @@ export async function removeDeleted(
       .where("application_id", "=", applicationId)
       .where("id", "=", id)
       .executeTakeFirst();
-    if (file !== undefined) await removeFile(applicationId, file, transaction, { database, bytes, background, clock });
+    if (file !== undefined)
+      await removeFile(applicationId, file, transaction, { database, bytes, background, clock, events });
     else await dropUpload(applicationId, id, { now: clock.now(), leaseMax: Number.MAX_SAFE_INTEGER }, queries);
   });
   for (const work of works) await work(new AbortController().signal);

@@ -26,7 +26,7 @@ const createCheckin = operation({
   status: 201,
   result: Checkin,
   errors: [],
-  async handle({ caller, parameters }, { database, fuzzing, clock, ids }) {
+  async handle({ caller, parameters }, { database, fuzzing, clock, ids, events }) {
     const { applicationId, userId } = caller;
     const { location } = parameters;
     const columns = newColumns(caller, ids.newId("Checkin"), parameters, clock);
@@ -36,7 +36,7 @@ const createCheckin = operation({
         const own = { comment: null, description: null, ...columnsOf(checkinKind.fields, parameters) };
         const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
         const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
-        await createOwned("checkins", row, queries);
+        await createOwned("checkins", row, events, queries);
         return row;
       },
       { addsTo: applicationId },

@@ -42,7 +42,7 @@ export function compileParameters<Shape extends ObjectSchema>(
     }
 
     const token = byLowerCaseName.get("pagingtoken");
-    if (token !== undefined && hasPageToken(values[token.index])) {
+    if (token?.name === "pagingToken" && hasPageToken(values[token.index])) {
       for (const { index } of parameters) if (index !== token.index) values[index] = undefined;
     }
 

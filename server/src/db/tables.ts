@@ -52,6 +52,8 @@ export interface Tables {
   application_regions: ApplicationRegionsTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
+  event_logs: EventLogsTable;
+  events: EventsTable;
   files: FilesTable;
   loose_bytes: OrphanedObjectsTable;
   file_usage: FileUsageTable;
@@ -675,6 +677,43 @@ interface UnfinishedErasuresTable {
   object_id: string;
 }
 
+/** The log of an application's changes; without a row nothing is recorded. */
+interface EventLogsTable {
+  application_id: string;
+  /** Another one when events may be missing from the log: cursors hold the name. */
+  name: string;
+  /** Writes record their events until then. */
+  wanted_until: number;
+  /** 1 once no transaction is left that began before the log was wanted. */
+  is_complete: number;
+  /** The position of the newest event that has been dropped; 0 for none. */
+  dropped_to: number;
+}
+
+/** What a write changed: ids and names of fields, never their contents. */
+interface EventsTable {
+  application_id: string;
+  /** Rises with the commits of one object. */
+  number: Generated<number>;
+  /** The order of the log, without holes; null until a reader has assigned it (`event-log/positions.ts`). */
+  position: number | null;
+  id: string;
+  type: string;
+  at: number;
+  /** The object that the event is about; for metadata, the object that carries it. */
+  object_id: string;
+  /** The owner; null for none. */
+  user_id: string | null;
+  /** The key of metadata, and its slot as in `metadata`. */
+  key: string | null;
+  slot: string | null;
+  /** The names of changed fields, separated by commas; those that only the owner sees end with `-`. */
+  changed: string;
+  /** 1 if other users could read the object before and after the write. */
+  was_shown: number;
+  is_shown: number;
+}
+
 /** A picture, a video or a blob; its bytes are in the object store (`storage/`), under the id. */
 interface FilesTable extends Nullable<Located>, Owned {
   user_id: string;
@@ -765,6 +804,8 @@ export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
 export type AuditRow = Selectable<AuditLogTable>;
 export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
+export type EventRow = Selectable<EventsTable>;
+export type EventLogRow = Selectable<EventLogsTable>;
 export type FileRow = Selectable<FilesTable>;
 export type ResumableUploadRow = Selectable<ResumableUploadsTable>;
 /** An owned object of any kind. */

@@ -17,6 +17,7 @@ import {
   presentOwnDevice,
   RegisterDevice,
 } from "./devices.contract.ts";
+import { deviceChangedEvent } from "./devices.events.ts";
 import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.ts";
 
 /** The properties of the registration that policies and rate limits match. */
@@ -134,14 +135,16 @@ const changeDevice = operation({
   status: 200,
   result: Device,
   errors: [],
-  async handle({ caller: { applicationId, deviceId, tokenId }, parameters }, { database, clock }) {
+  async handle({ caller: { applicationId, deviceId, tokenId }, parameters }, { database, clock, events }) {
     const device = await database.write(async ({ queries }) => {
       await lockRow(database.dialect, "devices", applicationId, deviceId, queries);
       const found = await findDevice(applicationId, deviceId, queries);
       if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
       const changed = { ...changedFields(parameters, tokenId, found), modified_at: clock.now() };
       await updateDevice(applicationId, deviceId, changed, queries);
-      return { ...found, ...changed };
+      const now = { ...found, ...changed };
+      await events.record(applicationId, deviceChangedEvent(found, now), queries);
+      return now;
     });
     return presentOwnDevice(device, tokenId);
   },

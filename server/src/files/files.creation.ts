@@ -34,7 +34,7 @@ export async function createFile(
   owner: Owner,
   given: NewFile,
   stored: Omit<StoredFile, "discard">,
-  { fuzzing, clock, statistics }: Pick<Services, "fuzzing" | "clock" | "statistics">,
+  { fuzzing, clock, statistics, events }: Pick<Services, "fuzzing" | "clock" | "statistics" | "events">,
   { queries, afterCommit }: Transaction,
 ): Promise<FileRow> {
   const { applicationId, userId } = owner;
@@ -56,7 +56,7 @@ export async function createFile(
     height: stored.size?.h ?? null,
     ...(location && (await fuzzing.locate({ applicationId, userId, setterId: userId, location }, queries))),
   };
-  await createOwned("files", row, queries);
+  await createOwned("files", row, events, queries);
   await chargeUsage(applicationId, userId, row.content_length, queries);
   if (!owner.isTest) afterCommit(() => statistics.countFile(applicationId, row.content_length));
   return row;

@@ -19,6 +19,7 @@ import { createFile } from "./files.creation.ts";
 import { fileResult, parseFit, sizeWithin } from "./files.download.ts";
 import { pictureKind } from "./files.kinds.ts";
 import { bytesPath } from "./files.links.ts";
+import { recordPictureChange } from "./files.profile-pictures.events.ts";
 import {
   findProfilePicture,
   findShownProfilePicture,
@@ -79,7 +80,8 @@ const setPicture = operation({
       if (locked.picture !== undefined) await removeFile(applicationId, locked.picture, transaction, services);
       const shared = { ...parameters, readPermissions: "App" } as const;
       const created = await createFile(pictureKind, caller, shared, file, services, transaction);
-      await setProfilePicture(created, services.clock.now(), queries);
+      const owner = await setProfilePicture(created, services.clock.now(), queries);
+      await recordPictureChange(applicationId, owner, services.events, queries);
       return created;
     });
     return present(picture, services);

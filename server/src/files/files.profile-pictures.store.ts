@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import type { FileRow } from "../db/tables.ts";
+import type { FileRow, UserRow } from "../db/tables.ts";
 
 /*
  * The user's row names the picture. A transaction that writes both locks the user first, the same order as for metadata
@@ -40,18 +40,22 @@ export async function lockProfilePicture(
   return user && { picture: await findProfilePicture(applicationId, userId, queries) };
 }
 
+/** The user whose row has changed; undefined if none has. */
+type ChangedOwner = Pick<UserRow, "id" | "celeb_mode"> | undefined;
+
 /** Makes a new shared picture the profile picture of its owner. */
 export async function setProfilePicture(
   { application_id, user_id, id }: Pick<FileRow, "application_id" | "user_id" | "id">,
   at: number,
   queries: Queries,
-): Promise<void> {
-  await queries
+): Promise<ChangedOwner> {
+  return queries
     .updateTable("users")
     .set({ profile_picture_id: id, is_picture_shared: 1, modified_at: at })
     .where("application_id", "=", application_id)
     .where("id", "=", user_id)
-    .execute();
+    .returning(["id", "celeb_mode"])
+    .executeTakeFirst();
 }
 
 /** Unsets a picture that is being deleted. Does nothing when it is not its owner's profile picture. */
@@ -60,14 +64,15 @@ export async function unsetProfilePicture(
   { id, user_id }: { readonly id: string; readonly user_id: string },
   at: number,
   queries: Queries,
-): Promise<void> {
-  await queries
+): Promise<ChangedOwner> {
+  return queries
     .updateTable("users")
     .set({ profile_picture_id: null, is_picture_shared: 0, modified_at: at })
     .where("application_id", "=", applicationId)
     .where("id", "=", user_id)
     .where("profile_picture_id", "=", id)
-    .execute();
+    .returning(["id", "celeb_mode"])
+    .executeTakeFirst();
 }
 
 /**
@@ -80,14 +85,16 @@ export async function updatePictureShared(
   pictureId: string,
   isShared: boolean,
   queries: Queries,
-): Promise<void> {
-  await queries
+): Promise<ChangedOwner> {
+  return queries
     .updateTable("users")
     .set({ is_picture_shared: isShared ? 1 : 0 })
+    .where("is_picture_shared", "=", isShared ? 0 : 1)
     .where("application_id", "=", applicationId)
     .where("id", "=", userId)
     .where("profile_picture_id", "=", pictureId)
-    .execute();
+    .returning(["id", "celeb_mode"])
+    .executeTakeFirst();
 }
 
 /**

@@ -1,11 +1,13 @@
 import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import { removeOwned } from "../owned/changes.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseOrphans, filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { refundUsage } from "../storage/usage.ts";
+import { recordPictureChange } from "./files.profile-pictures.events.ts";
 import { unsetProfilePicture } from "./files.profile-pictures.store.ts";
 
 interface RemovalServices {
@@ -13,6 +15,7 @@ interface RemovalServices {
   readonly bytes: ByteStore;
   readonly background: Background;
   readonly clock: Clock;
+  readonly events: EventRecorder;
 }
 
 /**
@@ -27,8 +30,11 @@ export async function removeFile(
   services: RemovalServices,
 ): Promise<boolean> {
   const { queries, afterCommit } = transaction;
-  const { database, bytes, background, clock } = services;
-  if (file.kind === "Picture") await unsetProfilePicture(applicationId, file, clock.now(), queries);
+  const { database, bytes, background, clock, events } = services;
+  if (file.kind === "Picture") {
+    const owner = await unsetProfilePicture(applicationId, file, clock.now(), queries);
+    await recordPictureChange(applicationId, owner, events, queries);
+  }
   if (!(await removeOwned("files", applicationId, file.id, transaction, services))) return false;
   await refundUsage(applicationId, file.user_id, { bytes: file.content_length, files: 1 }, queries);
   const prefix = filePrefix(applicationId, file.id);

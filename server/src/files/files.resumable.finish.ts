@@ -30,6 +30,7 @@ export interface FinishingServices {
   readonly findLocation: FindLocation;
   readonly clock: Clock;
   readonly statistics: Services["statistics"];
+  readonly events: Services["events"];
 }
 
 /** How long a process that dies keeps other processes from taking over. */

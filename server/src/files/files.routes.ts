@@ -12,6 +12,7 @@ import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 import { bytesPath } from "./files.links.ts";
+import { recordPictureChange } from "./files.profile-pictures.events.ts";
 import { updatePictureShared } from "./files.profile-pictures.store.ts";
 import { removeFile } from "./files.removal.ts";
 import { findFuzzedOwners, findLiveFile } from "./files.store.ts";
@@ -68,9 +69,10 @@ function operationsOf(kind: FileKind): Operation[] {
       const fuzzed = await findFuzzedOwners(applicationId, others, services.database.reads);
       return (file) => present(file, caller, services, fuzzed);
     },
-    async beforeChange({ applicationId, userId }, id, { readPermissions }, queries) {
+    async beforeChange({ applicationId, userId }, id, { readPermissions }, queries, { events }) {
       if (!kind.isPicture || readPermissions === undefined) return;
-      await updatePictureShared(applicationId, userId, id, readPermissions === "App", queries);
+      const owner = await updatePictureShared(applicationId, userId, id, readPermissions === "App", queries);
+      await recordPictureChange(applicationId, owner, events, queries);
     },
     remove: (file, transaction, services) => removeFile(file.application_id, file, transaction, services),
   });

@@ -20,6 +20,7 @@ const prefixes = {
   Blob: "blb",
   Location: "loc",
   LocationFlag: "flg",
+  Event: "evt",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

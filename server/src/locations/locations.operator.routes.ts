@@ -2,10 +2,9 @@ import { holdApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { LocationRow } from "../db/tables.ts";
 import { operation } from "../operation.ts";
-import { changePublic, lockPublic, newColumns, removeOwned } from "../owned/changes.ts";
+import { changePublic, createOwned, lockPublic, newColumns, removeOwned } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
 import { OperatedPath, operatedOperations, operatedPathOf } from "../owned/operator.operations.ts";
-import { insertOwned } from "../owned/store.ts";
 import { trueLocation } from "../privacy/fuzzing.ts";
 import {
   ChangePublicLocation,
@@ -36,7 +35,7 @@ const create = operation({
   status: 201,
   result: Location,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters }, { database, clock, ids }) {
+  async handle({ path: { appid }, parameters }, { database, clock, ids, events }) {
     const { name, location, tag } = parameters;
     const given = { ...(tag !== undefined && { tag }), readPermissions: "App" } as const;
     const row: LocationRow = {
@@ -46,7 +45,7 @@ const create = operation({
     };
     await database.write(async ({ queries }) => {
       await holdApplication(appid, database.dialect, queries);
-      await insertOwned("locations", row, queries);
+      await createOwned("locations", row, events, queries);
     });
     return presentLocation(row, null);
   },

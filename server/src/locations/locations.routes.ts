@@ -25,7 +25,7 @@ const createLocation = operation({
   status: 201,
   result: Location,
   errors: [],
-  async handle({ caller, parameters }, { database, fuzzing, clock, ids }) {
+  async handle({ caller, parameters }, { database, fuzzing, clock, ids, events }) {
     const { applicationId, userId } = caller;
     const { name, location } = parameters;
     const columns = newColumns(caller, ids.newId("Location"), readPublic(parameters), clock);
@@ -34,7 +34,7 @@ const createLocation = operation({
         const placing = { applicationId, userId, setterId: userId, location };
         const own = { ...noFields, ...columnsOf(locationKind.fields, parameters), name };
         const row: LocationRow = { ...columns, ...own, ...(await fuzzing.locate(placing, queries)) };
-        await createOwned("locations", row, queries);
+        await createOwned("locations", row, events, queries);
         return row;
       },
       { addsTo: applicationId },

@@ -5,6 +5,7 @@ import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import { ItemPage, ItemPath, ObjectPath, PutItems, presentItem, SearchItems, valuesMax } from "./metadata.contract.ts";
+import { metadataEvent } from "./metadata.events.ts";
 import { bagOf, requireReadable, requireWritable } from "./metadata.objects.ts";
 import { searchItems } from "./metadata.search.ts";
 import { putItems } from "./metadata.store.ts";
@@ -23,7 +24,7 @@ const putManyMetadata = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-  async handle({ caller, path, parameters }, { database, clock }) {
+  async handle({ caller, path, parameters }, { database, clock, events }) {
     const bag = bagOf(caller, path.id, parameters.visibility);
     const now = clock.now();
     requireFew(parameters.values);
@@ -40,8 +41,11 @@ const putManyMetadata = operation({
       }),
     );
     await database.write(async ({ queries }) => {
-      await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
-      if (rows.length > 0) await putItems(rows, queries);
+      const carrier = await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
+      if (rows.length === 0) return;
+      await putItems(rows, queries);
+      const changed = rows.map(({ key }) => metadataEvent("changed", bag, key, carrier));
+      await events.record(caller.applicationId, changed, queries);
     });
     return true as const;
   },

@@ -51,6 +51,16 @@ interface Rights {
   readonly mayKeepOwn: boolean;
 }
 
+/** The rights of a caller, and what events say of the object. */
+interface FoundRights extends Rights, Carrier {}
+
+/** The object that carries metadata. */
+export interface Carrier {
+  readonly ownerId: string | null;
+  /** Whether others than its owner may read it. */
+  readonly isShown: boolean;
+}
+
 const all: Rights = { mayWriteShared: true, mayKeepOwn: true };
 const readOnly: Rights = { mayWriteShared: false, mayKeepOwn: false };
 
@@ -68,6 +78,7 @@ export async function requireReadable(caller: Caller, bag: Bag, queries: Queries
  * until the commit, so that a deletion sees all that was written, and no row outlives its object.
  *
  * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
+ * @returns what events say of the object
  * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
  */
 export async function requireWritable(
@@ -76,40 +87,46 @@ export async function requireWritable(
   isPersonal: boolean,
   { forShare }: Pick<Dialect, "forShare">,
   queries: Queries,
-): Promise<void> {
+): Promise<Carrier> {
   const { applicationId, userId } = caller;
   const lock = { shape: "locked", sql: forShare };
-  if (userId !== undefined && (isPersonal || bag.objectId === userId)) {
+  const isOwnProfile = bag.objectId === userId;
+  let isUserShown = false;
+  if (userId !== undefined && (isPersonal || isOwnProfile)) {
     const user = await findUser({ applicationId, id: userId }, lock, queries);
     if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
+    isUserShown = user.celeb_mode === 0;
   }
   const rights = await findRights(caller, bag, lock, queries);
   if (rights === undefined) throw new ApiError("ItemDoesNotExist");
   const isAllowed = bag.slot === "" ? rights.mayWriteShared : rights.mayKeepOwn;
   if (!isAllowed) throw new ApiError("ObjectPermissionDenied");
+  return { ownerId: rights.ownerId, isShown: isOwnProfile ? isUserShown : rights.isShown };
 }
 
 /** @returns undefined when the object does not exist for this caller */
-async function findRights(caller: Caller, bag: Bag, lock: Lock, queries: Queries): Promise<Rights | undefined> {
+async function findRights(caller: Caller, bag: Bag, lock: Lock, queries: Queries): Promise<FoundRights | undefined> {
   const { applicationId, objectId } = bag;
   const kind = kindOfId(objectId);
-  if (kind === "App") return objectId === applicationId ? all : undefined;
-  if (kind === "Device") return objectId === caller.deviceId ? all : undefined;
+  if (kind === "App") return objectId === applicationId ? { ...all, ownerId: null, isShown: true } : undefined;
+  if (kind === "Device") return objectId === caller.deviceId ? { ...all, ownerId: null, isShown: false } : undefined;
   if (kind === "User") {
-    if (objectId === caller.userId) return all;
+    const carrier = { ownerId: objectId, isShown: true };
+    if (objectId === caller.userId) return { ...all, ...carrier };
     const user = await findUser({ applicationId, id: objectId }, lock, queries);
-    return user?.celeb_mode === 0 ? readOnly : undefined;
+    return user?.celeb_mode === 0 ? { ...readOnly, ...carrier } : undefined;
   }
   const table = ownedTableOf(kind);
   return table && rightsOnOwned(caller, await findOwned(table, { applicationId, id: objectId }, lock, queries));
 }
 
 /** The access that an owned object's owner and permissions give this caller. */
-function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): Rights | undefined {
+function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): FoundRights | undefined {
   if (found === undefined) return undefined;
-  if (found.user_id === userId) return all;
+  const carrier = { ownerId: found.user_id, isShown: found.read_permission === 1 };
+  if (found.user_id === userId) return { ...all, ...carrier };
   if (found.read_permission !== 1 || found.is_ready === 0) return undefined;
-  return { mayWriteShared: found.write_permission === 1, mayKeepOwn: true };
+  return { mayWriteShared: found.write_permission === 1, mayKeepOwn: true, ...carrier };
 }
 
 interface ById {

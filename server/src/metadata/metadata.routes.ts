@@ -9,6 +9,7 @@ import { operation } from "../operation.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { metadataBagOperations } from "./metadata.bags.routes.ts";
 import { IncrementItem, Item, ItemPath, OneItem, PutItem, presentItem } from "./metadata.contract.ts";
+import { metadataEvent } from "./metadata.events.ts";
 import { type Bag, bagOf, requireReadable, requireWritable } from "./metadata.objects.ts";
 import { findItem } from "./metadata.reads.store.ts";
 import { deleteItem, incrementItem, lockItem, putItem } from "./metadata.store.ts";
@@ -49,14 +50,15 @@ const putMetadata = operation({
   mayCreate: true,
   result: Type.Literal(true),
   errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-  async handle({ caller, path, parameters }, { database, fuzzing, clock }) {
+  async handle({ caller, path, parameters }, { database, fuzzing, clock, events }) {
     const { applicationId, userId } = caller;
     const { location } = parameters;
     const bag = bagOf(caller, path.id, parameters.visibility);
     const value = valueColumns(parameters.value, "value");
     const now = clock.now();
     const isNew = await database.write(async ({ queries }) => {
-      await requireWritable(caller, bag, bag.slot !== "" || location !== undefined, database.dialect, queries);
+      const isPersonal = bag.slot !== "" || location !== undefined;
+      const carrier = await requireWritable(caller, bag, isPersonal, database.dialect, queries);
       if (location !== undefined) await lockItem(database.dialect, applicationId, bag, path.key, queries);
       const row: MetadataRow = {
         application_id: applicationId,
@@ -68,7 +70,9 @@ const putMetadata = operation({
         created_at: now,
         modified_at: now,
       };
-      return putItem(row, queries);
+      const isInserted = await putItem(row, queries);
+      await events.record(applicationId, metadataEvent("changed", bag, path.key, carrier), queries);
+      return isInserted;
     });
     return isNew ? new Created(true as const) : (true as const);
   },
@@ -109,12 +113,12 @@ const incrementMetadata = operation({
   status: 200,
   result: Item,
   errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-  async handle({ caller, path, parameters }, { database, clock }) {
+  async handle({ caller, path, parameters }, { database, clock, events }) {
     const { applicationId, userId } = caller;
     const bag = bagOf(caller, path.id, parameters.visibility);
     const change = { key: path.key, delta: parameters.delta ?? 1, at: clock.now() };
     const item = await database.write(async ({ queries }) => {
-      await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
+      const carrier = await requireWritable(caller, bag, bag.slot !== "", database.dialect, queries);
       const incremented = await incrementItem(applicationId, bag, change, queries).catch((error) => {
         throw isNumberOverflow(error) ? beyondDoubles() : error;
       });
@@ -122,6 +126,7 @@ const incrementMetadata = operation({
         throw new ApiError("ParameterIncorrectFormat", `The value of ${path.key} is not a number.`);
       }
       if (!Number.isFinite(incremented.number)) throw beyondDoubles();
+      await events.record(applicationId, metadataEvent("changed", bag, path.key, carrier), queries);
       return incremented;
     });
     return presentItem(item, userId);
@@ -141,11 +146,14 @@ const removeMetadata = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["AuthUserAccessTokenRequired", "ItemDoesNotExist", "ObjectPermissionDenied"],
-  async handle({ caller, path, parameters }, { database }) {
+  async handle({ caller, path, parameters }, { database, events }) {
+    const { applicationId } = caller;
     const bag = bagOf(caller, path.id, parameters.visibility);
     const isDeleted = await database.write(async ({ queries }) => {
-      await requireWritable(caller, bag, false, database.dialect, queries);
-      return deleteItem(caller.applicationId, bag, path.key, queries);
+      const carrier = await requireWritable(caller, bag, false, database.dialect, queries);
+      if (!(await deleteItem(applicationId, bag, path.key, queries))) return false;
+      await events.record(applicationId, metadataEvent("deleted", bag, path.key, carrier), queries);
+      return true;
     });
     if (!isDeleted) throw new ApiError("ItemDoesNotExist");
     return true as const;

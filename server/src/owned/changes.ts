@@ -7,10 +7,12 @@ import { lockRow } from "../db/lock.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
 import { ApiError } from "../errors.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Location, SentLocation } from "../lib/locations.ts";
 import { type Fuzzing, trueLocation } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
+import { changedEvent, createdEvent, deletedEvent } from "./events.ts";
 import { columnsOf } from "./fields.ts";
 import type { OwnedKind } from "./kind.ts";
 import { deleteOwned, findLive, getReadable, insertOwned, updateOwned } from "./store.ts";
@@ -46,11 +48,19 @@ export function newColumns<UserId extends string | null>(
 export async function createOwned<Row extends OwnedRow>(
   table: OwnedTableName,
   row: Row,
+  events: EventRecorder,
   queries: Queries,
 ): Promise<void> {
   await insertOwned(table, row, queries).catch((error) => {
     throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
   });
+  await events.record(row.application_id, createdEvent(row), queries);
+}
+
+interface ChangeServices {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
 }
 
 /**
@@ -63,7 +73,7 @@ export async function changeOwned<Row extends OwnedRow>(
   { applicationId, userId }: Owner,
   id: string,
   given: GivenObject,
-  { database, fuzzing, clock }: { readonly database: Database; readonly fuzzing: Fuzzing; readonly clock: Clock },
+  { database, fuzzing, clock, events }: ChangeServices & { readonly fuzzing: Fuzzing },
   queries: Queries,
 ): Promise<Row> {
   await lockRow(database.dialect, kind.table, applicationId, id, queries);
@@ -87,6 +97,7 @@ export async function changeOwned<Row extends OwnedRow>(
   };
   await noteSharing(found, ownerId, row, fuzzing, queries);
   await updateOwned(kind.table, row, queries);
+  await events.record(applicationId, changedEvent(kind, found, row), queries);
   return row;
 }
 
@@ -100,7 +111,7 @@ export async function changePublic<Row extends OwnedRow>(
   applicationId: string,
   id: string,
   given: Omit<GivenObject, keyof GivenPermissions>,
-  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  { database, clock, events }: ChangeServices,
   queries: Queries,
 ): Promise<Row> {
   const found = await lockPublic(kind, applicationId, id, database, queries);
@@ -112,6 +123,7 @@ export async function changePublic<Row extends OwnedRow>(
     modified_at: clock.now(),
   };
   await updateOwned(kind.table, row, queries);
+  await events.record(applicationId, changedEvent(kind, found, row), queries);
   return row;
 }
 
@@ -169,9 +181,15 @@ export async function removeOwned(
   applicationId: string,
   id: string,
   { queries, afterCommit }: Transaction,
-  { database, background }: { readonly database: Database; readonly background: Background },
+  {
+    database,
+    background,
+    events,
+  }: { readonly database: Database; readonly background: Background; readonly events: EventRecorder },
 ): Promise<boolean> {
-  if (!(await deleteOwned(table, applicationId, id, queries))) return false;
+  const deleted = await deleteOwned(table, applicationId, id, queries);
+  if (deleted === undefined) return false;
+  await events.record(applicationId, deletedEvent(deleted), queries);
   // After the object: by then, transactions that were writing its metadata have ended.
   if (!(await eraseMetadataOf(applicationId, id, queries))) {
     afterCommit(() => background.run("finishErasure", (signal) => finishErasure(applicationId, id, database, signal)));

@@ -28,7 +28,13 @@ interface OwnedOperations<Row extends OwnedRow, Result> {
   /** Translates the parameters of a change. */
   readChange?(given: Static<OwnedContract<Result>["Change"]>): Static<OwnedContract<Result>["Change"]>;
   /** Runs before the object is locked. */
-  beforeChange?(caller: UserCaller, id: string, given: GivenPermissions, queries: Queries): Promise<void>;
+  beforeChange?(
+    caller: UserCaller,
+    id: string,
+    given: GivenPermissions,
+    queries: Queries,
+    services: Services,
+  ): Promise<void>;
   /** Deletes an object, if not its row and its metadata alone. @returns false when it was already deleted */
   remove?(row: Row, transaction: Transaction, services: Services): Promise<boolean>;
 }
@@ -98,7 +104,7 @@ export function ownedOperations<Row extends OwnedRow, Result>(
       const id = idIn(given);
       const wanted = readChange?.(parameters) ?? parameters;
       const changed = await services.database.write(async ({ queries }) => {
-        await beforeChange?.(caller, id, wanted, queries);
+        await beforeChange?.(caller, id, wanted, queries, services);
         return changeOwned(kind, caller, id, wanted, services, queries);
       });
       return present(changed, caller, services);

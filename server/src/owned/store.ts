@@ -94,16 +94,15 @@ export async function updateOwned(table: OwnedTableName, row: OwnedRow, queries:
     where application_id = ${application_id} and id = ${id}`.execute(queries);
 }
 
-/** @returns false when it was already deleted */
+/** @returns the deleted row, unless it was already deleted */
 export async function deleteOwned(
   table: OwnedTableName,
   applicationId: string,
   id: string,
   queries: Queries,
-): Promise<boolean> {
-  const { rows } = await sql`
-    delete from ${sql.table(table)} where application_id = ${applicationId} and id = ${id} returning id`.execute(
-    queries,
-  );
-  return rows.length === 1;
+): Promise<Pick<OwnedRow, "id" | "user_id" | "read_permission"> | undefined> {
+  const { rows } = await sql<Pick<OwnedRow, "id" | "user_id" | "read_permission">>`
+    delete from ${sql.table(table)} where application_id = ${applicationId} and id = ${id}
+    returning id, user_id, read_permission`.execute(queries);
+  return rows[0];
 }

@@ -247,6 +247,12 @@ export const rows = {
     read: integer(1, 10_000),
   },
   pageItemsMax: { name: "PAGE_ITEMS_MAX", default: "1000", about: "Largest pageSize.", read: integer(1, 10_000) },
+  eventsRowsMax: {
+    name: "EVENTS_ROWS_MAX",
+    default: "10000000",
+    about: "Events in the log of an application; the oldest are dropped.",
+    read: integer(1, Number.MAX_SAFE_INTEGER),
+  },
   batchItemsMax: {
     name: "BATCH_ITEMS_MAX",
     default: "200",

@@ -77,11 +77,9 @@ const deleteUser = operation({
   errors: ["OperationNotFound", "ItemDoesNotExist", "ObjectPermissionDenied"],
   async handle({ caller, path }, services) {
     await requireSelf(caller, path, services);
-    const { database, revocations, clock } = services;
+    const { database, clock } = services;
     const { applicationId, userId } = caller;
-    await database.write((transaction) =>
-      updateUserDeleted(applicationId, userId, clock.now(), revocations, transaction),
-    );
+    await database.write((transaction) => updateUserDeleted(applicationId, userId, clock.now(), services, transaction));
     await runInSteps("eraseUser", (limits) => eraseUser(applicationId, userId, database, limits), services);
     return true as const;
   },

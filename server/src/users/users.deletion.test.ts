@@ -112,7 +112,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
 async function markDeleted({ id }: TestUser): Promise<void> {
   const revocations = createRevocations({ invalidateTokenCache: () => {} }); // others detect the commit
   await other.app.database.write((transaction) =>
-    updateUserDeleted(test.application.appid, id, test.now(), revocations, transaction),
+    updateUserDeleted(test.application.appid, id, test.now(), { revocations, events: test.app.events }, transaction),
   );
 }
 

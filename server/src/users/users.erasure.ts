@@ -6,11 +6,13 @@ import { userTablesInErasureOrder } from "../db/table-catalogue.ts";
 import type { FileRow, OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { clearSomeLocations, deleteSomeOwnSlots } from "../erasure/metadata-erasure.ts";
 import { deleteSomeRows } from "../erasure/owned-rows.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
 import { eraseSomeOwned } from "../owned/erasure.ts";
 import { filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";
-import { updateUser } from "./users.store.ts";
+import { userDeletedEvent } from "./users.events.ts";
+import { findUser, updateUser } from "./users.store.ts";
 
 /**
  * Deletes a user as others see it: ends the tokens, frees the name and clears personal data from the row. The user's
@@ -20,9 +22,11 @@ export async function updateUserDeleted(
   applicationId: string,
   userId: string,
   at: number,
-  revocations: Revocations,
+  { revocations, events }: { readonly revocations: Revocations; readonly events: EventRecorder },
   transaction: Transaction,
 ): Promise<void> {
+  const { queries } = transaction;
+  const user = await findUser(applicationId, userId, queries);
   const cleared = {
     user_name: "",
     password_hash: "",
@@ -36,12 +40,8 @@ export async function updateUserDeleted(
   const user_name_key = `DELETED ${userId}`;
   const picture = { profile_picture_id: null, is_picture_shared: 0 };
   const profile = { gender: null, date_of_birth: null, tag: null, ...picture, ...location };
-  await updateUser(
-    applicationId,
-    userId,
-    { ...cleared, ...profile, user_name_key, deleted_at: at },
-    transaction.queries,
-  );
+  await updateUser(applicationId, userId, { ...cleared, ...profile, user_name_key, deleted_at: at }, queries);
+  if (user !== undefined) await events.record(applicationId, userDeletedEvent(user), queries);
   await revocations.endUserTokens(applicationId, userId, transaction);
 }
 

@@ -144,11 +144,11 @@ export const removeUser = operation({
   async handle({ path: { appid, userId }, parameters: { confirm } }, services: CommandServices) {
     if (confirm !== userId)
       throw new ApiError("ParameterOutOfRange", "confirm must be the id of the user.", { parameter: "confirm" });
-    const { database, revocations, clock } = services;
+    const { database, clock } = services;
     await database.write(async (transaction) => {
       await lockRow(database.dialect, "users", appid, userId, transaction.queries); // of concurrent calls one succeeds
       await requireOperatedUser(appid, userId, transaction.queries);
-      await updateUserDeleted(appid, userId, clock.now(), revocations, transaction);
+      await updateUserDeleted(appid, userId, clock.now(), services, transaction);
     });
     await runInSteps("eraseUser", (limits) => eraseUser(appid, userId, database, limits), services);
     return true as const;

@@ -7,6 +7,7 @@ import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { settledEmailColumns } from "./users.email.ts";
+import { userChangedEvent } from "./users.events.ts";
 import { digestResetCode } from "./users.password.codes.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
@@ -94,7 +95,7 @@ async function setPassword(
   { resetCode, newPassword }: Static<typeof ResetPassword>,
   event: AuditEvent,
   ticket: HashTicket,
-  { database, passwords, revocations, audit, clock }: Services,
+  { database, passwords, revocations, audit, clock, events }: Services,
 ): Promise<boolean> {
   const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
   // Outside the transaction, so that a rollback does not refund the try.
@@ -114,6 +115,7 @@ async function setPassword(
     if (codeCreatedAt === undefined || user === undefined) return false;
     const email = settledEmailColumns(user, codeCreatedAt, clock.now());
     await updateUser(applicationId, userId, { password_hash: passwordHash, ...email }, queries);
+    await events.record(applicationId, userChangedEvent(user, { ...user, ...email }), queries);
     await revocations.endUserTokens(applicationId, userId, transaction);
     await audit.record(event, queries);
     return true;

@@ -4,6 +4,7 @@ import type { UserRow } from "../db/tables.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import type { Services } from "../services.ts";
 import { addressForCodes, emailNotices } from "./users.email.ts";
+import { userChangedEvent } from "./users.events.ts";
 import { userNameTaken } from "./users.names.ts";
 import { deleteResetCodes } from "./users.password.store.ts";
 import { updateUser } from "./users.store.ts";
@@ -20,7 +21,7 @@ export async function storeProfile(
   before: UserRow,
   changed: Partial<UserRow> & Pick<UserRow, "modified_at">,
   isEndingCodes: boolean,
-  { mails }: Pick<Services, "mails">,
+  { mails, events }: Pick<Services, "mails" | "events">,
   queries: Queries,
 ): Promise<UserRow> {
   const { application_id: applicationId, id: userId } = before;
@@ -28,6 +29,7 @@ export async function storeProfile(
   await updateUser(applicationId, userId, changed, queries).catch((error) => {
     throw isUniqueViolation(error) ? userNameTaken() : error;
   });
+  await events.record(applicationId, userChangedEvent(before, now), queries);
   const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
   // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
   if (isEndingCodes || isOtherAddress) {

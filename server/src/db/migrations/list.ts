@@ -39,6 +39,7 @@ import { operatorLists } from "./0040-operator-lists.ts";
 import { sharedGuessCounts } from "./0041-shared-guess-counts.ts";
 import { testCallers } from "./0042-test-callers.ts";
 import { serverProcesses } from "./0043-server-processes.ts";
+import { events } from "./0044-events.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -84,4 +85,5 @@ export const migrations: readonly Migration[] = [
   sharedGuessCounts,
   testCallers,
   serverProcesses,
+  events,
 ];

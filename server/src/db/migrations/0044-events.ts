@@ -1,0 +1,38 @@
+import { sql } from "kysely";
+import type { Migration } from "./migration.ts";
+
+/** The log of changes, of which clients read what concerns them (spec/events). */
+export const events: Migration = {
+  name: "0044-events",
+  statements: ({ text, integer, serial, tableOptions }) => [
+    sql`
+      create table event_logs (
+        application_id ${text} not null references applications (application_id),
+        name ${text} not null,
+        wanted_until ${integer} not null,
+        is_complete ${integer} not null,
+        dropped_to ${integer} not null,
+        primary key (application_id, name)
+      ) ${tableOptions}`,
+    sql`create unique index event_logs_one on event_logs (application_id)`,
+    sql`
+      create table events (
+        application_id ${text} not null references applications (application_id),
+        number ${serial} not null,
+        position ${integer},
+        id ${text} not null,
+        type ${text} not null,
+        at ${integer} not null,
+        object_id ${text} not null,
+        user_id ${text},
+        key ${text},
+        slot ${text},
+        changed ${text} not null,
+        was_shown ${integer} not null,
+        is_shown ${integer} not null,
+        primary key (application_id, number)
+      ) ${tableOptions}`,
+    sql`create unique index events_by_position on events (application_id, position)`,
+    sql`create index events_without_position on events (application_id, number) where position is null`,
+  ],
+};

@@ -1,0 +1,20 @@
+import type { DeviceRow } from "../db/tables.ts";
+import type { NewEvent } from "../event-log/recorder.ts";
+
+/** Fields of results, and the columns that hold them. */
+const fieldColumns: Readonly<Record<string, readonly (keyof DeviceRow)[]>> = {
+  model: ["model"],
+  osVersion: ["os_version"],
+  appVersion: ["app_version"],
+  pushToken: ["push_token"],
+  tag: ["tag"],
+  location: ["lat", "lng"],
+  connectionType: ["connection_type"],
+  isProduction: ["is_production"],
+};
+
+export function deviceChangedEvent(before: DeviceRow, after: DeviceRow): NewEvent {
+  const isOther = (columns: readonly (keyof DeviceRow)[]) => columns.some((column) => before[column] !== after[column]);
+  const fields = Object.entries(fieldColumns).filter(([, columns]) => isOther(columns));
+  return { type: "device.changed", objectId: after.id, changed: fields.map(([name]) => name) };
+}

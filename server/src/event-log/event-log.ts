@@ -1,0 +1,56 @@
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
+import { openLog, retentionMs } from "./log-heads.ts";
+import { dropOldEvents, findEventId, findLogEnd, listEvents, type PlacedEvent } from "./log-rows.store.ts";
+import { createPositions } from "./positions.ts";
+
+/** An application's log, as readers see it (spec/events). */
+export interface EventLog extends Cursors {
+  /** The end of the log, behind every write that was answered before the call; the log records from then on. */
+  findEnd(applicationId: string): Promise<Cursor>;
+  /** Whether the log holds everything between a cursor and its end. */
+  reachesBackTo(applicationId: string, cursor: Cursor, end: Cursor): Promise<boolean>;
+  /** Events behind a position, in order. */
+  list(applicationId: string, after: number, count: number): Promise<readonly PlacedEvent[]>;
+  /** Assigns positions to what readers have not asked for, and drops what is too old, in bounded steps. */
+  maintain(applicationId: string, signal?: AbortSignal): Promise<void>;
+}
+
+export function createEventLog(
+  { databaseTimeoutMs, eventsRowsMax }: Pick<Config, "databaseTimeoutMs" | "eventsRowsMax">,
+  {
+    database,
+    clock,
+    secrets,
+  }: { readonly database: Database; readonly clock: Clock; readonly secrets: readonly string[] },
+): EventLog {
+  const positions = createPositions({ database });
+  return {
+    ...createCursors({ secrets }),
+
+    async findEnd(applicationId) {
+      const { name } = await openLog(applicationId, { database, clock, databaseTimeoutMs });
+      await positions.settle(applicationId);
+      return { log: name, ...(await findLogEnd(applicationId, database.reads)) };
+    },
+
+    async reachesBackTo(applicationId, cursor, end) {
+      if (cursor.log !== end.log || cursor.position > end.position) return false;
+      const [next] = await listEvents(applicationId, cursor.position, 1, database.reads);
+      const isNextThere = cursor.position === end.position || next?.position === cursor.position + 1;
+      if (!isNextThere) return false;
+      const id = await findEventId(applicationId, cursor.position, database.reads);
+      return id === undefined || cursor.id === "" || id.endsWith(cursor.id);
+    },
+
+    list: (applicationId, after, count) => listEvents(applicationId, after, count, database.reads),
+
+    async maintain(applicationId, signal) {
+      await positions.settle(applicationId);
+      const limits = { before: clock.now() - retentionMs, rowsMax: eventsRowsMax };
+      await dropOldEvents(applicationId, limits, database, signal);
+    },
+  };
+}

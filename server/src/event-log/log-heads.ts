@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { isForeignKeyViolation } from "../db/dialect.ts";
+import { prepare } from "../db/prepared.ts";
+import type { EventLogRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { takeRandomBytes } from "../lib/random.ts";
+
+/** How long events are kept, and recorded after the last reader. */
+export const retentionMs = 7 * 86_400_000;
+/** The log is wanted for longer at most this often, so that readers rarely write. */
+const renewalMs = 3_600_000;
+const pollMs = 10;
+const nameBytes = 6;
+
+interface HeadServices {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly databaseTimeoutMs: number;
+}
+
+const findHead = prepare<{ applicationId: string }, EventLogRow>(
+  (queries, parameter) =>
+    queries.selectFrom("event_logs").selectAll().where("application_id", "=", parameter("applicationId")),
+  { isLookup: true },
+);
+
+/**
+ * The log of an application, which records from now on. When it did not before, resolves once every write that may be
+ * missing has ended, and the log has another name.
+ *
+ * @throws ApiError AuthAccessTokenInvalid when the application has been erased
+ */
+export async function openLog(applicationId: string, services: HeadServices): Promise<EventLogRow> {
+  const { database, clock } = services;
+  const [found] = await findHead(database.reads, { applicationId });
+  const isWanted = found !== undefined && found.wanted_until > clock.now() + retentionMs - renewalMs;
+  if (isWanted && found.is_complete === 1) return found;
+  // Outside of a transaction of the caller, which would itself be one of the writes to wait for.
+  return database.apart(`event log of ${applicationId}`, () => completeLog(applicationId, services), {
+    hasEffect: true,
+  });
+}
+
+async function completeLog(applicationId: string, services: HeadServices): Promise<EventLogRow> {
+  const { database, clock } = services;
+  const log = await database.write(({ queries }) => wantLog(applicationId, clock.now(), database, queries));
+  if (log.is_complete === 1) return log;
+  await waitForWriters(services);
+  await database.write(({ queries }) =>
+    queries
+      .updateTable("event_logs")
+      .set({ is_complete: 1 })
+      .where("application_id", "=", applicationId)
+      .where("name", "=", log.name)
+      .execute(),
+  );
+  return log;
+}
+
+/** Records from the commit on. A log that has stopped meanwhile gets another name. */
+async function wantLog(
+  applicationId: string,
+  now: number,
+  { dialect }: Database,
+  queries: Queries,
+): Promise<EventLogRow> {
+  const name = takeRandomBytes(nameBytes).toString("base64url");
+  const isComplete = dialect.transactionIds === undefined ? 1 : 0;
+  const { rows } = await sql<EventLogRow>`
+    insert into event_logs (application_id, name, wanted_until, is_complete, dropped_to)
+    values (${applicationId}, ${name}, ${now + retentionMs}, ${isComplete}, 0)
+    on conflict (application_id) do update set
+      name = case when event_logs.wanted_until > ${now} then event_logs.name else excluded.name end,
+      is_complete = case when event_logs.wanted_until > ${now} then event_logs.is_complete else excluded.is_complete end,
+      wanted_until = excluded.wanted_until
+    returning *`
+    .execute(queries)
+    .catch((error) => {
+      throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+    });
+  const [log] = rows;
+  if (log === undefined) throw new Error("An upsert returns its row");
+  return log;
+}
+
+/** Resolves when every write transaction of this moment has ended; none lasts longer than its time limit. */
+async function waitForWriters({ database, databaseTimeoutMs }: HeadServices): Promise<void> {
+  const { transactionIds } = database.dialect;
+  if (transactionIds === undefined) return;
+  const endsAt = performance.now() + 2 * databaseTimeoutMs;
+  const next = await readId(sql`select ${transactionIds.next} as id`, database.reads);
+  while (performance.now() < endsAt) {
+    const oldest = await readId(sql`select ${transactionIds.oldest} as id`, database.reads);
+    if (next !== undefined && oldest !== undefined && oldest >= next) return;
+    await sleep(pollMs);
+  }
+}
+
+async function readId(statement: ReturnType<typeof sql>, queries: Queries): Promise<bigint | undefined> {
+  const { rows } = await statement.execute(queries);
+  const [row] = rows as { id: string | null }[]; // as the statements select it
+  return row === undefined || row.id === null ? undefined : BigInt(row.id);
+}

@@ -1,0 +1,115 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
+import type { EventRow } from "../db/tables.ts";
+import { lockLog } from "./positions.ts";
+
+/** An event whose position is known. */
+export type PlacedEvent = EventRow & { readonly position: number };
+
+/** Where a reader is in a log: behind the event with this id; the id is empty if the event is not known. */
+export interface LogPosition {
+  readonly position: number;
+  readonly id: string;
+}
+
+/** The end of the log. */
+export async function findLogEnd(applicationId: string, queries: Queries): Promise<LogPosition> {
+  const [newest] = await findNewest(queries, { applicationId });
+  if (newest !== undefined) return newest;
+  const [log] = await findDropped(queries, { applicationId });
+  return { position: log?.dropped_to ?? 0, id: "" };
+}
+
+/** The events behind a position, in the order of the log. */
+export function listEvents(
+  applicationId: string,
+  after: number,
+  count: number,
+  queries: Queries,
+): Promise<PlacedEvent[]> {
+  return listAfter(queries, { applicationId, after, count });
+}
+
+/** The id of the event at a position; undefined if it has been dropped, or does not exist yet. */
+export async function findEventId(
+  applicationId: string,
+  position: number,
+  queries: Queries,
+): Promise<string | undefined> {
+  return (await findAt(queries, { applicationId, position }))[0]?.id;
+}
+
+const rowsPerStep = 1_000;
+
+/** Drops events from before a time, and the oldest beyond a number of rows, in bounded steps. */
+export async function dropOldEvents(
+  applicationId: string,
+  { before, rowsMax }: { readonly before: number; readonly rowsMax: number },
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  const isKept = ({ at, position }: PlacedEvent, end: number) => at >= before && position > end - rowsMax;
+  const [oldest] = await listEvents(applicationId, 0, 1, database.reads);
+  if (oldest === undefined) return;
+  if (isKept(oldest, (await findLogEnd(applicationId, database.reads)).position)) return;
+  let dropped: number;
+  do {
+    signal?.throwIfAborted();
+    dropped = await database.write(async ({ queries }) => {
+      await lockLog(applicationId, database, queries);
+      const { position: end } = await findLogEnd(applicationId, queries);
+      const found = await listEvents(applicationId, 0, rowsPerStep, queries);
+      const kept = found.findIndex((event) => isKept(event, end));
+      const doomed = kept === -1 ? found : found.slice(0, kept);
+      const last = doomed.at(-1);
+      if (last === undefined) return 0;
+      await sql`delete from events where application_id = ${applicationId} and position <= ${last.position}`.execute(
+        queries,
+      );
+      await sql`update event_logs set dropped_to = ${last.position} where application_id = ${applicationId}`.execute(
+        queries,
+      );
+      return doomed.length;
+    });
+  } while (dropped === rowsPerStep);
+}
+
+interface OfApplication {
+  readonly applicationId: string;
+}
+
+const findNewest = prepare<OfApplication, LogPosition>((queries, parameter) =>
+  queries
+    .selectFrom("events")
+    .select(["position", "id"])
+    .$narrowType<{ position: number }>()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("position", "is not", null)
+    .orderBy("position", "desc")
+    .limit(1),
+);
+
+const findDropped = prepare<OfApplication, { dropped_to: number }>((queries, parameter) =>
+  queries.selectFrom("event_logs").select("dropped_to").where("application_id", "=", parameter("applicationId")),
+);
+
+const listAfter = prepare<OfApplication & { after: number; count: number }, PlacedEvent>((queries, parameter) =>
+  queries
+    .selectFrom("events")
+    .selectAll()
+    .$narrowType<{ position: number }>()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("position", ">", parameter("after"))
+    .orderBy("position")
+    .limit(rowLimit(parameter("count"))),
+);
+
+const findAt = prepare<OfApplication & { position: number }, { id: string }>((queries, parameter) =>
+  queries
+    .selectFrom("events")
+    .select("id")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("position", "=", parameter("position")),
+);

@@ -1,0 +1,89 @@
+import { Permission } from "../contract/permissions.ts";
+import { named, type Static, Type, withLimits } from "../contract/schema.ts";
+import {
+  alsoAs,
+  Choice,
+  Integer,
+  LocationRangeInput,
+  ObjectIdInput,
+  RawJson,
+  Text,
+  UserIdInput,
+  WireDate,
+} from "../contract/wire.ts";
+import { ownedIdKinds } from "../db/owned-tables.ts";
+
+const typesCharactersMax = 1_000;
+const keyCharactersMax = 256;
+const tagCharactersMax = 256;
+const waitSecondsMax = 25;
+
+export const ListEvents = Type.Object({
+  after: Type.Optional(
+    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events but a token of now." })),
+  ),
+  types: Type.Optional(
+    Text({
+      maxLength: typesCharactersMax,
+      description: "Types such as checkin.created or checkin.*, separated by commas; all by default.",
+    }),
+  ),
+  userID: Type.Optional(UserIdInput({ description: "Only events of this owner; me for one's own." })),
+  objectID: Type.Optional(
+    ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), ["app", "current", "me"], {
+      description: "Only events about this object; me, current, app.",
+    }),
+  ),
+  locationRange: Type.Optional(LocationRangeInput({ description: "Only objects in this area." })),
+  tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: "Only objects with this tag." })),
+  key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only metadata with this key." })),
+  keyPrefix: Type.Optional(
+    Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins so, literally." }),
+  ),
+  visibility: Type.Optional(Choice(Permission, { description: "Only metadata with this visibility." })),
+  pageSize: Type.Optional(
+    withLimits(Integer({ description: "The number of events." }), ({ pageItemsDefault, pageItemsMax }) => ({
+      minimum: 1,
+      maximum: pageItemsMax,
+      default: pageItemsDefault,
+    })),
+  ),
+  waitSeconds: Type.Optional(
+    Integer({ minimum: 0, maximum: waitSecondsMax, default: 0, description: "How long to wait for an event." }),
+  ),
+});
+
+export type EventFilters = Static<typeof ListEvents>;
+
+const EventResult = named(
+  "Event",
+  "A change, as the reader may know it.",
+  Type.Object({
+    id: Type.String({ description: "The same wherever the event is met." }),
+    type: Type.String({ description: "Such as checkin.created." }),
+    created: WireDate,
+    objectID: Type.String({ description: "What it is about; of metadata, the object that carries it." }),
+    userID: Type.Optional(Type.String({ description: "The owner." })),
+    key: Type.Optional(Type.String({ description: "Of metadata." })),
+    visibility: Type.Optional(Permission),
+    changed: Type.Optional({ ...Type.Array(Type.String()), description: "The names of changed fields." }),
+    object: Type.Optional(RawJson({ description: "What a GET answers now." })),
+    isTooLarge: Type.Optional({ ...Type.Literal(true), description: "The object is larger than 32 KiB." }),
+  }),
+);
+
+export type PresentedEvent = Static<typeof EventResult>;
+
+export const EventPage = named(
+  "EventPage",
+  "Events in the order of the log.",
+  Type.Object({
+    pageResults: Type.Array(EventResult),
+    currentToken: Type.String({ description: "Where to go on." }),
+    nextToken: Type.Optional(Type.String({ description: "The same, if there is more." })),
+    isReset: Type.Optional({
+      ...Type.Literal(true),
+      description: "Events are missing: read everything again, then go on from currentToken.",
+    }),
+  }),
+);

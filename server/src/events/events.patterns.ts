@@ -1,0 +1,32 @@
+import { ApiError } from "../errors.ts";
+import { eventTypes } from "../event-log/event-types.ts";
+
+const patternsMax = 20;
+
+/**
+ * Reads `types`: types, `<kind>.*` or `*`, in any case.
+ *
+ * @returns whether a type is wanted
+ * @throws ApiError ParameterIncorrectFormat
+ */
+export function readPatterns(types = "*"): (type: string) => boolean {
+  const patterns = types.split(",").map((pattern) => pattern.trim().toLowerCase());
+  if (patterns.length > patternsMax) throw refusal(`types may have ${patternsMax} patterns.`);
+  const wanted = new Set<string>();
+  for (const pattern of patterns) {
+    const matching = eventTypes.filter(
+      (type) => pattern === "*" || type === pattern || pattern === `${kindOf(type)}.*`,
+    );
+    if (matching.length === 0) throw refusal("types must be types such as checkin.created, checkin.* or *.");
+    for (const type of matching) wanted.add(type);
+  }
+  return (type) => wanted.has(type);
+}
+
+function kindOf(type: string): string {
+  return type.split(".", 1)[0] ?? "";
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError("ParameterIncorrectFormat", message, { parameter: "types" });
+}

@@ -1,0 +1,144 @@
+import type { OuterCall } from "../api/dispatch.ts";
+import type { Caller } from "../contract/route.ts";
+import { resolveUserId } from "../contract/wire.ts";
+import { ApiError, type ErrorCondition } from "../errors.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { isInRange } from "../lib/cells.ts";
+import { formatDate } from "../lib/dates.ts";
+import { kindOfId } from "../lib/ids.ts";
+import { parseLocation } from "../lib/locations.ts";
+import type { Services } from "../services.ts";
+import type { EventFilters, PresentedEvent } from "./events.contract.ts";
+import { readPatterns } from "./events.patterns.ts";
+import { type EventView, viewOf } from "./events.views.ts";
+
+/** Objects that are larger as JSON are left out of events. */
+const objectBytesMax = 32_768;
+
+/** Presents events to a reader; undefined for those that do not concern it. */
+export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
+
+/** Refusals that make an object look as if it did not exist. */
+const unreadable: ReadonlySet<ErrorCondition> = new Set([
+  ...(["ItemDoesNotExist", "ObjectPermissionDenied", "OperationNotFound", "AuthAPICallDisabledByDeveloper"] as const),
+  "AuthUserAccessTokenRequired",
+]);
+
+/**
+ * Presents events as the caller may see them at this moment: objects are read by the operations that answer a GET of
+ * the caller, so an event shows nothing that a GET would not (spec/events#privacy).
+ *
+ * @throws ApiError ParameterIncorrectFormat
+ */
+export function createPresenter(
+  filters: EventFilters,
+  caller: Caller,
+  outer: OuterCall,
+  { dispatcher }: Pick<Services, "dispatcher">,
+): PresentEvent {
+  const isWanted = readPatterns(filters.types);
+  const found = new Map<string, Promise<string | undefined>>();
+
+  function read(path: string): Promise<string | undefined> {
+    return found.getOrInsertComputed(path, () =>
+      dispatcher.read(path, caller, outer).catch((error) => {
+        if (error instanceof ApiError && unreadable.has(error.condition)) return undefined;
+        throw error;
+      }),
+    );
+  }
+
+  return async (event) => {
+    if (!matchesRow(event, filters, caller)) return undefined;
+    const view = viewOf(event, caller);
+    if (view === undefined || !isWanted(view.type)) return undefined;
+    if (view.type === "metadata.deleted" && !(await mayReadCarrier(event, caller, read))) return undefined;
+    const isDeleted = view.type.endsWith(".deleted");
+    if (isDeleted) return presentEvent(event, view, undefined);
+    const object = await read(pathOf(event));
+    if (object === undefined || !matchesObject(object, filters, event, caller)) return undefined;
+    return presentEvent(event, view, object);
+  };
+}
+
+function presentEvent(event: PlacedEvent, view: EventView, object: string | undefined): PresentedEvent {
+  const { id, at, object_id, user_id, key, slot } = event;
+  const base = { id, type: view.type, created: formatDate(at), objectID: object_id };
+  if (view.isBare) return base;
+  const isTooLarge = object !== undefined && Buffer.byteLength(object) > objectBytesMax;
+  return {
+    ...base,
+    ...(user_id !== null && { userID: user_id }),
+    ...(key !== null && { key, visibility: slot === "" ? "App" : "User" }),
+    ...(view.changed && { changed: [...view.changed] }),
+    ...(object !== undefined && (isTooLarge ? { isTooLarge: true as const } : { object })),
+  };
+}
+
+const collections: Readonly<Partial<Record<string, string>>> = {
+  Checkin: "checkins",
+  Location: "locations",
+  Picture: "pictures",
+  Video: "videos",
+  Blob: "blobs",
+  User: "users",
+};
+
+/** The path of the GET that answers with the object of an event. */
+function pathOf({ object_id, key, slot }: PlacedEvent): string {
+  if (key !== null) {
+    const visibility = slot === "" ? "App" : "User";
+    return `/metadata/${object_id}/${encodeURIComponent(key)}?visibility=${visibility}`;
+  }
+  return objectPath(object_id) ?? "/devices/current";
+}
+
+function objectPath(id: string): string | undefined {
+  const collection = collections[kindOfId(id) ?? ""];
+  return collection && `/${collection}/${id}`;
+}
+
+/** A deleted value cannot be read any more, so the object that carried it is. */
+async function mayReadCarrier(
+  { object_id, user_id }: PlacedEvent,
+  { userId }: Caller,
+  read: (path: string) => Promise<string | undefined>,
+): Promise<boolean> {
+  const path = objectPath(object_id);
+  if (user_id === userId || path === undefined) return true; // one's own; the own device, and the application
+  return (await read(path)) !== undefined;
+}
+
+function matchesRow(event: PlacedEvent, filters: EventFilters, caller: Caller): boolean {
+  const { userID, objectID, key, keyPrefix, visibility } = filters;
+  if (userID !== undefined && event.user_id !== resolveUserId(userID, caller.userId ?? "")) return false;
+  if (objectID !== undefined && event.object_id !== objectIdOf(objectID, caller)) return false;
+  if (key !== undefined && event.key !== key) return false;
+  if (keyPrefix !== undefined && event.key?.startsWith(keyPrefix) !== true) return false;
+  return visibility === undefined || (event.slot !== null && (event.slot === "" ? "App" : "User") === visibility);
+}
+
+function objectIdOf(given: string, { applicationId, userId, deviceId }: Caller): string | undefined {
+  const words = new Map([
+    ["app", applicationId],
+    ["me", userId],
+    ["current", deviceId],
+  ]);
+  return words.has(given) ? words.get(given) : given;
+}
+
+/** Judges the object that the caller sees, so that an area finds no location that a search would not. */
+function matchesObject(
+  json: string,
+  { locationRange, tag }: EventFilters,
+  { user_id, type }: PlacedEvent,
+  { userId }: Caller,
+): boolean {
+  if (locationRange === undefined && tag === undefined) return true;
+  const object: { readonly tag?: unknown; readonly location?: unknown } = JSON.parse(json); // a result is an object
+  if (tag !== undefined && object.tag !== tag) return false;
+  if (locationRange === undefined) return true;
+  if (type.startsWith("user.") && user_id !== userId) return false;
+  const location = parseLocation(object.location);
+  return "value" in location && isInRange(location.value, locationRange);
+}

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Call } from "../contract/call.ts";
+import type { Caller } from "../contract/route.ts";
+import { ApiError } from "../errors.ts";
+import type { Cursor } from "../event-log/cursors.ts";
+import { operation } from "../operation.ts";
+import type { Services } from "../services.ts";
+import { type EventFilters, EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
+import { createPresenter } from "./events.reading.ts";
+
+/** What one call reads of the log at most. */
+const rowsPerCall = 10_000;
+const msPerCall = 200;
+const rowsPerStep = 500;
+/** How often a waiting call looks for new events. */
+const pollMs = 250;
+/** Calls of a process that wait at the same time; others are answered at once. */
+const waitingMax = 1_000;
+const waitingPageSizeMax = 100;
+
+let waitingCount = 0;
+
+const listEvents = operation({
+  method: "GET",
+  path: "/events",
+  operation: "listEvents",
+  summary: "Read what has changed since an earlier call",
+  description: "Answers with the changes that the caller may read, in their order. To begin, call it without `after`.",
+  tag: "Events",
+  caller: "device",
+  parameters: ListEvents,
+  status: 200,
+  result: EventPage,
+  errors: [],
+  async handle({ caller, parameters, call }, services) {
+    const { paging, eventLog, config } = services;
+    const { applicationId } = caller;
+    const { after, pageSize = config.pageItemsDefault, ...filters } = parameters;
+    const isWaiting = (filters.waitSeconds ?? 0) > 0 && pageSize <= config.pageItemsMax;
+    // A page reserves its memory, which a call must not hold while it waits.
+    const wanted = isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
+    const { size } = await paging.read("events", caller, { pageSize: wanted }, call);
+    createPresenter(filters, caller, call, services); // refuses wrong patterns before the log is opened
+    const cursor = after === undefined ? undefined : openCursor(applicationId, after, services);
+    const end = await eventLog.findEnd(applicationId);
+    if (cursor === undefined) return { pageResults: [], currentToken: eventLog.seal(applicationId, end) };
+    if (!(await eventLog.reachesBackTo(applicationId, cursor, end))) {
+      return { pageResults: [], currentToken: eventLog.seal(applicationId, end), isReset: true as const };
+    }
+    const page = await waitForEvents(cursor, end, { filters, size, caller, call }, services);
+    const currentToken = eventLog.seal(applicationId, page.cursor);
+    return { pageResults: page.events, currentToken, ...(page.hasMore && { nextToken: currentToken }) };
+  },
+});
+
+/** Changes of an application's objects, for clients that keep a copy (spec/events). */
+export const eventOperations = [listEvents];
+
+/** @throws ApiError ParameterIncorrectFormat */
+function openCursor(applicationId: string, after: string, { eventLog }: Services): Cursor {
+  const cursor = eventLog.open(applicationId, after);
+  if (cursor !== undefined) return cursor;
+  throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
+    parameter: "after",
+  });
+}
+
+interface EventRequest {
+  readonly filters: EventFilters;
+  readonly size: number;
+  readonly caller: Caller;
+  readonly call: Call;
+}
+
+interface FoundEvents {
+  readonly events: PresentedEvent[];
+  /** Behind the last event that was looked at. */
+  readonly cursor: Cursor;
+  readonly hasMore: boolean;
+}
+
+/** Reads events, and waits for one as long as the call asks for. @throws ApiError AuthAccessTokenInvalid */
+async function waitForEvents(
+  from: Cursor,
+  end: Cursor,
+  request: EventRequest,
+  services: Services,
+): Promise<FoundEvents> {
+  const { caller, call, filters } = request;
+  const { applicationId } = caller;
+  const gone = call.whenGone?.(); // absent in a batch, which does not wait
+  const mayWait = gone !== undefined && waitingCount < waitingMax;
+  const endsAt = performance.now() + (mayWait ? (filters.waitSeconds ?? 0) * 1_000 : 0);
+  let page = await readEvents(from, end, request, services);
+  waitingCount += 1;
+  try {
+    while (page.events.length === 0 && performance.now() < endsAt && !services.isDraining() && !gone?.aborted) {
+      if (!page.hasMore) await sleep(Math.min(pollMs, Math.max(0, endsAt - performance.now())));
+      const confirmed = await services.dispatcher.confirm(call);
+      const newEnd = await services.eventLog.findEnd(applicationId);
+      if (newEnd.log !== page.cursor.log) return page; // the next call answers isReset
+      if (newEnd.position === page.cursor.position) continue;
+      page = await readEvents(page.cursor, newEnd, { ...request, caller: confirmed }, services);
+    }
+  } finally {
+    waitingCount -= 1;
+  }
+  return page;
+}
+
+/** Reads events up to a full page, the end of the log or the bounds of one call. */
+async function readEvents(
+  from: Cursor,
+  end: Cursor,
+  { filters, size, caller, call }: EventRequest,
+  services: Services,
+): Promise<FoundEvents> {
+  const present = createPresenter(filters, caller, call, services);
+  const events: PresentedEvent[] = [];
+  const endsAt = performance.now() + msPerCall;
+  let cursor = from;
+  let rows = 0;
+  while (cursor.position < end.position && events.length < size) {
+    const isSpent = rows > 0 && (rows >= rowsPerCall || performance.now() > endsAt);
+    if (isSpent) return { events, cursor, hasMore: true };
+    const found = await services.eventLog.list(caller.applicationId, cursor.position, rowsPerStep);
+    if (found.length === 0) break; // dropped meanwhile, which the next call notices
+    for (const event of found) {
+      if (events.length === size) break;
+      rows += 1;
+      cursor = { ...cursor, position: event.position, id: event.id };
+      const presented = await present(event);
+      if (presented !== undefined) events.push(presented);
+    }
+    call.work?.examined(found.length);
+  }
+  return { events, cursor, hasMore: cursor.position < end.position };
+}

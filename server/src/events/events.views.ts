@@ -1,0 +1,64 @@
+import type { Caller } from "../contract/route.ts";
+import type { EventRow } from "../db/tables.ts";
+
+/** What a reader may learn of an event, before its object is read. */
+export interface EventView {
+  readonly type: string;
+  readonly kind: string;
+  /** Absent unless the event is a change. */
+  readonly changed?: readonly string[];
+  /** True for an object of another user that the reader cannot read any more: only its id is shown. */
+  readonly isBare?: true;
+}
+
+type Reader = Pick<Caller, "applicationId" | "userId" | "deviceId">;
+
+/**
+ * The event as this reader sees the world of its own reads (spec/events#views): an object that becomes readable is
+ * created, one that stops being readable is deleted.
+ *
+ * @returns undefined when the reader must not learn of it
+ */
+export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
+  const [kind = "", change = ""] = event.type.split(".");
+  const view = { type: event.type, kind };
+  if (kind === "device") return event.object_id === reader.deviceId ? withChanged(view, ownNames(event)) : undefined;
+  if (kind === "metadata") return mayKnowMetadata(event, reader) ? view : undefined;
+  if (reader.userId === undefined) return undefined;
+  if (event.user_id === reader.userId) return change === "changed" ? withChanged(view, ownNames(event)) : view;
+  const [wasShown, isShown] = [event.was_shown === 1, event.is_shown === 1];
+  if (wasShown && !isShown) return { type: `${kind}.deleted`, kind, isBare: true };
+  if (!isShown) return undefined;
+  if (wasShown) {
+    const changed = sharedNames(event);
+    return changed.length === 0 ? undefined : { ...view, changed };
+  }
+  // Sign-ups are reported to no client, and a user who becomes visible is no new one.
+  return kind === "user" ? view : { type: `${kind}.created`, kind };
+}
+
+/** The reader's own values, and shared values of objects that the reader may read. */
+function mayKnowMetadata({ object_id, user_id, slot, is_shown }: EventRow, reader: Reader): boolean {
+  if (slot !== "") return slot === reader.userId;
+  if (object_id === reader.applicationId || object_id === reader.deviceId) return true;
+  if (reader.userId === undefined) return false;
+  return user_id === reader.userId || is_shown === 1;
+}
+
+function withChanged(view: EventView, changed: readonly string[]): EventView {
+  return { ...view, changed };
+}
+
+const ownMark = "-";
+
+function ownNames(event: EventRow): string[] {
+  return namesOf(event).map((name) => (name.endsWith(ownMark) ? name.slice(0, -ownMark.length) : name));
+}
+
+function sharedNames(event: EventRow): string[] {
+  return namesOf(event).filter((name) => !name.endsWith(ownMark));
+}
+
+function namesOf({ changed }: EventRow): string[] {
+  return changed === "" ? [] : changed.split(",");
+}

@@ -1,0 +1,18 @@
+import type { NewEvent } from "../event-log/recorder.ts";
+import type { Bag, Carrier } from "./metadata.objects.ts";
+
+/** What a write changed in a slot of an object: a slot of a user concerns that user alone. */
+export function metadataEvent(
+  change: "changed" | "deleted",
+  { objectId, slot }: Bag,
+  key: string,
+  { ownerId, isShown }: Carrier,
+): NewEvent {
+  const isShared = slot === "";
+  return {
+    type: `metadata.${change}`,
+    ...{ objectId, key, slot },
+    userId: isShared ? ownerId : slot,
+    isShown: isShared && isShown,
+  };
+}
