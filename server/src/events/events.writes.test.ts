@@ -1,0 +1,118 @@
+// Runs on one engine: it asks which events a handler records, not how they are stored.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startValidCalls, type ValidCalls } from "../../test/valid-calls.ts";
+import type { Route } from "../contract/route.ts";
+import type { EventType } from "../event-log/event-types.ts";
+
+/** The events that a successful call of each writing operation records (spec/events#types). */
+const recorded: Readonly<Record<string, readonly EventType[]>> = {
+  changeDevice: ["device.changed"],
+  changeUser: ["user.changed"],
+  createCheckin: ["checkin.created"],
+  changeCheckin: ["checkin.changed"],
+  deleteCheckin: ["checkin.deleted"],
+  createLocation: ["location.created"],
+  changeLocation: ["location.changed"],
+  deleteLocation: ["location.deleted"],
+  createPicture: ["picture.created"],
+  changePicture: ["picture.changed"],
+  deletePicture: ["picture.deleted"],
+  createVideo: ["video.created"],
+  changeVideo: ["video.changed"],
+  deleteVideo: ["video.deleted"],
+  createBlob: ["blob.created"],
+  changeBlob: ["blob.changed"],
+  deleteBlob: ["blob.deleted"],
+  setProfilePicture: ["picture.created", "user.changed"],
+  deleteProfilePicture: ["user.changed", "picture.deleted"],
+  putMetadata: ["metadata.changed"],
+  putManyMetadata: ["metadata.changed"],
+  incrementMetadata: ["metadata.changed"],
+  deleteMetadata: ["metadata.deleted"],
+  deleteUser: ["user.deleted"],
+  createPublicLocation: ["location.created"],
+  changePublicLocation: ["location.changed"],
+  deletePublicLocation: ["location.deleted"],
+  changeOperatedUser: ["user.changed"],
+  eraseUser: ["user.deleted"],
+};
+
+/** What these write is no event of an application's objects. */
+const silent: readonly string[] = [
+  ...["createCrashReport", "createUser", "loginUser", "renewToken", "requestPasswordReset", "loginSocialUser"],
+  ...["addIdentity", "deleteIdentities", "deleteIdentity", "flagLocation", "endToken", "logoutUser"],
+  ...["createMetricEvent", "createMetricEvents", "endMetricEvent"],
+  "runBatch", // each item records its own
+  "resetPassword", // a changed profile, which needs a code from a mail
+  ...["proveOperatorPassword", "createOperator", "changeOwnOperator", "changeOperator", "deleteOperator"],
+  ...["deleteOperatorSession", "endOperatorSession", "endOperatorSessions"],
+  ...["createApplication", "changeApplication", "suspendApplication", "resumeApplication", "deleteApplication"],
+  ...["createApplicationKey", "changeApplicationKey", "retireApplicationKey", "replaceApplicationKeys"],
+  ...["revokeKeyTokens", "revokeApplicationTokens", "putSigningSecret", "deleteSigningSecret"],
+  ...["putApplicationSettings", "changeApplicationSettings"],
+  ...["createOperatedUser", "disableUser", "enableUser", "endTokensOfUser", "endTokenOfUser", "exportUser"],
+  ...["sendPasswordReset", "endTokensOfDevice", "createTestDevice", "createTestUser"],
+];
+
+let calls: ValidCalls;
+before(async () => {
+  calls = await startValidCalls();
+});
+after(() => calls.close());
+
+describe("every writing operation: spec/events#types", () => {
+  it("is listed here with its events, and records exactly these", async () => {
+    const { app, application } = calls.test;
+    const routes = app.routes.filter(({ method, caller }) => method !== "GET" && caller !== "anyone");
+    assert.deepEqual(
+      routes.map(({ operation }) => operation).toSorted(),
+      [...Object.keys(recorded), ...silent].toSorted(),
+      "add a new operation to one of the lists, and record its events",
+    );
+    const create = routes.find(({ operation }) => operation === "createOperatedUser");
+    assert.ok(create);
+    const created = await calls.call(create, calls.pathOf(create), calls.bodyWith(create, "none", "1"));
+    const userId: string = created.body.result.id;
+    const operatedId = calls.pathOf(create).split("/")[4] ?? "";
+    const applications = [application.appid, operatedId];
+    for (const id of applications) await app.eventLog.findEnd(id);
+
+    for (const route of routes.toSorted((a, b) => harmOf(a) - harmOf(b))) {
+      const { operation, caller } = route;
+      await forgetEvents(applications);
+      const path = calls.pathOf(route, caller === "operator" ? { userId } : {});
+      const confirm = operation === "eraseUser" ? { name: "confirm", json: JSON.stringify(userId) } : undefined;
+      const { name, json } = confirm ?? { name: "none", json: "1" };
+      const body = route.parameters === undefined ? undefined : calls.bodyWith(route, name, json);
+      const { status } = await calls.call(route, path, body);
+      const types = recorded[operation];
+      assert.ok(status < 300 || types === undefined, `${operation} answered ${status}`);
+      assert.deepEqual(await typesOf(applications), types ?? [], operation);
+    }
+  });
+});
+
+/** What ends something that other calls need comes last. */
+function harmOf({ method, operation, path }: Route): number {
+  if (operation === "deleteUser") return 2;
+  if (operation === "logoutUser") return 3;
+  if (method !== "DELETE") return 0;
+  return /^\/_\/api\/(?!applications\/\{appid\}\/locations)/.test(path) && operation !== "eraseUser" ? 4 : 1;
+}
+
+async function forgetEvents(applications: readonly string[]): Promise<void> {
+  await calls.test.app.database.write(({ queries }) =>
+    queries.deleteFrom("events").where("application_id", "in", applications).execute(),
+  );
+}
+
+async function typesOf(applications: readonly string[]): Promise<string[]> {
+  const rows = await calls.test.app.database.reads
+    .selectFrom("events")
+    .select("type")
+    .where("application_id", "in", applications)
+    .orderBy("number")
+    .execute();
+  return rows.map(({ type }) => type);
+}
