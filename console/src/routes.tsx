@@ -170,6 +170,23 @@ const requests = createRoute({
   component: lazyRouteComponent(() => import("./requests/requests.screen.tsx"), "RequestsScreen"),
 });
 
+const metrics = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/metrics",
+  staticData: { title: "Metrics" },
+  validateSearch: (given) => textsOf(given, ["q"]),
+  component: lazyRouteComponent(() => import("./metrics/metrics.screen.tsx"), "MetricsScreen"),
+});
+
+const metric = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/metrics/$key",
+  staticData: { title: "Metrics" },
+  validateSearch: (given) =>
+    textsOf(given, [...rangeSearchNames, "value", "groupBy", "measure", "interval", "compare", "tab"]),
+  component: lazyRouteComponent(() => import("./metrics/metric.screen.tsx"), "MetricScreen"),
+});
+
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/settings",
@@ -197,6 +214,8 @@ const tree = root.addChildren([
     device,
     crashes,
     crash,
+    metrics,
+    metric,
     requests,
   ]),
 ]);

@@ -49,6 +49,11 @@ const screens: readonly { readonly name: string; readonly at: string; readonly a
     { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
     { name: "start", at: "#/apps/$appid/start" },
     { name: "start-client", at: "#/apps/$appid/start?with=client" },
+    { name: "metrics", at: "#/apps/$appid/metrics" },
+    { name: "metrics-nothing", at: "#/apps/$appid/metrics?q=nothing" },
+    { name: "metric", at: "#/apps/$appid/metrics/level" },
+    { name: "metric-grouped", at: "#/apps/$appid/metrics/level?range=24h&groupBy=world&value=score&compare=before" },
+    { name: "metric-events", at: "#/apps/$appid/metrics/level?tab=events" },
     { name: "requests", at: "#/apps/$appid/requests" },
     { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
     { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
@@ -111,6 +116,13 @@ async function createContent(url: string, call: Awaited<ReturnType<typeof connec
   const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
   const stackTrace = `TypeError: ${text}\n    at onPress (screen.js:12:3)\n    at run (app.js:1:1)`;
   await send(`${url}/devices/current/crashreports`, "POST", { stackTrace, message: text }, service);
+  for (const [score, world] of [
+    [10, text],
+    [20.5, "שלום"],
+    [12, "fire"],
+  ] as const) {
+    await send(`${url}/metrics/events/level`, "POST", { values: { score, world } }, service);
+  }
   const [{ result: devices }, { result: crashes }] = [
     await call("GET", `/applications/${appid}/devices`),
     await call("GET", `/applications/${appid}/crashes`),

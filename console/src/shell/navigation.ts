@@ -1,5 +1,6 @@
 import type { LucideIcon } from "lucide-react";
 import Bug from "lucide-react/icons/bug";
+import ChartColumn from "lucide-react/icons/chart-column";
 import ChartLine from "lucide-react/icons/chart-line";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
@@ -31,6 +32,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
     { to: "/apps/$appid/devices", label: "Devices", icon: Smartphone, key: "d" },
   ],
   [
+    { to: "/apps/$appid/metrics", label: "Metrics", icon: ChartColumn, key: "m" },
     { to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" },
     { to: "/apps/$appid/requests", label: "Requests", icon: Radio, key: "r" },
   ],

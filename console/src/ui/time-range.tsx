@@ -21,7 +21,7 @@ interface TimeRangePickerProps {
   readonly search: RangeSearch;
   readonly fallback: RangeName;
   /** What is shown, see `resolveRange`. */
-  readonly range: TimeRange;
+  readonly range: Pick<TimeRange, "from" | "to">;
   /** Puts the range into the address; the other two parameters of `RangeSearch` are removed. */
   readonly onChange: (search: RangeSearch) => void;
 }
@@ -69,7 +69,7 @@ export function TimeRangePicker({ search, fallback, range, onChange }: TimeRange
 }
 
 interface FixedRangeProps {
-  readonly range: TimeRange;
+  readonly range: Pick<TimeRange, "from" | "to">;
   readonly onChoose: (search: RangeSearch) => void;
 }
 

@@ -883,6 +883,8 @@ export interface ListMetricEventsQuery {
 
 /** What listMetrics looks for. */
 export interface ListMetricsQuery {
+  /** Only keys that begin with this, case included. */
+  readonly keyPrefix?: string | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */

@@ -23,7 +23,7 @@ export function metricsExporter(services: {
   return async function* ({ applicationId, userId }) {
     const hash = services.saltedHashes.of(applicationId, userId);
     async function* rows() {
-      for await (const { key } of eachRow(keysStream(applicationId, reads), keysAtOnce)) {
+      for await (const { key } of eachRow(keysStream(applicationId, "", reads), keysAtOnce)) {
         const range = { from: earliestMs, to: latestMs + 1 };
         const events = filterStream(eventsStream(applicationId, key, range, reads), ({ user }) => user === hash);
         for await (const event of eachRow(events, eventsAtOnce)) {

@@ -19,7 +19,10 @@ export const MetricPath = Type.Object({
   key: Text({ minLength: 1, maxLength: 256, description: "The key that events are reported under." }),
 });
 
-export const ListMetrics = Type.Object(pagingParameters);
+export const ListMetrics = Type.Object({
+  keyPrefix: Type.Optional(Text({ maxLength: 256, description: "Only keys that begin with this, case included." })),
+  ...pagingParameters,
+});
 
 const Metric = named(
   "Metric",

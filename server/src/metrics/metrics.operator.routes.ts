@@ -45,7 +45,8 @@ const listMetrics = operation({
     await requireApplication(appid, reads);
     const listing = `metrics of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
-    const page = await readPage(keysStream(appid, reads), request.position, request.size, call.work);
+    const { keyPrefix = "" } = request.filters;
+    const page = await readPage(keysStream(appid, keyPrefix, reads), request.position, request.size, call.work);
     return paging.present(listing, caller, request, page, presentMetric);
   },
 });

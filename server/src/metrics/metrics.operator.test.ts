@@ -89,6 +89,24 @@ for (const [state, settle] of states) {
       assert.deepEqual(back.pageResults, items.slice(2, 4));
     });
 
+    it("GET …/metrics lists the keys that begin with a text, in both directions", async () => {
+      const application = await test.createApplication();
+      const token = await test.registerDevice(application);
+      for (const key of ["a", "map", "map.a", "map.b", "map.c", "Map", "maq"]) {
+        await test.call(`POST /metrics/events/${key}`, { token });
+      }
+      await settle(application);
+      const keysOf = (answer: Answer) => answer.body.result.pageResults.map(({ key }: { key: string }) => key);
+      const first = await read("?keyPrefix=map&pageSize=3", application);
+      assert.deepEqual(keysOf(first), ["map", "map.a", "map.b"]);
+      const second = await read(`?pagingToken=${first.body.result.nextToken}`, application);
+      assert.deepEqual([keysOf(second), second.body.result.nextToken], [["map.c"], undefined]);
+      const back = await read(`?pagingToken=${second.body.result.previousToken}`, application);
+      assert.deepEqual([keysOf(back), back.body.result.previousToken], [["map", "map.a", "map.b"], undefined]);
+      assert.deepEqual(keysOf(await read("?keyPrefix=mapp", application)), []);
+      assert.deepEqual(keysOf(await read("?keyPrefix=ma", application)), ["map", "map.a", "map.b", "map.c", "maq"]);
+    });
+
     // spec/metrics#series
     it("GET …/metrics/{key} has a point for each interval, for the events and for each value", async () => {
       const application = await test.createApplication();

@@ -1,18 +1,19 @@
 import type { Queries } from "../../db/database.ts";
-import { isOnSide, type Stream, sortRows } from "../../db/stream.ts";
+import { isOnSide, type Stream, sortRows, type Take } from "../../db/stream.ts";
 import { type KeyRow, readKey, readKeys } from "./snapshot.store.ts";
 import { readWaiting } from "./waiting.ts";
 
 const order = { keyOf: ({ key }: KeyRow) => [key], isDescending: false } as const;
 
 /** The event keys of an application in order, including keys that are only in the inbox. */
-export function keysStream(applicationId: string, queries: Queries): Stream<KeyRow> {
+export function keysStream(applicationId: string, prefix: string, queries: Queries): Stream<KeyRow> {
   return {
     ...order,
-    async take({ direction, bound, count }, work) {
+    async take({ direction, bound: asked, count }, work) {
+      const isDown = direction === "backward";
+      const bound = asked ?? edgeOf(prefix, isDown);
       const [key] = bound?.key ?? [];
       const limit = bound === undefined ? undefined : { side: bound.side, key: String(key) };
-      const isDown = direction === "backward";
       const { keys, waiting } = await readKeys(applicationId, limit, { isDown, count }, queries);
       const more = await readWaiting(waiting).keys();
       const rows = keys.map((row) => {
@@ -31,9 +32,17 @@ export function keysStream(applicationId: string, queries: Queries): Stream<KeyR
         if (bound === undefined || isOnSide(order, [each], bound)) rows.push({ key: each, ...counted });
       }
       work?.examined(rows.length);
-      return { rows: sortRows(rows, order, direction).slice(0, count) };
+      const found = sortRows(rows, order, direction).slice(0, count);
+      // Keys with the prefix lie side by side: another one is behind their end.
+      return { rows: found.filter((row) => row.key.startsWith(prefix)) };
     },
   };
+}
+
+/** Where keys with a prefix begin, in one direction or the other. */
+function edgeOf(prefix: string, isDown: boolean): Take["bound"] {
+  if (prefix === "") return undefined;
+  return isDown ? { side: "until", key: [`${prefix}\u{10FFFF}`] } : { side: "from", key: [prefix] };
 }
 
 /** Whether an application has events under a key, stored or waiting. */
