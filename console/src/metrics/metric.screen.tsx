@@ -135,9 +135,11 @@ function OverTime({ range, onZoom }: OverTimeProps) {
         <div className={styles.table}>
           <TimeTable {...drawn} series={series} />
         </div>
-        <Button size="small" onPress={() => saveTable(`${key}.csv`, times, series)}>
-          <Download size={16} aria-hidden /> Save as CSV
-        </Button>
+        <div>
+          <Button size="small" onPress={() => saveTable(`${key}.csv`, times, series)}>
+            <Download size={16} aria-hidden /> Save as CSV
+          </Button>
+        </div>
       </Section>
     </div>
   );

@@ -47,9 +47,12 @@ export function MetricsScreen() {
           onOpen={({ key }) => void navigate({ to: "/apps/$appid/metrics/$key", params: { appid, key } })}
           empty={
             q === undefined ? (
-              <EmptyState icon={ChartColumn} title="No app has reported anything">
-                Apps report what happens in them under keys of their choice, with values if they like:
-                <Snippet text={exampleCall} />
+              <EmptyState
+                icon={ChartColumn}
+                title="No app has reported anything"
+                action={<Snippet text={exampleCall} />}
+              >
+                Apps report what happens in them under keys of their choice, with values if they like.
               </EmptyState>
             ) : (
               <NothingFound onClear={() => search(undefined)} />
