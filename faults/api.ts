@@ -1,5 +1,6 @@
 import http from "node:http";
 import https from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Tally } from "./tally.ts";
 
 /** A response of the server. */
@@ -22,6 +23,20 @@ export interface CallOptions {
 
 /** The outcome of the call is unknown: its connection broke, or the response was ServiceUnavailable. */
 export class Unanswered extends Error {}
+
+const preparationsMax = 60;
+
+/** Repeats the preparation of a run, which tests nothing, until it is answered: a busy machine may refuse it with 503. */
+export async function untilAnswered<T>(prepare: () => Promise<T>): Promise<T> {
+  for (let preparation = 1; ; preparation += 1) {
+    try {
+      return await prepare();
+    } catch (error) {
+      if (!(error instanceof Unanswered) || preparation === preparationsMax) throw error;
+      await sleep(1_000);
+    }
+  }
+}
 
 /** The response is one that the server must not send here. */
 export class WrongAnswer extends Error {}

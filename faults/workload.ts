@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Api, type ApiOptions, createApi, Unanswered } from "./api.ts";
+import { type Api, type ApiOptions, createApi, Unanswered, untilAnswered } from "./api.ts";
 import type { Deployment } from "./deployment.ts";
 import { Ledger } from "./ledger.ts";
 import type { Tally } from "./tally.ts";
@@ -51,7 +51,7 @@ export class Workload {
     let names = 0;
     const work: Work = {
       application: deployment.application,
-      operatorToken: await signInOperator(api, deployment),
+      operatorToken: await untilAnswered(() => signInOperator(api, deployment)),
       ledger,
       newName() {
         names += 1;
@@ -59,7 +59,7 @@ export class Workload {
       },
     };
     const sequences: Sequence[] = [];
-    for (const writer of writers) sequences.push(writer(work, await signUp(api, work)));
+    for (const writer of writers) sequences.push(writer(work, await untilAnswered(() => signUp(api, work))));
     api.close();
     return new Workload(tally, ledger, sequences, options);
   }

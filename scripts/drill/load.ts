@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Api, type ApiOptions, createApi, Unanswered } from "../../faults/api.ts";
+import { type Api, type ApiOptions, createApi, Unanswered, untilAnswered } from "../../faults/api.ts";
 import { Ledger, Register } from "../../faults/ledger.ts";
 import { createTally, type Tally } from "../../faults/tally.ts";
 import { Workload } from "../../faults/workload.ts";
@@ -92,7 +92,8 @@ async function readDevice(api: Api, token: string): Promise<string> {
 async function read({ deployment, proxy }: Region, tally: Tally, signal: AbortSignal): Promise<void> {
   const api = createApi(proxy.port, tally, options);
   const body = { ...deployment.application, platform: "drill" };
-  const token: string = (await api.call("POST /devices", { body })).body.result.accessToken;
+  const device = await untilAnswered(() => api.call("POST /devices", { body }));
+  const token: string = device.body.result.accessToken;
   const readOnce = async () => void (await api.call("GET /devices/current", { token }));
   await Promise.all(Array.from({ length: readersPerRegion }, () => repeat(tally, signal, readOnce)));
   api.close();
