@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { ApiError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, createClock } from "../lib/clock.ts";
 import { addressGroup, networksOf } from "../lib/ip-addresses.ts";
 import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
@@ -111,6 +111,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
   const watch = createGuessWatch({ ...services, shared: failures }, settings);
+  const wallClock = createClock(); // turns are waited for, which takes real time even in tests that move the clock
   const createQueue = (burst: number, waitingPerNetworkMax: number) =>
     createGuessQueue({
       waitingPerNetworkMax,
@@ -120,7 +121,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
         const rate = { perSecond: guessesPerSecond, burst };
         return createSharedTurns(
           { applicationId, key: `turns of a name ${key}`, rate, rateAlone },
-          { clock, failures },
+          { clock: wallClock, failures },
         );
       },
     });
