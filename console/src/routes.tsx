@@ -9,7 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { CallError } from "./lib/call-error.ts";
-import { rangeSearchNames } from "./lib/time-range.ts";
+import type { RangeSearch } from "./lib/time-range.ts";
 import { sessionQuery } from "./shell/session.ts";
 import { ErrorState, LoadingRows } from "./ui/states.tsx";
 
@@ -52,6 +52,9 @@ const applications = createRoute({
   validateSearch: (given) => textsOf(given, ["panel"]),
   component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
+
+/** Named here, because the sign-in must not load what ranges of time need. */
+const rangeSearchNames = ["range", "from", "to"] as const satisfies readonly (keyof RangeSearch)[];
 
 const overview = createRoute({
   getParentRoute: () => frame,

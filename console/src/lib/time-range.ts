@@ -18,8 +18,6 @@ export interface TimeRange {
 /** The intervals that statistics are kept by, in milliseconds. */
 export const intervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-export const rangeSearchNames = ["range", "from", "to"] as const;
-
 /** The ranges that end now. */
 export const namedRanges = [
   { name: "15m", label: "15 minutes", length: 15 * intervals.minute },

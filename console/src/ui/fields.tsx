@@ -1,7 +1,5 @@
-import Check from "lucide-react/icons/check";
 import CircleAlert from "lucide-react/icons/circle-alert";
 import { createContext, type FormEvent, type ReactNode, use, useState } from "react";
-import { Checkbox as AriaCheckbox } from "react-aria-components/Checkbox";
 import { FieldError } from "react-aria-components/FieldError";
 import { Form as AriaForm } from "react-aria-components/Form";
 import { Input } from "react-aria-components/Input";
@@ -141,11 +139,17 @@ interface CheckboxProps {
   readonly children: ReactNode;
 }
 
+/** The browser's own, which the sign-in shows without the code of another. */
 export function Checkbox({ isSelected, onChange, isDisabled, children }: CheckboxProps) {
   return (
-    <AriaCheckbox className={styles.check} isSelected={isSelected} onChange={onChange} isDisabled={isDisabled}>
-      <span className={styles.box}>{isSelected && <Check size={14} strokeWidth={3} aria-hidden />}</span>
+    <label className={styles.check}>
+      <input
+        type="checkbox"
+        checked={isSelected}
+        disabled={isDisabled}
+        onChange={(event) => onChange(event.target.checked)}
+      />
       <span>{children}</span>
-    </AriaCheckbox>
+    </label>
   );
 }

@@ -5,6 +5,7 @@ import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button } from "./button.tsx";
 import styles from "./freshness.module.css";
+import parts from "./parts.module.css";
 
 interface FreshnessProps {
   /** When the page was last brought up to date, in milliseconds; 0 for never. */
@@ -23,10 +24,11 @@ export function Freshness({ at, isPaused, isFailing, onPause }: FreshnessProps) 
   const word = isPaused ? "Paused" : isFailing ? "No answer" : "Live";
   const state = isPaused ? "paused" : isFailing ? "failing" : "live";
   return (
-    <Button kind="quiet" aria-label={`${word}. ${label}`} onPress={() => onPause(!isPaused)}>
+    <Button kind="quiet" onPress={() => onPause(!isPaused)}>
       <span className={styles.dot} data-state={state} />
       {word}
       {at > 0 && <span className={styles.time}>{formatClock(at)}</span>}
+      <span className={parts.unseen}>. {label}</span>
       {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
     </Button>
   );
