@@ -2,8 +2,10 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { styleText } from "node:util";
 import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { lookNames } from "./looks.ts";
 import { type Profile, quietFlags, watchPages } from "./profiles.ts";
 import type { TestServer } from "./servers.ts";
+import { writeSheet } from "./sheet.ts";
 import type { Checks, Setup } from "./suite.ts";
 import { type Track, tracks } from "./tracks.ts";
 
@@ -16,25 +18,21 @@ export interface Options {
   readonly only: readonly string[];
 }
 
-/** Two tracks at once keep both cores of a small machine busy: one waits for its server while the other draws. */
-const tracksAtOnce = 2;
-
-/** Runs all tracks, in one browser. */
+/** Runs all tracks at once, in one browser. */
 export async function runConsoleSuite(options: Options): Promise<{ passed: number; failed: number }> {
   mkdirSync(options.pictures, { recursive: true });
   const browser = await chromium.launch({ executablePath: options.executablePath, args: quietFlags });
   const counts = { passed: 0, failed: 0 };
-  const waiting = tracks.map((track) => ({ track, checks: selectChecks(track, options.only) }));
-  async function runNext(): Promise<void> {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (next.checks.length > 0) await runTrack(next.track, next.checks, browser, options.pictures, counts);
-    }
-  }
+  const selected = tracks
+    .map((track) => ({ track, checks: selectChecks(track, options.only) }))
+    .filter(({ checks }) => checks.length > 0);
   try {
-    await Promise.all(Array.from({ length: tracksAtOnce }, runNext));
+    // At once: while one waits, another draws.
+    await Promise.all(selected.map(({ track, checks }) => runTrack(track, checks, browser, options.pictures, counts)));
   } finally {
     await browser.close();
   }
+  writeSheet(options.pictures, lookNames);
   return counts;
 }
 

@@ -9,6 +9,8 @@ export interface TestServer {
   readonly url: string;
   /** An owner. */
   readonly operator: { readonly name: string; readonly password: string };
+  /** The folder of its database, of a server on SQLite. */
+  readonly dataDir?: string;
   stop(): Promise<void>;
 }
 

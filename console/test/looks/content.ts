@@ -1,0 +1,102 @@
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { TestServer } from "../servers.ts";
+import { connect, send } from "../suite.ts";
+
+/** The ids of what the screens show, by the names that stand in their addresses. */
+export type Ids = Readonly<Record<string, string>>;
+
+type Caller = Awaited<ReturnType<typeof connect>>;
+
+const manyUsers = 100_000;
+const contents = new Map<string, Promise<Ids>>();
+
+/** What the screens of a server show, created at the first call. */
+export function contentOf({ url, operator, dataDir }: TestServer): Promise<Ids> {
+  const known = contents.get(url);
+  if (known !== undefined) return known;
+  const created = createAll(url, operator, dataDir);
+  contents.set(url, created);
+  return created;
+}
+
+/** The address with the ids in it. */
+export function addressOf(at: string, ids: Ids): string {
+  return at.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? "");
+}
+
+async function createAll(url: string, operator: TestServer["operator"], dataDir: string | undefined): Promise<Ids> {
+  const call = await connect({ url, operator });
+  const { result: empty } = await call("POST", "/applications", { name: "Empty" });
+  const three = await createUsers(url, call, "Three", ["Ada Lovelace", "محمد بن موسى الخوارزمي", "👩‍🚀"]);
+  const many = await createUsers(url, call, "Many", ["first"]);
+  if (dataDir !== undefined) addUsers(dataDir, many);
+  return { ...(await createContent(url, call)), empty: empty.appid, three, many };
+}
+
+/** @returns the id of the application */
+async function createUsers(url: string, call: Caller, name: string, users: readonly string[]): Promise<string> {
+  const { result: application } = await call("POST", "/applications", { name });
+  const { appid, appkey } = application;
+  const { result: device } = await send(`${url}/devices`, "POST", { appid, appkey, platform: "iOS" });
+  const headers = { Authorization: `Service ${device.accessToken}` };
+  for (const username of users) {
+    const email = `${username.length}@example.com`;
+    await send(`${url}/users`, "POST", { username, password: "correct horse", firstName: username, email }, headers);
+  }
+  return appid;
+}
+
+/** Many users like the first one of the application, written beside the server: no app could sign them up in seconds. */
+function addUsers(dataDir: string, appid: string): void {
+  const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
+  try {
+    const own = ["id", "user_name", "user_name_key", "created_at"];
+    const columns = database.prepare("select name from pragma_table_info('users')").all();
+    const copied = columns.map(({ name }) => String(name)).filter((name) => !own.includes(name));
+    database.exec(`
+      insert into users (${[...own, ...copied].join(", ")})
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${manyUsers})
+      select substr(id, 1, 20) || printf('%010d', n), 'user ' || n, 'user ' || n, created_at - n * 60000, ${copied.join(", ")}
+      from users cross join numbers where application_id = '${appid}'`);
+  } finally {
+    database.close();
+  }
+}
+
+/** An application with a user, a device and a crash whose texts are long and of many kinds; the ids of all. */
+async function createContent(url: string, call: Caller): Promise<Ids> {
+  const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
+  const { result: application } = await call("POST", "/applications", { name: text });
+  const { appid, appkey } = application;
+  const uniqueId = `${"a-long-unique-id-".repeat(6)}1`;
+  const facts = { platform: "iOS", model: "Phone", osVersion: "26.1", appVersion: "1.0", tag: "beta" };
+  const { result: device } = await send(`${url}/devices`, "POST", { appid, appkey, uniqueId, ...facts });
+  const service = { Authorization: `Service ${device.accessToken}` };
+  const user = {
+    username: `${"long.name.".repeat(5)}user`,
+    password: "correct horse",
+    firstName: text,
+    lastName: "שלום",
+  };
+  const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
+  const stackTrace = `TypeError: ${text}\n    at onPress (screen.js:12:3)\n    at run (app.js:1:1)`;
+  await send(`${url}/devices/current/crashreports`, "POST", { stackTrace, message: text }, service);
+  for (const [score, world] of [
+    [10, text],
+    [20.5, "שלום"],
+    [12, "fire"],
+  ] as const) {
+    await send(`${url}/metrics/events/level`, "POST", { values: { score, world } }, service);
+  }
+  const [{ result: devices }, { result: crashes }] = [
+    await call("GET", `/applications/${appid}/devices`),
+    await call("GET", `/applications/${appid}/crashes`),
+  ];
+  return {
+    appid,
+    userId: signedUp.id,
+    deviceId: devices.pageResults[0].id,
+    fingerprint: crashes.pageResults[0].fingerprint,
+  };
+}

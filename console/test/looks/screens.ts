@@ -1,0 +1,87 @@
+import type { Page } from "playwright-core";
+
+export interface Screen {
+  readonly name: string;
+  /** `$appid` and the like stand for the ids of the content. */
+  readonly at: string;
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+/** Each screen and dialog: its address, and what is done there before the picture. */
+export const screens: readonly Screen[] = [
+  { name: "applications", at: "#/apps" },
+  { name: "application-panel", at: "#/apps", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  {
+    name: "application-create",
+    at: "#/apps",
+    act: (page) => page.getByRole("button", { name: "New application" }).click(),
+  },
+  { name: "application-delete", at: "#/apps", act: openDelete },
+  { name: "application-audit", at: "#/apps/$appid/audit" },
+  { name: "overview", at: "#/apps/$appid/overview" },
+  {
+    name: "overview-table",
+    at: "#/apps/$appid/overview?range=1h",
+    act: (page) => page.getByRole("button", { name: "Calls as a table" }).click(),
+  },
+  {
+    name: "overview-range",
+    at: "#/apps/$appid/overview?range=7d",
+    act: (page) => page.getByRole("button", { name: /^Time range/ }).click(),
+  },
+  { name: "users", at: "#/apps/$appid/users" },
+  { name: "users-nothing", at: "#/apps/$appid/users?q=nobody" },
+  ...["profile", "sign-ins", "devices", "identities", "history"].map((tab) => ({
+    name: `user-${tab}`,
+    at: `#/apps/$appid/users/$userId?tab=${tab}`,
+  })),
+  { name: "devices", at: "#/apps/$appid/devices" },
+  { name: "device", at: "#/apps/$appid/devices/$deviceId" },
+  { name: "crashes", at: "#/apps/$appid/crashes" },
+  { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
+  { name: "start", at: "#/apps/$appid/start" },
+  { name: "start-client", at: "#/apps/$appid/start?with=client" },
+  { name: "metrics", at: "#/apps/$appid/metrics" },
+  { name: "metrics-nothing", at: "#/apps/$appid/metrics?q=nothing" },
+  { name: "metric", at: "#/apps/$appid/metrics/level" },
+  { name: "metric-grouped", at: "#/apps/$appid/metrics/level?range=24h&groupBy=world&value=score&compare=before" },
+  { name: "metric-events", at: "#/apps/$appid/metrics/level?tab=events" },
+  { name: "requests", at: "#/apps/$appid/requests" },
+  { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
+  { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
+  { name: "keys", at: "#/apps/$appid/keys" },
+  ...["access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals"].map((part) => ({
+    name: `settings-${part}`,
+    at: `#/apps/$appid/settings?part=${part}`,
+  })),
+  { name: "operators", at: "#/operators" },
+  { name: "operator-panel", at: "#/operators", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  { name: "operator-invite", at: "#/operators", act: (page) => page.getByRole("button", { name: "Invite" }).click() },
+  { name: "audit", at: "#/audit" },
+  { name: "audit-panel", at: "#/audit", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  { name: "audit-nothing", at: "#/audit?actor=system&action=createOperator" },
+  { name: "account", at: "#/account", act: (page) => page.getByText("This one").waitFor() },
+  { name: "palette", at: "#/audit", act: openPalette },
+  ...["overview", "start", "users", "devices", "metrics", "crashes", "requests"].map((screen) => ({
+    name: `${screen}-empty`,
+    at: `#/apps/$empty/${screen}`,
+  })),
+  { name: "users-three", at: "#/apps/$three/users" },
+  { name: "users-many", at: "#/apps/$many/users" },
+];
+
+async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+}
+
+async function openRequest(page: Page): Promise<void> {
+  await page.getByRole("row").filter({ hasText: "createUser" }).first().click();
+  await page.getByText("five minutes before").waitFor();
+}
+
+async function openDelete(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Actions" }).first().click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").waitFor();
+}
