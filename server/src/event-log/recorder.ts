@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
@@ -67,12 +67,13 @@ export function createEventRecorder({
       wantedAfter: clock.now() - overlapMs,
     };
     const shape = database.dialect.hasRowLocks ? "unnumbered" : "numbered";
-    const inserted = await runShape<{ id: string }>(queries, shape, values, (parameter) =>
-      compilable(
+    const inserted = await runShape<{ id: string }>(queries, shape, values, (parameter) => {
+      const number = nextNumber(parameter("application_id"));
+      return compilable(
         sql<{ id: string }>`
           insert into events (application_id, ${shape === "numbered" ? sql`number, position, ` : sql``}
             id, type, at, object_id, user_id, key, slot, changed, was_shown, is_shown)
-          select log.application_id, ${shape === "numbered" ? sql`${nextNumber}, ${nextNumber}, ` : sql``}
+          select log.application_id, ${shape === "numbered" ? sql`${number}, ${number}, ` : sql``}
             cast(${parameter("id")} as text), cast(${parameter("type")} as text), cast(${parameter("at")} as bigint),
             cast(${parameter("object_id")} as text), cast(${parameter("user_id")} as text),
             cast(${parameter("key")} as text), cast(${parameter("slot")} as text),
@@ -83,8 +84,8 @@ export function createEventRecorder({
             and log.wanted_until > cast(${parameter("wantedAfter")} as bigint)
           returning id`,
         queries,
-      ),
-    );
+      );
+    });
     return inserted.length > 0;
   }
 
@@ -104,5 +105,7 @@ export function createEventRecorder({
 }
 
 /** On an engine with one write transaction at a time the number is the position. */
-const nextNumber = sql`1 + coalesce(
-  (select max(event.number) from events as event where event.application_id = log.application_id), log.dropped_to)`;
+function nextNumber(applicationId: unknown): RawBuilder<number> {
+  return sql<number>`1 + coalesce(
+    (select max(event.number) from events as event where event.application_id = ${applicationId}), log.dropped_to)`;
+}
