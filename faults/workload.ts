@@ -9,6 +9,7 @@ import { writeAccounts } from "./writers/accounts.ts";
 import { writeAtomicBatches, writeSequentialBatches } from "./writers/batches.ts";
 import { writeCheckins, writeCheckinsOnce } from "./writers/checkins.ts";
 import { writeDevices } from "./writers/devices.ts";
+import { writeWithEvents } from "./writers/events.ts";
 import { writeFiles } from "./writers/files.ts";
 import { writeIdentities } from "./writers/identities.ts";
 import { increment, writeKeys, writeSets } from "./writers/metadata.ts";
@@ -24,6 +25,7 @@ const writers: readonly Writer[] = [
   writeCheckins,
   writeCheckinsOnce,
   writeDevices,
+  writeWithEvents,
   writeFiles,
   writeIdentities,
   increment,
