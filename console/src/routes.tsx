@@ -32,17 +32,18 @@ const frame = createRoute({
       await queries.ensureQueryData(sessionQuery);
     } catch (error) {
       if (!(error instanceof CallError) || error.status !== 401) throw error;
-      throw redirect({ to: "/sign-in", search: { next: location.href } });
+      // A sign-in without a destination opens the applications, where a newcomer begins.
+      const next = location.pathname === "/" ? undefined : location.href;
+      throw redirect({ to: "/sign-in", search: { next } });
     }
   },
 });
 
-const home = createRoute({
+const deployment = createRoute({
   getParentRoute: () => frame,
   path: "/",
-  beforeLoad() {
-    throw redirect({ to: "/apps", search: {} });
-  },
+  staticData: { title: "State" },
+  component: lazyRouteComponent(() => import("./deployment/deployment.screen.tsx"), "DeploymentScreen"),
 });
 
 const applications = createRoute({
@@ -201,7 +202,7 @@ const settings = createRoute({
 const tree = root.addChildren([
   signIn,
   frame.addChildren([
-    home,
+    deployment,
     applications,
     overview,
     start,

@@ -11,7 +11,12 @@ const builtBytesMax = 600_000;
 const rowsInDocumentMax = 80;
 const firstViewCallsMax = 4;
 
-const furtherScreens = { "#/account": "Account", "#/operators": "Operators", "#/audit": "Audit log" };
+const furtherScreens = {
+  "#/": "Deployment",
+  "#/account": "Account",
+  "#/operators": "Operators",
+  "#/audit": "Audit log",
+};
 
 export const budgets: Checks = {
   async "the sign-in loads at most 140 KB, and the list of applications at most 250 KB together with it"({

@@ -1,3 +1,4 @@
+import { queryOptions } from "@tanstack/react-query";
 import type {
   ApplicationPage,
   CreatedApplication,
@@ -16,6 +17,13 @@ export const listApplications = operation<PageParameters, Static<typeof Applicat
   "pageSize",
   "pagingToken",
 ]);
+
+/** Enough for a menu, and shared by all that show names of applications. */
+export const firstApplicationsQuery = queryOptions({
+  queryKey: ["applications", "first"],
+  queryFn: ({ signal }) => listApplications({ pageSize: 50 }, { signal }),
+  staleTime: 60_000,
+});
 
 export const createApplication = operation<{ name: string }, Static<typeof CreatedApplication>>(
   "POST",

@@ -11,7 +11,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
-import { getApplication, listApplications } from "../api/applications.ts";
+import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
 import { signOut } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
@@ -131,12 +131,7 @@ function useApplication(appid: string | undefined) {
 function Switcher({ appid }: { readonly appid: string | undefined }) {
   const navigate = useNavigate();
   const application = useApplication(appid);
-  const { data } = useQuery({
-    queryKey: ["applications", "switcher"],
-    queryFn: ({ signal }) => listApplications({ pageSize: 50 }, { signal }),
-    staleTime: 60_000,
-    enabled: applicationNavigation.length > 0,
-  });
+  const { data } = useQuery(firstApplicationsQuery);
   const name = appid === undefined ? "Rollcall" : showInvisible(application?.name ?? appid);
   const items = (data?.pageResults ?? []).map(({ id, name }) => ({
     label: showInvisible(name),

@@ -2,6 +2,7 @@ import type { LucideIcon } from "lucide-react";
 import Bug from "lucide-react/icons/bug";
 import ChartColumn from "lucide-react/icons/chart-column";
 import ChartLine from "lucide-react/icons/chart-line";
+import HeartPulse from "lucide-react/icons/heart-pulse";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import Radio from "lucide-react/icons/radio";
@@ -45,6 +46,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
 
 /** The screens of the deployment. */
 export const deploymentNavigation: readonly Destination[] = [
+  { to: "/", label: "Deployment", icon: HeartPulse, key: "h" },
   { to: "/apps", label: "Applications", icon: LayoutGrid, key: "p" },
   { to: "/operators", label: "Operators", icon: ShieldUser, key: "i" },
   { to: "/audit", label: "Audit", icon: ScrollText, key: "l" },

@@ -9,7 +9,7 @@ import styles from "./sign-in.module.css";
 export function SignInScreen() {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { next = "/" } = useSearch({ from: "/sign-in" });
+  const { next = "/apps" } = useSearch({ from: "/sign-in" });
   useEffect(() => {
     document.title = "Sign in · Rollcall";
   }, []);

@@ -54,6 +54,7 @@ export const screens: readonly Screen[] = [
     name: `settings-${part}`,
     at: `#/apps/$appid/settings?part=${part}`,
   })),
+  { name: "deployment", at: "#/", act: (page) => page.getByRole("heading", { name: "Processes" }).waitFor() },
   { name: "operators", at: "#/operators" },
   { name: "operator-panel", at: "#/operators", act: (page) => page.getByRole("row").nth(1).press("Space") },
   { name: "operator-invite", at: "#/operators", act: (page) => page.getByRole("button", { name: "Invite" }).click() },

@@ -1,0 +1,104 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { firstApplicationsQuery } from "../api/applications.ts";
+import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
+import { formatBounded, formatBytes, formatNumber, showInvisible } from "../lib/format.ts";
+import { DetailList } from "../ui/detail-list.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./deployment.module.css";
+
+const busiestShown = 10;
+
+/** The applications with the most calls in the last 15 minutes. */
+export function Busiest({ calls }: { readonly calls: DeploymentCalls | undefined }) {
+  const names = new Map(useQuery(firstApplicationsQuery).data?.pageResults.map(({ id, name }) => [id, name]));
+  const busiest = calls?.busiest.slice(0, busiestShown) ?? [];
+  const most = Math.max(1, ...busiest.map((each) => each.calls));
+  return (
+    <section className={styles.part}>
+      <h2>Busiest applications</h2>
+      {busiest.length === 0 && <p>No application was called in the last 15 minutes.</p>}
+      <ol className={styles.busiest}>
+        {busiest.map(({ appid, calls: count, errors }) => (
+          <li key={appid}>
+            <Link to="/apps/$appid/overview" params={{ appid }}>
+              {showInvisible(names.get(appid) ?? appid)}
+            </Link>
+            <meter min={0} max={most} value={count} aria-label="Share of the busiest" />
+            <span>
+              {(count / 15).toLocaleString(undefined, { maximumFractionDigits: 1 })} a minute
+              <small>{errors === 0 ? "no errors" : `${formatNumber(errors)} errors`}</small>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+export function Storage({ storage }: { readonly storage: Deployment["storage"] }) {
+  const { databaseBytes, files, bytes, orphanedObjects, freeBytes, diskBytes } = storage;
+  return (
+    <section className={styles.part}>
+      <h2>Storage</h2>
+      <DetailList
+        items={[
+          ["Database", formatBytes(databaseBytes)],
+          ["Files", `${formatNumber(files)}, ${formatBytes(bytes)}`],
+          ["To be deleted", `${formatBounded(orphanedObjects.count, orphanedObjects.isMore)} objects`],
+          [
+            "Free on the fullest disk",
+            freeBytes !== undefined && diskBytes !== undefined ? (
+              <span key="disk">
+                {formatBytes(freeBytes)} of {formatBytes(diskBytes)}
+              </span>
+            ) : undefined,
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+const engines = { sqlite: "SQLite", postgresql: "PostgreSQL" } as const;
+
+export function Facts({ deployment }: { readonly deployment: Deployment }) {
+  const { version, node, engine, schema, region, since } = deployment;
+  return (
+    <section className={styles.part}>
+      <h2>This release</h2>
+      <DetailList
+        items={[
+          ["Rollcall", version],
+          ["Node.js", node],
+          ["Database", engines[engine]],
+          ["Schema", schema],
+          ["Region", region],
+          ["Running since", <Time key="since" value={since} isExact />],
+        ]}
+      />
+    </section>
+  );
+}
+
+export function ChangedSettings({ settings }: { readonly settings: Deployment["settings"] }) {
+  return (
+    <section className={styles.part}>
+      <h2>Settings that differ from their defaults</h2>
+      {settings.length === 0 && <p>All settings have their defaults.</p>}
+      <dl className={styles.settings}>
+        {settings.map(({ name, value, about }) => (
+          <div key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>
+              <code>{showInvisible(value)}</code>
+              <p>{about}</p>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

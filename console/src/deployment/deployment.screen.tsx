@@ -1,0 +1,70 @@
+import ClipboardCopy from "lucide-react/icons/clipboard-copy";
+import { readDeployment, readDeploymentStatistics } from "../api/deployment.ts";
+import { useLive } from "../api/live.ts";
+import { Button } from "../ui/button.tsx";
+import { copyText } from "../ui/copy-button.tsx";
+import { Freshness } from "../ui/freshness.tsx";
+import { Page } from "../ui/page.tsx";
+import { ErrorState, LoadingRows } from "../ui/states.tsx";
+import { showToast } from "../ui/toast.tsx";
+import styles from "./deployment.module.css";
+import { Busiest, ChangedSettings, Facts, Storage } from "./deployment.parts.tsx";
+import { Processes } from "./deployment.processes.tsx";
+import { writeSummary } from "./deployment.summary.ts";
+import { DeploymentTiles } from "./deployment.tiles.tsx";
+import { Verdict } from "./deployment.verdict.tsx";
+
+const stateEveryMs = 10_000;
+const callsEveryMs = 30_000;
+
+/** Whether the deployment is well, and what it does. */
+export function DeploymentScreen() {
+  const state = useLive(["deployment"], (options) => readDeployment({}, options), stateEveryMs);
+  const calls = useLive(
+    ["deployment", "calls"],
+    (options) => readDeploymentStatistics({ series: "calls,latency,rateLimited" }, options),
+    callsEveryMs,
+  );
+  const { data, error } = state;
+
+  function pause(isPaused: boolean) {
+    state.setPaused(isPaused);
+    calls.setPaused(isPaused);
+  }
+
+  return (
+    <Page
+      title="Deployment"
+      actions={
+        <>
+          <Freshness at={state.dataUpdatedAt} isPaused={state.isPaused} isFailing={state.isError} onPause={pause} />
+          {data !== undefined && (
+            <Button
+              onPress={() =>
+                void copyText(writeSummary(data)).then(() => showToast("Copied: no names, addresses or secrets."))
+              }
+            >
+              <ClipboardCopy size={16} aria-hidden /> Copy a support summary
+            </Button>
+          )}
+        </>
+      }
+    >
+      {data === undefined && error === null && <LoadingRows />}
+      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void state.refetch()} />}
+      {data !== undefined && (
+        <div className={styles.screen} data-old={state.isError || undefined}>
+          <Verdict deployment={data} isAway={state.isError} />
+          <DeploymentTiles deployment={data} calls={calls.data} />
+          <Processes processes={data.processes} />
+          <div className={styles.columns}>
+            <Busiest calls={calls.data} />
+            <Storage storage={data.storage} />
+            <Facts deployment={data} />
+          </div>
+          <ChangedSettings settings={data.settings} />
+        </div>
+      )}
+    </Page>
+  );
+}
