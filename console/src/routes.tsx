@@ -11,7 +11,10 @@ import {
 import { CallError } from "./lib/call-error.ts";
 import type { RangeSearch } from "./lib/time-range.ts";
 import { sessionQuery } from "./shell/session.ts";
-import { ErrorState, LoadingRows } from "./ui/states.tsx";
+import { LoadingRows } from "./ui/loading-rows.tsx";
+
+/** Loaded with the first screen; the sign-in must load little. */
+const ErrorState = lazyRouteComponent(() => import("./ui/states.tsx"), "ErrorState");
 
 /** Every screen of the console. */
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({ component: Outlet });

@@ -8,6 +8,8 @@ import { Button } from "./button.tsx";
 import { IdChip } from "./id-chip.tsx";
 import styles from "./parts.module.css";
 
+export { LoadingRows } from "./loading-rows.tsx";
+
 interface EmptyStateProps {
   readonly icon: LucideIcon;
   readonly title: string;
@@ -84,19 +86,6 @@ function RetryButton({ seconds, onRetry }: { readonly seconds: number; readonly 
     <Button onPress={onRetry} isDisabled={left > 0}>
       {left > 0 ? `Try again in ${left} s` : "Try again"}
     </Button>
-  );
-}
-
-const lengths = [38, 24, 46, 30, 52, 28, 40, 34];
-
-/** The shape of a list while it is loaded. */
-export function LoadingRows() {
-  return (
-    <div className={styles.skeleton} role="status" aria-label="Loading">
-      {lengths.map((length) => (
-        <div key={length} style={{ "--length": length } as Record<string, unknown>} />
-      ))}
-    </div>
   );
 }
 
