@@ -2,14 +2,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createGuessQueue } from "./guess-queue.ts";
-import { createLocalTurns } from "./guess-turns.ts";
+import { createLocalTurns, type GuessTurns } from "./guess-turns.ts";
 
 const limits = { perSecond: 200, burst: 1, waitingPerNetworkMax: 1 };
 
+/** One turn each time, after all attempts of the same tick have arrived. */
+const oneByOne: GuessTurns = {
+  takeNow: () => false,
+  take: async () => ({ count: 1, waitMs: 1 }),
+  isUnused: false,
+};
+
 /** Attempts that record when they were admitted. */
-function start(given: Partial<typeof limits> = {}) {
+function start(given: Partial<typeof limits> = {}, createTurns?: () => GuessTurns) {
   const { waitingPerNetworkMax, ...rate } = { ...limits, ...given };
-  const turns = createGuessQueue({ waitingPerNetworkMax, createTurns: () => createLocalTurns(rate) });
+  const turns = createGuessQueue({ waitingPerNetworkMax, createTurns: createTurns ?? (() => createLocalTurns(rate)) });
   const order: string[] = [];
   const take = (network: string, signal?: AbortSignal, key = "name") =>
     turns.take({ applicationId: "", key, networks: [network], signal }).then(
@@ -41,7 +48,7 @@ describe("GuessQueue", () => {
   });
 
   it("a network that has had turns comes after one that has had none", async () => {
-    const { take, order } = start();
+    const { take, order } = start({}, () => oneByOne);
     await take("attacker");
     await take("attacker");
     const all = [take("attacker"), take("first"), take("second")];
