@@ -165,6 +165,8 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   putApplicationSettings: settings,
   changeApplicationSettings: settings,
   searchOperatedUsers: ({ random }) => sparse({ userName: "x", email: "x@y", disabled: random.chance(0.5) }, random),
+  testMailSettings: ({ random }) => ({ to: `${random.word(8)}@fuzz.example` }),
+  testOidcProvider: () => ({ provider: "google" }),
   sendPasswordReset: ({ random }) => ({ body: random.pick([undefined, "Your code: @ResetCode"]) }),
   searchOperatedDevices: ({ random }) => sparse({ uniqueId: "x", platform: "fuzz", tag: "x" }, random),
   readMetric: ({ random }) => ({

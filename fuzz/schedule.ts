@@ -7,6 +7,7 @@ const seldom: Readonly<Record<string, number>> = {
   createApplication: 0.3,
   exportUser: 0.3,
   downloadUser: 0.3,
+  testMailSettings: 0.2,
   deleteApplication: 0.3,
 };
 const often: Readonly<Record<string, number>> = { runBatch: 6 };

@@ -5,7 +5,7 @@ type Direction = "in" | "out";
 
 /** A result that repeats another under a misspelt name. */
 const misspelt = "elaspedTimeInMs";
-/** Dates in some results: a mail address, and a list of names of fields, never read like a date. */
+/** Dates in some results: a mail address, names of fields, and an object of changes never read like a date. */
 const sometimesDates: ReadonlySet<string> = new Set(["from", "changed"]);
 /** Free-form members, which the client passes unchanged. */
 const freeForm: ReadonlySet<string> = new Set(["value", "values", "details", "result", "parameters"]);

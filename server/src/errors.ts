@@ -285,6 +285,13 @@ export function errorRow(condition: ErrorCondition): ErrorRow {
   return errorCatalogue[condition];
 }
 
+/** What is wrong with a setting. */
+export interface Problem {
+  /** Absent for what is wrong with the settings as a whole. */
+  readonly path: string | undefined;
+  readonly message: string;
+}
+
 /** An error that is sent to the client as it is: a condition of the catalogue, optionally with a message of its own. */
 export class ApiError extends Error {
   readonly condition: ErrorCondition;
@@ -297,6 +304,8 @@ export class ApiError extends Error {
   readonly methods: readonly string[] | undefined;
   /** What is stored, as it may be shown, for `ObjectChanged`. */
   readonly current: object | undefined;
+  /** Every setting that was refused, at its path. */
+  readonly problems: readonly Problem[] | undefined;
 
   constructor(
     condition: ErrorCondition,
@@ -308,6 +317,7 @@ export class ApiError extends Error {
       readonly parameter?: string | undefined;
       readonly methods?: readonly string[] | undefined;
       readonly current?: object | undefined;
+      readonly problems?: readonly Problem[] | undefined;
     },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
@@ -318,6 +328,7 @@ export class ApiError extends Error {
     this.parameter = options?.parameter;
     this.methods = options?.methods;
     this.current = options?.current;
+    this.problems = options?.problems;
   }
 }
 

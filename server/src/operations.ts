@@ -2,7 +2,9 @@ import { impactOperations } from "./applications/applications.impact.operator.ro
 import { applicationKeyOperations } from "./applications/applications.keys.operator.routes.ts";
 import { applicationOperations } from "./applications/applications.operator.routes.ts";
 import { remoteApplicationOperations } from "./applications/applications.remote.operator.routes.ts";
+import { effectiveSettingsOperations } from "./applications/applications.settings.effective.operator.routes.ts";
 import { applicationSettingsOperations } from "./applications/applications.settings.operator.routes.ts";
+import { applicationSettingsTestOperations } from "./applications/applications.settings.tests.operator.routes.ts";
 import { auditOperations } from "./audit/audit.operator.routes.ts";
 import { batchOperations } from "./batch/batch.routes.ts";
 import { checkinOperatorOperations } from "./checkins/checkins.operator.routes.ts";
@@ -72,6 +74,8 @@ const operations: readonly Operation[] = [
   ...applicationKeyOperations,
   ...impactOperations,
   ...applicationSettingsOperations,
+  ...effectiveSettingsOperations,
+  ...applicationSettingsTestOperations,
   ...remoteApplicationOperations,
   ...userOperatorOperations,
   ...userEditingOperatorOperations,

@@ -330,13 +330,14 @@ export function assertError(
   errorNumber: number,
   message?: string,
 ): void {
-  const { parameter, retryAfterSeconds, ...body } = answer.body;
+  const { parameter, retryAfterSeconds, problems, ...body } = answer.body;
   const { request_id } = body;
   assert.match(request_id, requestIdPattern);
   const text = message === undefined ? {} : { message: withReason(message, body.message) };
   assert.deepEqual(body, { status, error, errorNumber, ...text, request_id, success: false });
   assert.equal(answer.status, status);
   if (parameter !== undefined) assert.ok(errorsOfParameters.has(error) && parameter.length <= 300, parameter);
+  if (problems !== undefined) assert.equal(error, "ParameterOutOfRange");
   assert.equal(retryAfterSeconds !== undefined, status === 429 || status === 503, "only with 429 and 503");
 }
 

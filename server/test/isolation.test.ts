@@ -211,6 +211,12 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   eraseUser: operatedUser,
   exportUser: operatedUser,
   downloadUser: operatedUser,
+  async testOidcProvider({ appid }) {
+    const { token } = await test.createOperator();
+    const oidc = { example: { issuer: "https://id.example", audience: "x", jwksUrl: "http://127.0.0.1:9/keys" } };
+    await test.call(`PATCH /_/api/applications/${appid}/settings`, { token, body: { oidc } });
+    return { provider: "example" };
+  },
   changeOperatedUser: operatedUser,
   async sendPasswordReset(application) {
     const { id: userId } = await signUpWithMail(test, undefined, application);
@@ -285,6 +291,7 @@ function owned(operation: string) {
 const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>> = {
   deleteApplication: ({ appid }) => ({ confirm: appid }),
   eraseUser: ({ userId }) => ({ confirm: userId }),
+  testMailSettings: () => ({ to: "ada@example.com" }),
   createOperatedUser: () => ({ username: `added-${randomUUID()}`, password: "correct horse" }),
   changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),

@@ -660,6 +660,16 @@ export interface DeploymentWarning {
  */
 export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "clearTransport" | "mixedVersions" | "regionAway" | "signInGuard";
 
+/** The settings of an application as they count. */
+export interface EffectiveSettings {
+  /** What is set, and the defaults of the rest. */
+  readonly values: ApplicationSettings;
+  /** What counts where nothing is set; without members that have no default. */
+  readonly defaults: ApplicationSettings;
+  /** By setting; absent for what was never changed. */
+  readonly changed: Readonly<Record<string, SettingsChange>>;
+}
+
 /** Rules for the e-mail addresses of users. */
 export interface EmailSettings {
   /** A change of the address needs currentPassword. */
@@ -1072,6 +1082,25 @@ export interface MailSettings {
  * - `fixed`: The application's own texts only.
  */
 export type MailTemplates = "client" | "fixed";
+
+/**
+ * Why no mail was sent.
+ *
+ * - `unreachable`: The server does not answer, or its address is not allowed.
+ * - `encryption`: The server does not offer TLS, or its certificate is wrong.
+ * - `signIn`: The server refuses the name or the password.
+ * - `refused`: The server refuses the sender, the recipient or the text.
+ * - `sealed`: mail.smtpUrl is sealed under another secret; set it again.
+ * - `noServer`: There is no server: the mail is a file in DATA_DIR.
+ */
+export type MailTestProblem = "unreachable" | "encryption" | "signIn" | "refused" | "sealed" | "noServer";
+
+/** The outcome of a test mail; without a problem, the server has accepted it. */
+export interface MailTestResult {
+  readonly problem?: MailTestProblem | (string & {});
+  /** The answer of the server. */
+  readonly smtpCode?: number;
+}
 
 /** The text of a mail. */
 export interface MailText {
@@ -1600,6 +1629,21 @@ export interface ProveOperatorPasswordRequest {
   readonly password: string;
 }
 
+/**
+ * Why there are no keys.
+ *
+ * - `unreachable`: No whole answer of status 200, or an address that is not allowed.
+ * - `noKeys`: The answer has no public keys.
+ */
+export type ProviderTestProblem = "unreachable" | "noKeys";
+
+/** The keys of an identity provider. */
+export interface ProviderTestResult {
+  /** Public keys that were found. */
+  readonly keys: number;
+  readonly problem?: ProviderTestProblem | (string & {});
+}
+
 /** The parameters of putApplicationSettings. */
 export interface PutApplicationSettingsRequest {
   /** Providers by identityProviderName. */
@@ -1982,6 +2026,15 @@ export interface ServerProcess {
   readonly queues: DeploymentQueues;
 }
 
+/** The last change of a setting. */
+export interface SettingsChange {
+  readonly at: Date;
+  /** The id of the operator, or cli. */
+  readonly by: string;
+  /** The name of the operator then. */
+  readonly name?: string;
+}
+
 /**
  * How unsigned requests to an application with a shared secret are treated.
  *
@@ -2049,6 +2102,12 @@ export interface TestCaller {
   readonly accessToken: string;
   /** When the token expires: after an hour. */
   readonly accessTokenExpires: Date;
+}
+
+/** The parameters of testMailSettings. */
+export interface TestMailSettingsRequest {
+  /** The address of the mail. */
+  readonly to: string;
 }
 
 /** How long new tokens are valid. */
@@ -2349,6 +2408,27 @@ export const putSigningSecret: (appid: string, fields?: PutSigningSecretRequest)
  * Signatures are not checked any more.
  */
 export const deleteSigningSecret: (appid: string) => Call<void> = /* @__PURE__ */ define("deleteSigningSecret", "DELETE /_/api/applications/{appid}/signing-secret", "ops");
+
+/**
+ * Read what counts for an application: its settings, the defaults, and who changed what last
+ *
+ * Not for writing back: PUT takes what GET …/settings answers.
+ */
+export const getEffectiveSettings: (appid: string) => Call<EffectiveSettings> = /* @__PURE__ */ define("getEffectiveSettings", "GET /_/api/applications/{appid}/settings/effective", "os");
+
+/**
+ * Send a mail by the stored settings, at once
+ *
+ * Five an hour for an application. A failed attempt is not repeated.
+ */
+export const testMailSettings: (appid: string, fields: TestMailSettingsRequest) => Call<MailTestResult> = /* @__PURE__ */ define("testMailSettings", "POST /_/api/applications/{appid}/settings/mail/test", "ops");
+
+/**
+ * Fetch the keys of a stored identity provider
+ *
+ * Only from its jwksUrl, within ten seconds. Redirects are not followed.
+ */
+export const testOidcProvider: (appid: string, provider: string) => Call<ProviderTestResult> = /* @__PURE__ */ define("testOidcProvider", "POST /_/api/applications/{appid}/settings/oidc/{provider}/test", "ops");
 
 /**
  * List the applications in other regions: in the main region all of them, elsewhere those that moved away

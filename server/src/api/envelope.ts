@@ -24,6 +24,15 @@ export const failureDetails = {
   ),
 };
 
+const Problem = named(
+  "Problem",
+  "What is wrong with a setting.",
+  Type.Object({
+    path: Type.Optional(Type.String({ description: "The setting, such as mail.from." })),
+    message: Type.String({ description: "Explains it to people." }),
+  }),
+);
+
 /** The body of every failure (spec/errors#error-shape). */
 export const ErrorEnvelope = named(
   "ApiError",
@@ -46,6 +55,11 @@ export const ErrorEnvelope = named(
     current: Type.Optional({
       ...Type.Record(Type.Unsafe<unknown>({})),
       description: "With ObjectChanged: what is stored.",
+    }),
+    problems: Type.Optional({
+      ...Type.Array(Problem),
+      maxItems: 50,
+      description: "With refused settings: each of them.",
     }),
     request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
@@ -101,7 +115,7 @@ export function successReply(status: number, resultJson: string): Reply {
 
 export function errorReply(failure: ApiError): Reply {
   const { status, error, errorNumber } = errorRow(failure.condition);
-  const { message, serviceRoot, retryAfterSeconds, methods, current } = failure;
+  const { message, serviceRoot, retryAfterSeconds, methods, current, problems } = failure;
   const parameter = failure.parameter?.slice(0, parameterCharactersMax).toWellFormed();
   const content = JSON.stringify({
     error,
@@ -112,6 +126,7 @@ export function errorReply(failure: ApiError): Reply {
     serviceRoot,
     methods,
     current,
+    problems,
   }).slice(1, -1);
   const quota = failure instanceof RateLimitExceeded && { quota: failure.quota };
   return { status, content, isSuccess: false, failure, ...quota };

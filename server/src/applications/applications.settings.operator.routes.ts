@@ -2,7 +2,7 @@ import { requireApplication } from "../auth/operated-application.ts";
 import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, type Problem } from "../errors.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import { OutgoingError } from "../outgoing/outgoing.ts";
@@ -85,12 +85,12 @@ async function isPublic(url: string, { outgoing }: CommandServices): Promise<boo
 
 async function change(
   appid: string,
-  { role }: OperatorCaller,
+  { role, operatorId, name }: OperatorCaller,
   read: (current: ApplicationSettings) => ApplicationSettings,
   call: Call,
   services: CommandServices,
 ): Promise<string> {
-  const { database, revocations, settingsSealer } = services;
+  const { database, revocations, settingsSealer, clock } = services;
   await requireApplication(appid, database.reads);
   const mayReachInternal = mayDo(role, "owner");
   if (!mayReachInternal) await requirePublicUrls(appid, read, services).catch(refuseWrong);
@@ -100,7 +100,11 @@ async function change(
       return changeApplicationSettings(
         appid,
         read,
-        { mayReachInternal, isExpected: (tag) => isNamed(tag, call.ifMatch) },
+        {
+          mayReachInternal,
+          isExpected: (tag) => isNamed(tag, call.ifMatch),
+          author: { at: clock.now(), id: operatorId, name },
+        },
         { dialect: database.dialect, sealer: settingsSealer },
         transaction.queries,
       );
@@ -217,16 +221,24 @@ function setTag({ tag }: StoredVersion, call: Call): void {
   call.setHeader?.("ETag", `"${tag}"`);
 }
 
+/** The most problems that an answer lists. */
+const problemsMax = 50;
+
 function refuseWrong(error: unknown): never {
   if (!(error instanceof ApplicationSettingsError)) throw error;
-  const message = `${error.problems.join("; ")}.`;
-  throw new ApiError("ParameterOutOfRange", message, { cause: error, parameter: settingOf(error.problems) });
+  const problems = error.problems.slice(0, problemsMax).map(toProblem);
+  throw new ApiError("ParameterOutOfRange", `${error.problems.join("; ")}.`, {
+    cause: error,
+    parameter: problems.length === 1 ? problems[0]?.path : undefined,
+    problems,
+  });
 }
 
-/** The member that the only problem begins with. */
-function settingOf([problem = "", ...more]: readonly string[]): string | undefined {
-  const [path = ""] = problem.split(" must ", 1);
-  return more.length === 0 && (path.split(".")[0] ?? "") in PutSettings.properties ? path : undefined;
+/** Separates the setting that a problem begins with from what is wrong with it. */
+function toProblem(problem: string): Problem {
+  const [, path = "", message = ""] = /^(.+?) ((?:must|has an unknown member) [^;]+)/s.exec(problem) ?? [];
+  const isSetting = (path.split(".")[0] ?? "") in PutSettings.properties;
+  return isSetting ? { path, message } : { path: undefined, message: problem.split(";", 1).join() };
 }
 
 /** The settings of an application, for operators: changes are effective from the next request on, in every process. */

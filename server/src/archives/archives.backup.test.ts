@@ -477,6 +477,7 @@ describe("restoring", () => {
             sealed_settings: null,
             revision: "",
             renews_tokens: 0,
+            settings_changes: null,
           },
         },
       ],

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Log } from "../log.ts";
-import type { Outgoing } from "../outgoing/outgoing.ts";
+import { type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
 import type { GuardedProvider, OidcProvider } from "../tenancy/identity-provider.ts";
 
 /** Verifies id_tokens (OpenID Connect Core 1.0, section 3.1.3.7). */
@@ -15,6 +15,14 @@ export interface IdTokens {
    * @throws ApiError ServiceUnavailable when the provider's keys are unreachable
    */
   verify(idToken: string, subject: string, provider: GuardedProvider): Promise<VerifiedIdToken>;
+  /** Fetches the provider's keys, past the cache. */
+  testKeys(provider: GuardedProvider): Promise<KeyTest>;
+}
+
+/** The number of keys that a provider has, or why there are none. */
+export interface KeyTest {
+  readonly keys: number;
+  readonly problem?: "unreachable" | "noKeys";
 }
 
 export type VerifiedIdToken = { readonly claims: JWTPayload } | { readonly failedCheck: IdTokenCheck };
@@ -70,6 +78,7 @@ const keyBytesMax = 262_144;
 const urlsMax = 100;
 /** An unknown key triggers a fetch at once, which makes rotations seamless, but not more often than this. */
 const refetchesPerMinute = 10;
+const testTimeoutMs = 10_000;
 
 export function createIdTokens(services: {
   readonly outgoing: Pick<Outgoing, "fetchBytes">;
@@ -128,6 +137,17 @@ export function createIdTokens(services: {
   }
 
   return {
+    async testKeys({ jwksUrl, isPublicOnly }) {
+      const bounds = { bytesMax: keyBytesMax, timeoutMs: testTimeoutMs, takesType: isJsonType, isPublicOnly };
+      try {
+        const keys = countKeys((await outgoing.fetchBytes(jwksUrl, bounds)).toString());
+        return keys === 0 ? { keys, problem: "noKeys" } : { keys };
+      } catch (error) {
+        if (!(error instanceof OutgoingError)) throw error;
+        return { keys: 0, problem: "unreachable" };
+      }
+    },
+
     async verify(idToken, subject, provider) {
       try {
         return { claims: await verifyNow(idToken, subject, provider) };
@@ -155,6 +175,18 @@ function loadJose(): Promise<typeof import("jose")> {
 
 /** The error codes of jose for unusable answers of the key server. */
 const unusableKeys = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_INVALID", "ERR_JWKS_TIMEOUT"]);
+
+/** The public keys of a key set (RFC 7517). */
+function countKeys(text: string): number {
+  try {
+    const { keys } = fieldsOf(JSON.parse(text));
+    return Array.isArray(keys) ? keys.filter((key) => publicKeyTypes.has(fieldsOf(key)["kty"])).length : 0;
+  } catch {
+    return 0;
+  }
+}
+
+const publicKeyTypes: ReadonlySet<unknown> = new Set(["RSA", "EC", "OKP"]);
 
 /** Providers send JSON; key sets in a repository or a bucket often come as plain text. */
 function isJsonType(mediaType: string): boolean {

@@ -96,6 +96,8 @@ interface ApplicationsTable {
   public_only: Generated<string | null>;
   /** JSON object of the secrets in the settings, sealed (`tenancy/sealed-settings.ts`); null if there are none. */
   sealed_settings: Generated<string | null>;
+  /** JSON object of the last change of each setting (`tenancy/settings-authors.ts`); null if none is known. */
+  settings_changes: Generated<string | null>;
   /** Changes with everything that may end a token or change a policy (`auth/revocations.ts`). */
   revision: Generated<string>;
   /** 1 once a user token has been renewed. */

@@ -27,6 +27,8 @@ export interface MailAdmission {
   admitNotice(notice: Notice, queries: Queries): Promise<MailRefusal | undefined>;
   /** @returns false when the application has used up its limit of texts that clients write */
   admitClientText(applicationId: string, queries: Queries): Promise<boolean>;
+  /** @returns false when the application has used up its test mails of an hour */
+  admitTest(applicationId: string, queries: Queries): Promise<boolean>;
 }
 
 const hourMs = 3_600_000;
@@ -35,6 +37,7 @@ const codesPerHour = 5;
 const noticesPerDay = 20;
 const youngAddressNoticesPerDay = 5;
 const clientTextsPerHour = 100;
+const testsPerHour = 5;
 const rowsMax = 10_000;
 
 type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
@@ -74,6 +77,11 @@ export function createMailAdmission(secrets: readonly string[], clock: Clock): M
     async admitClientText(applicationId, queries) {
       // No address is verified yet, so every client text counts.
       const hourly = limit("user", "client texts", clientTextsPerHour, hourMs);
+      return (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) === undefined;
+    },
+
+    async admitTest(applicationId, queries) {
+      const hourly = limit("user", "test mails", testsPerHour, hourMs);
       return (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) === undefined;
     },
   };

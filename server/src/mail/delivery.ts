@@ -51,7 +51,7 @@ export function createDelivery(
   let cursor = "";
 
   async function sendOne(applicationId: string, due: DueMail): Promise<void> {
-    const outgoing = await findOutgoing(applicationId);
+    const outgoing = await findOutgoing(applicationId, config, { database, settingsSealer });
     const release = await servers.acquire(outgoing.smtpUrl);
     try {
       if (servers.isBackingOff(outgoing.smtpUrl)) {
@@ -66,17 +66,6 @@ export function createDelivery(
     } finally {
       release();
     }
-  }
-
-  async function findOutgoing(applicationId: string): Promise<Outgoing> {
-    const mail = await loadMailSettings(applicationId, settingsSealer, database.reads);
-    const { from, smtpUrl, isLocked, isPublicOnly } = mail;
-    return {
-      isLocked,
-      isPublicOnly: smtpUrl !== undefined && isPublicOnly,
-      smtpUrl: smtpUrl ?? config.smtpUrl,
-      from: (from === undefined ? undefined : parseSender(from)) ?? config.mailFrom,
-    };
   }
 
   return {
@@ -98,6 +87,22 @@ export function createDelivery(
     },
 
     statistics: () => ({ outcomes, sending: lanes.sendingCount }),
+  };
+}
+
+/** How mails of an application are sent now: by its settings, else by those of the deployment. */
+export async function findOutgoing(
+  applicationId: string,
+  config: Pick<Config, "smtpUrl" | "mailFrom">,
+  { database, settingsSealer }: { readonly database: Database; readonly settingsSealer: SettingsSealer },
+): Promise<Outgoing> {
+  const mail = await loadMailSettings(applicationId, settingsSealer, database.reads);
+  const { from, smtpUrl, isLocked, isPublicOnly } = mail;
+  return {
+    isLocked,
+    isPublicOnly: smtpUrl !== undefined && isPublicOnly,
+    smtpUrl: smtpUrl ?? config.smtpUrl,
+    from: (from === undefined ? undefined : parseSender(from)) ?? config.mailFrom,
   };
 }
 

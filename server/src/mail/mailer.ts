@@ -33,6 +33,8 @@ export class MailFailure extends Error {
   readonly smtpCode: number | undefined;
   /** True when the server itself failed, rather than rejected a recipient or text that a caller chose. */
   readonly isOfServer: boolean;
+  /** The part of the conversation that failed, for operators. */
+  readonly problem: MailProblem;
 
   constructor(error: unknown) {
     const { name, code, responseCode, command } = fieldsOf(error);
@@ -44,8 +46,11 @@ export class MailFailure extends Error {
     const isVerdict = code === "EENVELOPE" || code === "EMESSAGE";
     this.isDead = isVerdict && (this.smtpCode ?? 0) >= 500;
     this.isOfServer = !isVerdict;
+    this.problem = isVerdict ? "refused" : code === "EAUTH" ? "signIn" : code === "ETLS" ? "encryption" : "unreachable";
   }
 }
+
+export type MailProblem = "unreachable" | "encryption" | "signIn" | "refused";
 
 /** Sends mails, or writes them to a folder if no server is configured. */
 export interface Mailer {

@@ -53,6 +53,8 @@ export interface Mails {
    * has committed, and only once even if the transaction was retried.
    */
   settle(put: readonly PutMail[]): Promise<void>;
+  /** @returns false when no further test mail of the application may be sent within the hour */
+  admitTest(applicationId: string, queries: Queries): Promise<boolean>;
   statistics(): MailStatistics;
 }
 
@@ -144,6 +146,7 @@ export function createMails(
     },
 
     dropCodes: deleteMailsOfKind,
+    admitTest: admission.admitTest,
 
     async settle(put) {
       for (const { applicationId, userId, refusedFor, replacedFor } of put) {

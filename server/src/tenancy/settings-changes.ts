@@ -12,6 +12,7 @@ import {
 import { withKeptPassword, withoutPassword } from "./mail-settings.ts";
 import { publicOnlyAfter } from "./public-only.ts";
 import type { SettingsSealer } from "./sealed-settings.ts";
+import { type SettingsAuthor, updateSettingsChanges } from "./settings-authors.ts";
 
 /** Limits the size, because every request of an application may have to read them. */
 const settingsCharactersMax = 65_536;
@@ -40,18 +41,24 @@ export function openVersion(applicationId: string, stored: GuardedSettings, seal
   return { settings: sealer.open(applicationId, stored).settings, tag };
 }
 
+interface SettingsChange {
+  readonly author: SettingsAuthor & { readonly at: number };
+  /** Whether URLs that the change sets may lead to any address, instead of public ones only. */
+  readonly mayReachInternal: boolean;
+  /** Whether the stored version may be changed. */
+  isExpected(tag: string): boolean;
+}
+
 /**
  * Stores the result of a change of the current settings; concurrent changes both take effect.
  *
- * @param isExpected whether the stored version may be changed
- * @param mayReachInternal whether URLs that the change sets may lead to any address, instead of public ones only
  * @returns the stored settings, or undefined when there is no such application
  * @throws ApplicationSettingsError when they are too long; SettingsChangedError
  */
 export async function changeApplicationSettings(
   applicationId: string,
   change: (current: ApplicationSettings) => ApplicationSettings,
-  { mayReachInternal, isExpected }: { readonly mayReachInternal: boolean; isExpected(tag: string): boolean },
+  { mayReachInternal, isExpected, author }: SettingsChange,
   { dialect, sealer }: { readonly dialect: Dialect; readonly sealer: SettingsSealer },
   queries: Queries,
 ): Promise<StoredVersion | undefined> {
@@ -67,6 +74,7 @@ export async function changeApplicationSettings(
   const publicOnly = publicOnlyAfter({ before: current, after: settings }, stored.publicOnly, mayReachInternal);
   const { settings: withoutSecrets, sealed } = sealer.seal(applicationId, settings, stored.sealed);
   const isUpdated = await updateApplicationSettings(applicationId, withoutSecrets, queries, { publicOnly, sealed });
+  await updateSettingsChanges(applicationId, { before: current, after: settings }, author, queries);
   return isUpdated ? openVersion(applicationId, await loadGuardedSettings(applicationId, queries), sealer) : undefined;
 }
 

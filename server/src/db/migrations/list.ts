@@ -40,6 +40,7 @@ import { sharedGuessCounts } from "./0041-shared-guess-counts.ts";
 import { testCallers } from "./0042-test-callers.ts";
 import { serverProcesses } from "./0043-server-processes.ts";
 import { events } from "./0044-events.ts";
+import { settingsChanges } from "./0045-settings-changes.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -86,4 +87,5 @@ export const migrations: readonly Migration[] = [
   testCallers,
   serverProcesses,
   events,
+  settingsChanges,
 ];

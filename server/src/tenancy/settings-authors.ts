@@ -1,0 +1,58 @@
+import type { Queries } from "../db/database.ts";
+import { fieldsOf } from "../lib/fields.ts";
+import type { ApplicationSettings } from "./application-settings.ts";
+
+/** The operator who changed a member of the settings last, or `cli`. */
+export interface SettingsAuthor {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The last change of each member, as far as it is known. */
+export type SettingsChanges = Readonly<Record<string, SettingsAuthor & { readonly at: number }>>;
+
+export async function loadSettingsChanges(applicationId: string, queries: Queries): Promise<SettingsChanges> {
+  const row = await queries
+    .selectFrom("applications")
+    .select("settings_changes")
+    .where("application_id", "=", applicationId)
+    .executeTakeFirst();
+  return parseChanges(row?.settings_changes ?? null);
+}
+
+/** Skips what is not well formed, because a restored backup can hold any text. */
+function parseChanges(stored: string | null): SettingsChanges {
+  let members: unknown;
+  try {
+    members = JSON.parse(stored ?? "{}");
+  } catch {
+    return {};
+  }
+  const read = Object.entries(fieldsOf(members)).flatMap(([member, change]) => {
+    const { at, id, name } = fieldsOf(change);
+    const isWhole = Number.isSafeInteger(at) && typeof id === "string" && typeof name === "string";
+    return isWhole ? [[member, { at: Number(at), id, name }] as const] : [];
+  });
+  return Object.fromEntries(read);
+}
+
+/** Records who has changed which members. */
+export async function updateSettingsChanges(
+  applicationId: string,
+  { before, after }: { readonly before: ApplicationSettings; readonly after: ApplicationSettings },
+  change: SettingsAuthor & { readonly at: number },
+  queries: Queries,
+): Promise<void> {
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  const members = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const changed = members.filter((member) => JSON.stringify(was[member]) !== JSON.stringify(is[member]));
+  if (changed.length === 0) return;
+  const known = await loadSettingsChanges(applicationId, queries);
+  const { at, id, name } = change;
+  const next = { ...known, ...Object.fromEntries(changed.map((member) => [member, { at, id, name }])) };
+  await queries
+    .updateTable("applications")
+    .set({ settings_changes: JSON.stringify(next) })
+    .where("application_id", "=", applicationId)
+    .execute();
+}
