@@ -1,7 +1,12 @@
+import type {
+  MailTestResult,
+  ProviderTestResult,
+  EffectiveSettings as WireEffectiveSettings,
+} from "../../../server/src/applications/applications.settings.effective.contract.ts";
 import type { PutSettings } from "../../../server/src/applications/applications.settings.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
 import { CallError } from "../lib/call-error.ts";
-import { type Versioned, versionedOperation } from "./call.ts";
+import { operation, type Versioned, versionedOperation } from "./call.ts";
 
 export type Settings = Static<typeof PutSettings>;
 /** Some members, each as a whole; null unsets a member. */
@@ -31,6 +36,30 @@ export const changeSettings = versionedOperation<OfApplication & ChangedSettings
   "email",
   "rehearsal",
 ]);
+
+/** What counts, the defaults, and who changed each member last. */
+export interface EffectiveSettings {
+  readonly values: Settings;
+  readonly defaults: Settings;
+  readonly changed: Static<typeof WireEffectiveSettings>["changed"];
+}
+
+export const getEffectiveSettings = operation<OfApplication, EffectiveSettings>("GET", `${path}/effective`, ["appid"]);
+
+export type MailTest = Static<typeof MailTestResult>;
+
+export const testMail = operation<OfApplication & { to: string }, MailTest>("POST", `${path}/mail/test`, [
+  "appid",
+  "to",
+]);
+
+export type ProviderTest = Static<typeof ProviderTestResult>;
+
+export const testProvider = operation<OfApplication & { provider: string }, ProviderTest>(
+  "POST",
+  `${path}/oidc/{provider}/test`,
+  ["appid", "provider"],
+);
 
 /** What is stored, if the change was refused because another operator has changed the settings since. */
 export function changedMeanwhile(error: unknown): Versioned<Settings> | undefined {

@@ -2,6 +2,7 @@ import type { Static } from "../../../server/src/contract/schema.ts";
 import type {
   ApplicationOverview,
   ReadOverview as OverviewParameters,
+  ReadStatistics as StatisticsParameters,
 } from "../../../server/src/statistics/statistics.contract.ts";
 import { operation } from "./call.ts";
 
@@ -12,4 +13,10 @@ export const readOverview = operation<{ appid: string } & Static<typeof Overview
   "GET",
   "/applications/{appid}/overview",
   ["appid", "from", "to", "interval"],
+);
+
+export const readStatistics = operation<{ appid: string } & Static<typeof StatisticsParameters>, Statistics>(
+  "GET",
+  "/applications/{appid}/statistics",
+  ["appid", "from", "to", "interval", "series"],
 );

@@ -25,9 +25,24 @@ export class CallError extends Error {
   }
 }
 
+/** What is wrong with one of several settings. */
+export interface Problem {
+  readonly path?: string;
+  readonly message: string;
+}
+
 /** The messages of a refusal by field, for `Form`; empty where the refusal names no field. */
 export function fieldErrors(error: unknown): Record<string, string> {
-  return error instanceof CallError && error.parameter !== undefined ? { [error.parameter]: error.message } : {};
+  if (!(error instanceof CallError)) return {};
+  const problems = problemsOf(error).flatMap(({ path, message }) => (path === undefined ? [] : [[path, message]]));
+  if (problems.length > 0) return Object.fromEntries(problems);
+  return error.parameter === undefined ? {} : { [error.parameter]: error.message };
+}
+
+/** The problems that a refusal of settings lists. */
+export function problemsOf({ details }: CallError): readonly Problem[] {
+  const problems: unknown = details["problems"];
+  return Array.isArray(problems) ? problems : [];
 }
 
 function textOf(value: unknown): string | undefined {

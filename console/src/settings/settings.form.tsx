@@ -1,16 +1,23 @@
 import { useBlocker } from "@tanstack/react-router";
 import Users from "lucide-react/icons/users";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Versioned } from "../api/call.ts";
-import { type ChangedSettings, changedMeanwhile, changeSettings, type Settings } from "../api/settings.ts";
-import { CallError } from "../lib/call-error.ts";
-import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
+import {
+  type ChangedSettings,
+  changedMeanwhile,
+  changeSettings,
+  type EffectiveSettings,
+  type Settings,
+} from "../api/settings.ts";
+import { CallError, problemsOf } from "../lib/call-error.ts";
+import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
-import { Checkbox, Form, SelectField, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
 import { showToast } from "../ui/toast.tsx";
+import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
 import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf } from "./settings.values.ts";
@@ -19,13 +26,16 @@ interface SettingsFormProps {
   readonly appid: string;
   readonly part: Part;
   readonly stored: Versioned<Settings>;
+  readonly effective: EffectiveSettings | undefined;
+  /** Above the fields: what helps to choose their values. */
+  readonly note?: ReactNode;
   readonly isEditor: boolean;
   /** The settings that the server has now, after a change here or by another operator. */
   readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
 /** One part of the settings, saved by itself. */
-export function SettingsForm({ appid, part, stored, isEditor, onStored }: SettingsFormProps) {
+export function SettingsForm({ appid, part, stored, effective, note, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
   const { value: settings, version } = stored;
   const [draft, setDraft] = useState(() => draftOf(fields, settings));
@@ -70,6 +80,7 @@ export function SettingsForm({ appid, part, stored, isEditor, onStored }: Settin
 
   return (
     <Section title={part.title} lead={part.lead}>
+      {note}
       <Form fields={fields.map(({ path }) => path)} onSubmit={submit}>
         {({ isPending, problem }) => (
           <>
@@ -78,6 +89,8 @@ export function SettingsForm({ appid, part, stored, isEditor, onStored }: Settin
                 key={field.path}
                 field={field}
                 text={draft[field.path] ?? ""}
+                settings={settings}
+                effective={effective}
                 isReadOnly={!isEditor}
                 onText={(text) => setDraft({ ...draft, [field.path]: text })}
               />
@@ -149,57 +162,16 @@ function readDraft(fields: readonly Field[], draft: Draft, settings: Settings): 
 /** A refusal that names a member inside of a field, such as `limits.caller.perSecond`, stands at the field. */
 function atField(fields: readonly Field[], error: unknown): unknown {
   if (!(error instanceof CallError)) return error;
-  const field = fields.find(({ path }) => error.parameter?.startsWith(`${path}.`));
-  return field === undefined ? error : new CallError(error.status, { ...error.details, parameter: field.path });
+  const fieldOf = (path = "") => fields.find((field) => `${path}.`.startsWith(`${field.path}.`))?.path;
+  const problems = problemsOf(error).map(({ path, message }) => {
+    const field = fieldOf(path);
+    const inner = field === undefined ? "" : (path ?? "").slice(field.length + 1);
+    return { path: field, message: inner === "" ? sentence(message) : `${inner} ${message}.` };
+  });
+  const parameter = fieldOf(error.parameter) ?? error.parameter;
+  return new CallError(error.status, { ...error.details, parameter, problems });
 }
 
-interface SettingFieldProps {
-  readonly field: Field;
-  readonly text: string;
-  readonly isReadOnly: boolean;
-  readonly onText: (text: string) => void;
-}
-
-function SettingField({ field: { path, label, hint, kind }, text, isReadOnly, onText }: SettingFieldProps) {
-  if (typeof kind !== "string") {
-    return (
-      <SelectField
-        label={label}
-        name={path}
-        hint={hint}
-        value={text}
-        options={kind}
-        onChange={onText}
-        isDisabled={isReadOnly}
-      />
-    );
-  }
-  if (kind === "flag") {
-    return (
-      <Checkbox isSelected={text === "true"} onChange={(is) => onText(is ? "true" : "")} isDisabled={isReadOnly}>
-        {label}. <span className={styles.hint}>{hint}</span>
-      </Checkbox>
-    );
-  }
-  return (
-    <TextField
-      label={label}
-      name={path}
-      hint={[inWords(kind, text), hint].filter(Boolean).join(" ")}
-      value={text}
-      onChange={onText}
-      isReadOnly={isReadOnly}
-      isLong={kind === "list" || kind === "json"}
-      isCode={kind === "list" || kind === "json"}
-      autoComplete="off"
-      spellCheck="false"
-    />
-  );
-}
-
-/** A number as people say it: "30 days.". */
-function inWords(kind: string, text: string): string {
-  if (!/^\d+$/.test(text) || Number(text) === 0) return "";
-  if (kind === "ms") return `${formatDuration(Number(text))}.`;
-  return kind === "bytes" ? `${formatBytes(Number(text))}.` : "";
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -1,7 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 
 /** How a value is entered: `list` one to a line, `json` as the documentation writes it, `ms` in milliseconds. */
-type FieldKind = "text" | "number" | "ms" | "bytes" | "list" | "json" | "flag";
+type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "json" | "flag";
 
 export interface Field {
   /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
@@ -58,13 +58,13 @@ export const parts: readonly Part[] = [
         path: "tokenLifetimes.deviceMs",
         label: "Device tokens",
         kind: "ms",
-        hint: "In milliseconds. Empty: as the deployment has it.",
+        hint: "In milliseconds.",
       },
       {
         path: "tokenLifetimes.userMs",
         label: "User tokens",
         kind: "ms",
-        hint: "In milliseconds. Empty: as the deployment has it.",
+        hint: "In milliseconds.",
       },
       {
         path: "tokenLifetimes.sessionMs",
@@ -82,14 +82,14 @@ export const parts: readonly Part[] = [
       {
         path: "limits.application",
         label: "Of all callers together",
-        kind: "json",
-        hint: 'Such as {"perSecond": 500, "burst": 2000}. Empty: as the deployment has it.',
+        kind: "rate",
+        hint: "",
       },
       {
         path: "limits.caller",
         label: "Of each device",
-        kind: "json",
-        hint: 'Such as {"perSecond": 20, "burst": 100}. Empty: as the deployment has it.',
+        kind: "rate",
+        hint: "",
       },
       {
         path: "limits.operations",
@@ -162,18 +162,18 @@ export const parts: readonly Part[] = [
   {
     id: "storage",
     title: "Storage",
-    lead: "How much may be stored, and for how long. Empty: unlimited, or as the deployment has it.",
+    lead: "How much may be stored, and for how long. Quotas that are empty do not limit.",
     fields: [
       { path: "quotas.bytesPerApplication", label: "Bytes of all files", kind: "bytes", hint: "" },
       { path: "quotas.filesPerApplication", label: "Number of all files", kind: "number", hint: "" },
       { path: "quotas.bytesPerUser", label: "Bytes of the files of one user", kind: "bytes", hint: "" },
       { path: "quotas.filesPerUser", label: "Number of files of one user", kind: "number", hint: "" },
-      { path: "retention.metricsDays", label: "Days that metrics are kept", kind: "number", hint: "90 by default." },
+      { path: "retention.metricsDays", label: "Days that metrics are kept", kind: "number", hint: "" },
       {
         path: "retention.crashReportsDays",
         label: "Days that crash reports are kept",
         kind: "number",
-        hint: "90 by default.",
+        hint: "",
       },
       {
         path: "locationData",

@@ -18,7 +18,21 @@ export function draftOf(fields: readonly Field[], settings: Settings): Draft {
   return Object.fromEntries(fields.map((field) => [field.path, show(field, valueAt(settings, field.path))]));
 }
 
-function valueAt(settings: Settings, path: string): unknown {
+/** The two numbers of a rate, as one text. */
+export function joinRate(perSecond: string, burst: string): string {
+  return perSecond === "" && burst === "" ? "" : `${perSecond}\n${burst}`;
+}
+
+export function splitRate(rate: string): readonly [perSecond: string, burst: string] {
+  const [perSecond = "", burst = ""] = rate.split("\n");
+  return [perSecond, burst];
+}
+
+function text(value: unknown): string {
+  return value === undefined ? "" : String(value);
+}
+
+export function valueAt(settings: Settings, path: string): unknown {
   let value: unknown = settings;
   for (const name of path.split(".")) value = isObject(value) ? value[name] : undefined;
   return value;
@@ -28,6 +42,7 @@ function show({ kind }: Field, value: unknown): string {
   if (typeof kind !== "string" && value === undefined) return kind[0]?.value ?? "";
   if (value === undefined) return "";
   if (kind === "json") return JSON.stringify(value, undefined, 2);
+  if (kind === "rate") return isObject(value) ? joinRate(text(value["perSecond"]), text(value["burst"])) : "";
   return Array.isArray(value) ? value.join("\n") : String(value);
 }
 
@@ -68,11 +83,21 @@ function read({ kind, path }: Field, text: string): unknown {
   if (given === "" || (typeof kind !== "string" && given === kind[0]?.value)) return undefined;
   if (kind === "list") return given.split(/\s*\n\s*/);
   if (kind === "json") return parse(path, given);
+  if (kind === "rate") return readRate(path, text);
   if (kind === "number" || kind === "ms" || kind === "bytes") {
     if (!/^\d+$/.test(given)) throw new UnreadableField(path, "A whole number, without separators.");
     return Number(given);
   }
   return given;
+}
+
+function readRate(path: string, text: string): object {
+  const [perSecond, burst] = splitRate(text).map((part) => part.trim());
+  const isNumber = (part: string | undefined) => /^\d+(\.\d+)?$/.test(part ?? "");
+  if (!isNumber(perSecond) || (burst !== "" && !isNumber(burst))) {
+    throw new UnreadableField(path, "Calls a second, as a number such as 20 or 0.5; calls at once may be empty.");
+  }
+  return { perSecond: Number(perSecond), ...(burst !== "" && { burst: Number(burst) }) };
 }
 
 function parse(path: string, text: string): unknown {

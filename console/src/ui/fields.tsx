@@ -1,5 +1,5 @@
 import CircleAlert from "lucide-react/icons/circle-alert";
-import { createContext, type FormEvent, type ReactNode, use, useState } from "react";
+import { createContext, type FormEvent, type ReactNode, use, useId, useState } from "react";
 import { FieldError } from "react-aria-components/FieldError";
 import { Form as AriaForm } from "react-aria-components/Form";
 import { Input } from "react-aria-components/Input";
@@ -92,6 +92,32 @@ export function TextField({ label, hint, placeholder, isLong = false, isCode = f
       )}
       <FieldError className={styles.error}>{refusal}</FieldError>
     </AriaTextField>
+  );
+}
+
+interface FieldGroupProps {
+  readonly label: string;
+  /** The parameter that the fields make up. */
+  readonly name: string;
+  readonly children: ReactNode;
+}
+
+/** Several fields of one parameter, side by side. */
+export function FieldGroup({ label, name, children }: FieldGroupProps) {
+  const refusal = use(Refusals)[name];
+  const id = useId();
+  return (
+    <div className={styles.field} role="group" aria-labelledby={id}>
+      <span className={styles.label} id={id}>
+        {label}
+      </span>
+      <div className={styles.group}>{children}</div>
+      {refusal !== undefined && (
+        <span className={styles.error} role="alert">
+          {refusal}
+        </span>
+      )}
+    </div>
   );
 }
 

@@ -1,0 +1,143 @@
+import type { EffectiveSettings, Settings } from "../api/settings.ts";
+import { formatBytes, formatDuration, formatNumber, showInvisible } from "../lib/format.ts";
+import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./settings.module.css";
+import type { Field } from "./settings.parts.ts";
+import { joinRate, splitRate, valueAt } from "./settings.values.ts";
+
+interface SettingFieldProps {
+  readonly field: Field;
+  readonly text: string;
+  readonly settings: Settings;
+  /** Absent until it is known. */
+  readonly effective: EffectiveSettings | undefined;
+  readonly isReadOnly: boolean;
+  readonly onText: (text: string) => void;
+}
+
+/** One setting: its value, what counts without one, and who changed it last. */
+export function SettingField(props: SettingFieldProps) {
+  return (
+    <div className={styles.setting}>
+      <Input {...props} />
+      {props.effective !== undefined && (
+        <Standing field={props.field} settings={props.settings} effective={props.effective} />
+      )}
+    </div>
+  );
+}
+
+function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }: SettingFieldProps) {
+  if (typeof kind !== "string") {
+    return (
+      <SelectField
+        label={label}
+        name={path}
+        hint={hint}
+        value={text}
+        options={kind}
+        onChange={onText}
+        isDisabled={isReadOnly}
+      />
+    );
+  }
+  if (kind === "flag") {
+    return (
+      <Checkbox isSelected={text === "true"} onChange={(is) => onText(is ? "true" : "")} isDisabled={isReadOnly}>
+        {label}. <span className={styles.hint}>{hint}</span>
+      </Checkbox>
+    );
+  }
+  if (kind === "rate") return <Rate path={path} label={label} text={text} isReadOnly={isReadOnly} onText={onText} />;
+  return (
+    <TextField
+      label={label}
+      name={path}
+      hint={[inWords(kind, text), hint].filter(Boolean).join(" ")}
+      value={text}
+      onChange={onText}
+      isReadOnly={isReadOnly}
+      isLong={kind === "list" || kind === "json"}
+      isCode={kind === "list" || kind === "json"}
+      autoComplete="off"
+      spellCheck="false"
+    />
+  );
+}
+
+interface RateProps extends Pick<SettingFieldProps, "text" | "isReadOnly" | "onText"> {
+  readonly path: string;
+  readonly label: string;
+}
+
+/** Two numbers: in the long run, and after a pause. */
+function Rate({ path, label, text, isReadOnly, onText }: RateProps) {
+  const [perSecond, burst] = splitRate(text);
+  const common = { isReadOnly, inputMode: "decimal", autoComplete: "off" } as const;
+  return (
+    <FieldGroup label={label} name={path}>
+      <TextField
+        label="Calls a second"
+        value={perSecond}
+        onChange={(next) => onText(joinRate(next, burst))}
+        {...common}
+      />
+      <TextField
+        label="At once after a pause"
+        value={burst}
+        onChange={(next) => onText(joinRate(perSecond, next))}
+        {...common}
+      />
+    </FieldGroup>
+  );
+}
+
+interface StandingProps {
+  readonly field: Field;
+  readonly settings: Settings;
+  readonly effective: EffectiveSettings;
+}
+
+/** Whether the setting is set, by whom it was changed last, and its default. */
+function Standing({ field: { path, kind }, settings, effective: { defaults, changed } }: StandingProps) {
+  const [member = ""] = path.split(".");
+  const isSet = valueAt(settings, path) !== undefined;
+  const standard = typeof kind === "string" ? formatDefault(kind, valueAt(defaults, path)) : undefined;
+  const last = isSet || member === path ? changed[member] : undefined;
+  if (!isSet && standard === undefined && last === undefined) return null;
+  return (
+    <p className={styles.standing}>
+      {isSet && last === undefined && "Set. "}
+      {last !== undefined && (
+        <>
+          {isSet ? "Set by " : "Changed by "}
+          {showInvisible(last.name ?? last.by)} <Time value={last.at} />.{" "}
+        </>
+      )}
+      {standard !== undefined && `Default: ${standard}.`}
+    </p>
+  );
+}
+
+function formatDefault(kind: string, value: unknown): string | undefined {
+  if (value === undefined || kind === "json" || kind === "flag") return undefined;
+  if (kind === "ms") return formatDuration(Number(value));
+  if (kind === "bytes") return formatBytes(Number(value));
+  if (kind === "number") return formatNumber(Number(value));
+  if (kind === "list") return Array.isArray(value) && value.length > 0 ? value.join(", ") : "none";
+  if (kind === "rate") return formatRate(Object(value));
+  return showInvisible(String(value));
+}
+
+function formatRate({ perSecond, burst }: { readonly perSecond?: number; readonly burst?: number }): string {
+  const often = `${formatNumber(perSecond ?? 0)} a second`;
+  return burst === undefined ? often : `${often} and ${formatNumber(burst)} at once`;
+}
+
+/** A number as people say it: "30 days.". */
+function inWords(kind: string, text: string): string {
+  if (!/^\d+$/.test(text) || Number(text) === 0) return "";
+  if (kind === "ms") return `${formatDuration(Number(text))}.`;
+  return kind === "bytes" ? `${formatBytes(Number(text))}.` : "";
+}
