@@ -34,11 +34,12 @@ export async function startValidCalls(): Promise<ValidCalls> {
   const operatorToken = (await test.createOperator()).token;
   const otherOperatorId = (await test.createOperator()).id;
   // Operator operations change this application, other operations use another one.
-  const operatedId: string = (await test.createApplication()).appid;
+  const operated = await test.createApplication();
+  const operatedId = operated.appid;
   const path = `POST /_/api/applications/${operatedId}/keys`;
   const keyId: string = (await test.call(path, { token: operatorToken, body: {} })).body.result.id;
   const user = await test.signUp();
-  const operatedUserId = (await test.signUp()).id;
+  const operatedUserId = (await test.signUp(undefined, operated)).id;
   const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
   const checkinId: string = checkin.body.result.id;
   const place = { name: "Place", location: "1,2" };
@@ -98,8 +99,8 @@ export async function startValidCalls(): Promise<ValidCalls> {
   /** The path of a route with its parameters filled in; `given` ones unchanged. */
   function pathOf(route: Route, given: Readonly<Record<string, string>> = {}): string {
     // Operators cannot use "me".
-    const operated = { appid: operatedId, userId: operatedUserId, locationId: publicLocationId };
-    const others = route.caller === "operator" ? { ...operated, ...given } : given;
+    const ofOperators = { appid: operatedId, userId: operatedUserId, locationId: publicLocationId };
+    const others = route.caller === "operator" ? { ...ofOperators, ...given } : given;
     return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const schema = route.pathParameters?.properties[name];
       return encodeURIComponent(`${others[name] ?? (schema === undefined ? "" : valid(name, schema))}`);

@@ -2028,6 +2028,7 @@ export interface ServerProcess {
 
 /** The last change of a setting. */
 export interface SettingsChange {
+  /** When it was made. */
   readonly at: Date;
   /** The id of the operator, or cli. */
   readonly by: string;

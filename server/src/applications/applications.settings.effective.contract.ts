@@ -9,7 +9,7 @@ const SettingsChange = named(
   "SettingsChange",
   "The last change of a setting.",
   Type.Object({
-    at: WireDate,
+    at: { ...WireDate, description: "When it was made." },
     by: Type.String({ description: "The id of the operator, or cli." }),
     name: Type.Optional(Type.String({ description: "The name of the operator then." })),
   }),
