@@ -64,7 +64,7 @@ const overview = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/overview",
   staticData: { title: "Overview" },
-  validateSearch: (given) => textsOf(given, rangeSearchNames),
+  validateSearch: (given) => textsOf(given, [...rangeSearchNames, "compare"]),
   component: lazyRouteComponent(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
 });
 

@@ -6,6 +6,7 @@ import { type Hand, keyboard, mouse } from "./hand.ts";
 import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
 import { looks } from "./looks.ts";
+import { overviewJourney } from "./overview-journey.ts";
 import { security } from "./security.ts";
 import { startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
@@ -17,7 +18,7 @@ export interface Track {
   readonly parts: readonly { readonly name: string; readonly checks: Checks; readonly hand: Hand }[];
 }
 
-const tours: Checks = { ...journeys, ...callJourneys };
+const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney };
 
 export const tracks: readonly Track[] = [
   { engine: "SQLite", start: startOnSqlite, parts: [{ name: "looks", checks: looks, hand: mouse }] },

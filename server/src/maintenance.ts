@@ -22,6 +22,7 @@ import { dropLeftovers } from "./moves/moves.import.ts";
 import { reshiftUser } from "./privacy/reshifting.ts";
 import { listApplicationRegions } from "./regions/regions.directory.store.ts";
 import { compactStatistics } from "./statistics/statistics.compaction.ts";
+import { keepCounts } from "./statistics/statistics.totals.ts";
 import { eraseOldOrphans } from "./storage/orphaned-objects.ts";
 import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
@@ -151,6 +152,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await eventLog.maintain(appid, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);
+    await keepCounts(appid, clock.now(), database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }
   for (const { application_id, state } of await listApplicationRegions(database.reads)) {

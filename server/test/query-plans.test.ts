@@ -20,6 +20,7 @@ import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
 import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
+import { listMarkers, listNewCrashes } from "../src/statistics/statistics.events.store.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { usersOfDevice } from "../src/users/users.devices.operator.routes.ts";
 import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
@@ -611,6 +612,12 @@ describe("the listings of operators walk an index", () => {
     assertIndexed(explained, /events_by_position/);
   });
 
+  it("the crashes that are new in a range", async () => {
+    const explained: Omit<Explained, "what">[] = [];
+    await listNewCrashes(test.application.appid, { from: 1_000, to: 9_000 }, explaining(explained));
+    assertIndexed(explained, /by_first_seen/);
+  });
+
   it("the reports of a crash group", async () => {
     const explained: Omit<Explained, "what">[] = [];
     const queries = explaining(explained);
@@ -652,6 +659,9 @@ describe("the audit log", () => {
       [{ isRefused: true }, /audit_log_refused/],
       [{ target: "target 7" }, /audit_log_target/],
     ];
+    const ofMarkers: Omit<Explained, "what">[] = [];
+    await listMarkers("app 7", { from: 1_000, to: 9_000 }, explaining(ofMarkers));
+    assert.match(ofMarkers.map(({ plan }) => plan).join(), /audit_log_action/);
     for (const [filter, index] of filters) {
       const explained: Omit<Explained, "what">[] = [];
       const queries = explaining(explained);

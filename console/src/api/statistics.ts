@@ -12,7 +12,7 @@ export type Statistics = Overview["statistics"];
 export const readOverview = operation<{ appid: string } & Static<typeof OverviewParameters>, Overview>(
   "GET",
   "/applications/{appid}/overview",
-  ["appid", "from", "to", "interval"],
+  ["appid", "from", "to", "interval", "compare"],
 );
 
 export const readStatistics = operation<{ appid: string } & Static<typeof StatisticsParameters>, Statistics>(

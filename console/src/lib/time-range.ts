@@ -2,7 +2,7 @@
 export interface RangeSearch {
   /** The name of a range that ends now, such as "24h". */
   readonly range?: string;
-  /** A range that stays where it is, in milliseconds. */
+  /** A range that stays where it is, in ISO 8601. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -50,7 +50,7 @@ export function resolveRange(search: RangeSearch, fallback: RangeName, now: numb
 
 /** The range of an address that does not move with the clock. */
 export function fixedRangeOf({ from, to }: RangeSearch): { readonly from: number; readonly to: number } | undefined {
-  const [start, end] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
+  const [start, end] = [Date.parse(from ?? ""), Date.parse(to ?? "")];
   return start < end ? { from: start, to: end } : undefined;
 }
 
@@ -61,7 +61,7 @@ export function shiftRange({ from, to }: Pick<TimeRange, "from" | "to">, steps: 
 }
 
 export function fixedSearch(from: number, to: number): RangeSearch {
-  return { from: String(Math.round(from)), to: String(Math.round(to)) };
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
 function intervalFor(from: number, to: number, now: number): TimeRange["interval"] {

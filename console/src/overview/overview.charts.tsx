@@ -4,6 +4,7 @@ import { formatNumber, parseTime } from "../lib/format.ts";
 import { intervals } from "../lib/time-range.ts";
 import type { ChartSeries, TimeChartProps, Tone } from "../ui/time-chart.parts.ts";
 import { TimeChart } from "../ui/time-chart.tsx";
+import { listChanges } from "./overview.changes.ts";
 import styles from "./overview.module.css";
 
 interface OverviewChartsProps {
@@ -41,12 +42,12 @@ const charts: readonly Drawn[] = [
     ],
   },
   {
-    title: "New users and registrations",
+    title: "New users and devices",
     shape: "bars",
     summary: "sum",
     series: [
-      ["signUps", "Users", 1],
-      ["registrations", "Registrations", 3],
+      ["newUsers", "Users", 1],
+      ["newDevices", "Devices", 3],
     ],
   },
   { title: "Active devices", summary: "last", series: [["activeDevices", "Devices", 8]] },
@@ -63,8 +64,10 @@ const charts: readonly Drawn[] = [
 ];
 
 /** One axis of time and one cursor for all charts. */
-export function OverviewCharts({ overview: { statistics }, onZoom }: OverviewChartsProps) {
-  const table = useMemo(() => tableOf(statistics), [statistics]);
+export function OverviewCharts({ overview, onZoom }: OverviewChartsProps) {
+  const { statistics } = overview;
+  const table = useMemo(() => tableOf(statistics, overview.before), [statistics, overview.before]);
+  const markers = useMemo(() => listChanges(overview), [overview]);
   return (
     <div className={styles.charts}>
       {charts.map(({ title, shape, format = formatNumber, summary, series }) => (
@@ -76,6 +79,7 @@ export function OverviewCharts({ overview: { statistics }, onZoom }: OverviewCha
           times={table.times}
           intervalMs={intervals[statistics.interval]}
           group="overview"
+          markers={markers}
           onZoom={onZoom}
           series={series.map(([name, label, tone]) => seriesOf(table, { name, label, tone, summary, format }))}
         />
@@ -84,21 +88,28 @@ export function OverviewCharts({ overview: { statistics }, onZoom }: OverviewCha
   );
 }
 
+type Row = readonly (number | undefined)[];
+
 interface Table {
   readonly times: readonly number[];
-  readonly values: ReadonlyMap<string, readonly (number | undefined)[]>;
+  readonly values: ReadonlyMap<string, Row>;
+  /** In the range before, if that was asked for. */
+  readonly before: ReadonlyMap<string, Row>;
 }
 
 /** The series with a value for each interval, or undefined where there is none. */
-function tableOf({ from, to, interval, series }: Statistics): Table {
-  const [start, span] = [parseTime(from), intervals[interval]];
-  const times = Array.from({ length: (parseTime(to) - start) / span }, (_, index) => start + index * span);
-  const values = series.map(({ name, points }) => {
-    const row: (number | undefined)[] = times.map(() => undefined);
-    for (const { time, value } of points) row[(parseTime(time) - start) / span] = value;
-    return [name, row] as const;
-  });
-  return { times, values: new Map(values) };
+function tableOf({ from, to, interval, series }: Statistics, before: Statistics["series"] = []): Table {
+  const [start, end, span] = [parseTime(from), parseTime(to), intervals[interval]];
+  const times = Array.from({ length: (end - start) / span }, (_, index) => start + index * span);
+  function rowsOf(given: Statistics["series"], first: number): ReadonlyMap<string, Row> {
+    const rows = given.map(({ name, points }) => {
+      const row: (number | undefined)[] = times.map(() => undefined);
+      for (const { time, value } of points) row[(parseTime(time) - first) / span] = value;
+      return [name, row] as const;
+    });
+    return new Map(rows);
+  }
+  return { times, values: rowsOf(series, start), before: rowsOf(before, start - (end - start)) };
 }
 
 interface Named extends Pick<Drawn, "summary"> {
@@ -108,7 +119,7 @@ interface Named extends Pick<Drawn, "summary"> {
   readonly format: (value: number) => string;
 }
 
-function seriesOf({ values }: Table, { name, label, tone, summary, format }: Named): ChartSeries {
+function seriesOf({ values, before }: Table, { name, label, tone, summary, format }: Named): ChartSeries {
   const own = values.get(name) ?? [];
   const last = own.findLast((value) => value !== undefined);
   const sum = own.reduce<number>((total, value) => total + (value ?? 0), 0);
@@ -116,6 +127,7 @@ function seriesOf({ values }: Table, { name, label, tone, summary, format }: Nam
     label,
     tone,
     values: own,
+    before: before.get(name),
     summary: summary === "sum" ? format(sum) : last === undefined ? "–" : format(last),
   };
 }

@@ -1,59 +1,111 @@
 import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { Overview } from "../api/statistics.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import { Time } from "../ui/time.tsx";
+import { listChanges } from "./overview.changes.ts";
 import styles from "./overview.module.css";
 
 const shownMax = 8;
 
-/** What fails, and what is called, most. */
-export function OverviewLists({ overview: { statistics } }: { readonly overview: Overview }) {
+interface ListsProps {
+  readonly overview: Overview;
+}
+
+/** What fails most, and what crashed for the first time. */
+export function Troubles({ overview: { statistics, newCrashes } }: ListsProps) {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
-  const { errors = [], operations = [] } = statistics;
+  const { errors = [] } = statistics;
   return (
-    <div className={styles.lists}>
-      <section className={styles.list}>
-        <h2>Top errors</h2>
-        {errors.length === 0 && <p>None in this time.</p>}
-        <ol>
-          {errors.slice(0, shownMax).map(({ operation = "", error = "", message = "", count, isOther }) => (
-            <li key={`${operation} ${error} ${message}`}>
-              <span>
-                {isOther === true ? (
-                  "All others"
-                ) : (
-                  <Link to="/apps/$appid/requests" params={{ appid }} search={{ operation, error }}>
-                    {showInvisible(message)}
-                  </Link>
-                )}
-                {isOther !== true && (
-                  <small>
-                    {operation} · {error}
-                  </small>
-                )}
-              </span>
-              <b>{formatNumber(count)}</b>
-            </li>
-          ))}
-        </ol>
-      </section>
-      <section className={styles.list}>
-        <h2>Busiest operations</h2>
-        {operations.length === 0 && <p>None in this time.</p>}
-        <ol>
-          {operations.slice(0, shownMax).map(({ operation, calls, errors, p95 }) => (
-            <li key={operation}>
-              <span>
-                {operation}
-                <small>
-                  {errors > 0 && `${formatNumber(errors)} failed · `}
-                  {p95 !== undefined && `p95 ${Math.round(p95)} ms`}
-                </small>
-              </span>
-              <b>{formatNumber(calls)}</b>
-            </li>
-          ))}
-        </ol>
-      </section>
+    <div className={styles.troubles}>
+      <List title="Top errors" nothing="None in this time.">
+        {errors.slice(0, shownMax).map(({ operation = "", error = "", message = "", count, isOther = false }) => (
+          <Row key={`${operation} ${error} ${message}`} number={count} detail={!isOther && `${operation} · ${error}`}>
+            {isOther ? (
+              "All others"
+            ) : (
+              <Link to="/apps/$appid/requests" params={{ appid }} search={{ operation, error }}>
+                {showInvisible(message)}
+              </Link>
+            )}
+          </Row>
+        ))}
+      </List>
+      <List title="New crashes" nothing="None in this time.">
+        {newCrashes.map(({ fingerprint, title, reports, firstSeen }) => (
+          <Row key={fingerprint} number={reports} detail={<Time value={firstSeen} />}>
+            <Link to="/apps/$appid/crashes/$fingerprint" params={{ appid, fingerprint }}>
+              {showInvisible(title)}
+            </Link>
+          </Row>
+        ))}
+      </List>
     </div>
+  );
+}
+
+/** What is called most, and what operators changed. */
+export function Activity({ overview }: ListsProps) {
+  const { operations = [] } = overview.statistics;
+  return (
+    <div className={styles.activity}>
+      <List title="Busiest operations" nothing="No calls in this time.">
+        {operations.slice(0, shownMax).map(({ operation, calls, errors, p95 }) => (
+          <Row
+            key={operation}
+            number={calls}
+            detail={[
+              ...(errors > 0 ? [`${formatNumber(errors)} failed`] : []),
+              ...(p95 === undefined ? [] : [`p95 ${Math.round(p95)} ms`]),
+            ].join(" · ")}
+          >
+            {operation}
+          </Row>
+        ))}
+      </List>
+      <List title="Changes" nothing="No settings or keys were changed in this time.">
+        {listChanges(overview)
+          .slice(0, shownMax)
+          .map(({ at, label }) => (
+            <Row key={`${at} ${label}`} detail={<Time value={`/Date(${at})/`} />}>
+              {label}
+            </Row>
+          ))}
+      </List>
+    </div>
+  );
+}
+
+interface ListProps {
+  readonly title: string;
+  /** What is said of an empty list. */
+  readonly nothing: string;
+  readonly children: readonly ReactNode[];
+}
+
+function List({ title, nothing, children }: ListProps) {
+  return (
+    <section className={styles.list}>
+      <h2>{title}</h2>
+      {children.length === 0 ? <p>{nothing}</p> : <ol>{children}</ol>}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly children: ReactNode;
+  readonly detail: ReactNode;
+  readonly number?: number;
+}
+
+function Row({ children, detail, number }: RowProps) {
+  return (
+    <li>
+      <span>
+        {children}
+        <small>{detail}</small>
+      </span>
+      {number !== undefined && <b>{formatNumber(number)}</b>}
+    </li>
   );
 }

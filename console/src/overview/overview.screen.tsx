@@ -1,15 +1,17 @@
 import { useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
+import GitCompareArrows from "lucide-react/icons/git-compare-arrows";
 import { useRef } from "react";
 import { useLive } from "../api/live.ts";
 import { readOverview } from "../api/statistics.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, resolveRange, shiftRange } from "../lib/time-range.ts";
+import { Button } from "../ui/button.tsx";
 import { Freshness } from "../ui/freshness.tsx";
 import { Page } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { TimeRangePicker } from "../ui/time-range.tsx";
 import { OverviewCharts } from "./overview.charts.tsx";
-import { OverviewLists } from "./overview.lists.tsx";
+import { Activity, Troubles } from "./overview.lists.tsx";
 import styles from "./overview.module.css";
 import { OverviewStart } from "./overview.start.tsx";
 import { OverviewTiles } from "./overview.tiles.tsx";
@@ -21,10 +23,13 @@ const fallback = "24h";
 export function OverviewScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const search = useSearch({ from: "/frame/apps/$appid/overview" });
-  const { show, back } = useRanges();
+  const { show, compare, back } = useRanges();
   const { data, error, dataUpdatedAt, isPlaceholderData, isPaused, setPaused, isError, refetch } = useLive(
     ["overview", appid, search],
-    (options) => readOverview({ appid, ...resolveRange(search, fallback, Date.now()) }, options),
+    (options) => {
+      const compare = search.compare === "before" || undefined;
+      return readOverview({ appid, compare, ...resolveRange(search, fallback, Date.now()) }, options);
+    },
     everyMs,
   );
   const range = resolveRange(search, fallback, dataUpdatedAt || Date.now());
@@ -39,6 +44,13 @@ export function OverviewScreen() {
       actions={
         <>
           <Freshness at={dataUpdatedAt} isPaused={isPaused} isFailing={isError} onPause={setPaused} />
+          <Button
+            kind={search.compare === "before" ? "plain" : "quiet"}
+            aria-pressed={search.compare === "before"}
+            onPress={compare}
+          >
+            <GitCompareArrows size={16} aria-hidden /> Compare
+          </Button>
           <TimeRangePicker search={search} fallback={fallback} range={range} onChange={show} />
         </>
       }
@@ -51,7 +63,8 @@ export function OverviewScreen() {
           <OverviewTiles overview={data} />
           <div className={styles.columns}>
             <OverviewCharts overview={data} onZoom={(from, to) => show(fixedSearch(from, to))} />
-            <OverviewLists overview={data} />
+            <Troubles overview={data} />
+            <Activity overview={data} />
           </div>
         </div>
       )}
@@ -68,6 +81,13 @@ function useRanges() {
     show({ range, from, to }: RangeSearch) {
       steps.current += 1;
       void navigate({ search: (before) => ({ ...before, range, from, to }) });
+    },
+    /** Shows the period before as well, or no more. */
+    compare() {
+      void navigate({
+        search: (before) => ({ ...before, compare: before.compare === undefined ? "before" : undefined }),
+        replace: true,
+      });
     },
     back() {
       if (steps.current === 0) return;

@@ -1,23 +1,29 @@
 import type { ReactNode } from "react";
 import type { Overview } from "../api/statistics.ts";
-import { formatBounded, formatBytes, formatNumber } from "../lib/format.ts";
+import { formatBytes, formatNumber } from "../lib/format.ts";
 import styles from "./overview.module.css";
 
 /** What the application has, and today beside the same weekday before. */
 export function OverviewTiles({ overview: { totals, today, weekBefore } }: { readonly overview: Overview }) {
   return (
     <dl className={styles.tiles}>
-      <Tile label="Users" value={bounded(totals.users)} today={today.signUps} before={weekBefore.signUps} what="new" />
+      <Tile
+        label="Users"
+        value={<Count {...totals.users} />}
+        today={today.newUsers}
+        before={weekBefore.newUsers}
+        what="new"
+      />
       <Tile
         label="Devices"
-        value={bounded(totals.devices)}
+        value={<Count {...totals.devices} />}
         today={today.activeDevices}
         before={weekBefore.activeDevices}
         what="active"
       />
       <Tile
         label="Check-ins"
-        value={bounded(totals.checkins)}
+        value={<Count {...totals.checkins} />}
         today={today.checkins}
         before={weekBefore.checkins}
         what="new"
@@ -48,8 +54,12 @@ export function OverviewTiles({ overview: { totals, today, weekBefore } }: { rea
   );
 }
 
-function bounded({ count, isMore }: Overview["totals"]["users"]): string {
-  return formatBounded(count, isMore);
+function Count({ count, isExact }: Overview["totals"]["users"]) {
+  return (
+    <>
+      {formatNumber(count)} {!isExact && <small>about</small>}
+    </>
+  );
 }
 
 function shareOf(part: number, all: number): string {

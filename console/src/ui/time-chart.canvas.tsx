@@ -16,6 +16,13 @@ interface ChartCanvasProps extends TimeChartProps {
 const height = 176;
 const dayMs = 86_400_000;
 
+/** Distances of the numbers at an axis: 0.001, 0.002, 0.005, 0.01 and so on. */
+const allSteps = Array.from(
+  { length: 54 },
+  (_, index) => ([1, 2, 5][index % 3] ?? 1) * 10 ** (Math.floor(index / 3) - 3),
+);
+const wholeSteps = allSteps.filter((step) => step >= 1);
+
 /** The picture of a chart, in the colours of the theme. */
 export function ChartCanvas(props: ChartCanvasProps) {
   const { series, shape = "lines", group, intervalMs } = props;
@@ -70,7 +77,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
     tzDate: (time) => (isUtc ? uPlot.tzDate(new Date(time), "Etc/UTC") : new Date(time)),
     scales: {
       x: { range: () => edgesOf(latest.current) },
-      y: { range: (_, __, most) => [0, uPlot.rangeNum(0, Math.max(most ?? 0, 1e-9), 0.1, true)[1] ?? 1] },
+      y: { range: (_, __, most) => [0, uPlot.rangeNum(0, most || 1, 0.1, true)[1] ?? 1] },
     },
     axes: [
       {
@@ -84,6 +91,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
       {
         ...axis,
         space: 36,
+        incrs: () => (isWhole(latest.current) ? wholeSteps : allSteps),
         gap: 6,
         size: (_, labels) => sizeOf(labels),
         values: (_, values) => values.map((value) => formatCompact(value)),
@@ -104,7 +112,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
         ({ cursor: { idx, left } }) => latest.current.onIndex((left ?? -1) < 0 ? undefined : (idx ?? undefined)),
       ],
       setSelect: [(plot) => zoom(plot, latest.current)],
-      draw: [(plot) => drawMarkers(plot, latest.current.markers)],
+      draw: [(plot) => drawMarkers(plot, latest.current)],
     },
   };
 }
@@ -120,19 +128,27 @@ interface DrawnSeries {
   readonly values: readonly (number | undefined)[];
 }
 
-/** The highest of a stack is drawn first, so that the others stand before it. */
+/** The highest of a stack is drawn first, so that the others stand before it. The period before is one line above it. */
 function orderOf({ series, shape = "lines" }: ChartCanvasProps): readonly DrawnSeries[] {
   const own = series.map(({ tone, values }) => ({ tone, values, isBefore: false }));
   const before = series.flatMap(({ tone, before }) =>
-    before === undefined ? [] : { tone, values: before, isBefore: true },
+    before === undefined ? [] : [{ tone, values: before, isBefore: true }],
   );
   if (shape === "lines") return [...before, ...own];
+  return [...stack(own).toReversed(), ...stack(before).slice(-1)];
+}
+
+/** Each series with the sum of those up to it. */
+function stack(series: readonly DrawnSeries[]): readonly DrawnSeries[] {
   let below: readonly (number | undefined)[] = [];
-  const stacked = own.map((each) => {
+  return series.map((each) => {
     below = each.values.map((value, index) => (value ?? 0) + (below[index] ?? 0));
     return { ...each, values: below };
   });
-  return [...stacked.toReversed(), ...before];
+}
+
+function isWhole({ series }: ChartCanvasProps): boolean {
+  return series.every(({ values }) => values.every((value) => value === undefined || Number.isInteger(value)));
 }
 
 function dataOf(props: ChartCanvasProps): uPlot.AlignedData {
@@ -148,7 +164,7 @@ function seriesOf(tone: Tone, shape: TimeChartProps["shape"], isBefore: boolean)
     return { stroke: () => faint(85), fill: () => faint(70), width: 0, paths, points: { show: false } };
   }
   const line = { width: 1.5, points: { show: true, size: 4, filter: listLonely } };
-  if (isBefore) return { ...line, stroke: () => faint(55), dash: [2, 4] };
+  if (isBefore) return { ...line, stroke: () => faint(75), dash: [2, 4] };
   if (shape === "areas") return { ...line, stroke: color, fill: () => faint(28), points: { show: false } };
   return { ...line, stroke: color, dash: [...dashes[tone]], points: { ...line.points, fill: color } };
 }
@@ -173,7 +189,8 @@ function zoom(plot: uPlot, { onZoom, intervalMs }: ChartCanvasProps): void {
   onZoom?.(Math.round(from / intervalMs) * intervalMs, Math.round(to / intervalMs) * intervalMs + intervalMs);
 }
 
-function drawMarkers(plot: uPlot, markers: readonly ChartMarker[]): void {
+/** A marker stands where the numbers of its interval are. */
+function drawMarkers(plot: uPlot, { markers, intervalMs }: ChartCanvasProps): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = token("--text-2");
@@ -182,7 +199,7 @@ function drawMarkers(plot: uPlot, markers: readonly ChartMarker[]): void {
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
   const half = 4 * devicePixelRatio;
   for (const { at } of markers) {
-    const x = Math.round(plot.valToPos(at, "x", true));
+    const x = Math.round(plot.valToPos(Math.floor(at / intervalMs) * intervalMs, "x", true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);

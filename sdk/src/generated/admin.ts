@@ -93,6 +93,12 @@ export interface ApplicationOverview {
   readonly weekBefore: StatisticsOfDay;
   /** All series of the range. */
   readonly statistics: ApplicationStatistics;
+  /** The series of the range before; with compare. */
+  readonly before?: readonly StatisticsSeries[];
+  /** Changes of settings and keys in the range, newest first. */
+  readonly markers: readonly StatisticsMarker[];
+  /** The latest 5 crashes that appeared in the range. */
+  readonly newCrashes: readonly NewCrash[];
 }
 
 /** A page. */
@@ -156,11 +162,11 @@ export interface ApplicationStatistics {
 /** What an application has. */
 export interface ApplicationTotals {
   /** Devices that have registered. */
-  readonly devices: BoundedCount;
+  readonly devices: KeptCount;
   /** Users that are not deleted. */
-  readonly users: BoundedCount;
+  readonly users: KeptCount;
   /** Check-ins. */
-  readonly checkins: BoundedCount;
+  readonly checkins: KeptCount;
   /** Files. */
   readonly files: number;
   /** The bytes of the files. */
@@ -768,6 +774,14 @@ export interface Impact {
   readonly appVersions: readonly AppVersionCount[];
 }
 
+/** A number of objects. */
+export interface KeptCount {
+  /** How many there are. */
+  readonly count: number;
+  /** Otherwise it is the count of last night, with those created since. */
+  readonly isExact: boolean;
+}
+
 /**
  * Whether devices can register with a key.
  *
@@ -1196,6 +1210,18 @@ export interface MetricSeries {
   readonly to: Date;
   readonly interval: MetricInterval | (string & {});
   readonly series: readonly MetricGroup[];
+}
+
+/** A crash that was reported for the first time. */
+export interface NewCrash {
+  /** The id of the group. */
+  readonly fingerprint: string;
+  /** The first line of the stack trace. */
+  readonly title: string;
+  /** How many reports there are by now. */
+  readonly reports: number;
+  /** When the first report came. */
+  readonly firstSeen: Date;
 }
 
 /** An OpenID Connect provider. */
@@ -1709,6 +1735,8 @@ export interface ReadApplicationOverviewQuery {
   readonly to?: Date | undefined;
   /** The length of the intervals, in UTC. */
   readonly interval?: StatisticsInterval | undefined;
+  /** Also the series of the range of the same length before. */
+  readonly compare?: boolean | undefined;
 }
 
 /** What readApplicationStatistics looks for. */
@@ -2059,6 +2087,16 @@ export interface SigningSecret {
  */
 export type StatisticsInterval = "minute" | "hour" | "day";
 
+/** A change of the application by an operator or a command. */
+export interface StatisticsMarker {
+  /** When it was made. */
+  readonly at: Date;
+  /** The name of the operation, as in the audit log. */
+  readonly action: string;
+  /** The name of the operator. */
+  readonly by?: string;
+}
+
 /** What the clients of an application did on a day until an hour. */
 export interface StatisticsOfDay {
   /** How many calls there were. */
@@ -2069,6 +2107,10 @@ export interface StatisticsOfDay {
   readonly registrations: number;
   /** Distinct devices that made calls. */
   readonly activeDevices: number;
+  /** Devices that were not known before. */
+  readonly newDevices: number;
+  /** Users that were created. */
+  readonly newUsers: number;
   /** Users that were created with a password. */
   readonly signUps: number;
   /** Check-ins that were created. */
@@ -2763,7 +2805,7 @@ export const readApplicationStatistics: (appid: string, fields?: ReadApplication
 /**
  * Read what an application has and what its clients do, in one answer
  *
- * Totals, today beside the same weekday before, and all statistics of a range. Counting stops at 1,000.
+ * Totals, today beside the same weekday before, all statistics of a range, changes and new crashes in it.
  */
 export const readApplicationOverview: (appid: string, fields?: ReadApplicationOverviewQuery) => Call<ApplicationOverview> = /* @__PURE__ */ define("readApplicationOverview", "GET /_/api/applications/{appid}/overview", "os");
 

@@ -26,6 +26,7 @@ export interface Tables {
   limit_buckets: LimitBucketsTable;
   guess_counts: GuessCountsTable;
   statistics: StatisticsTable;
+  kept_counts: KeptCountsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
@@ -392,6 +393,14 @@ interface StatisticsTable {
   errors: number;
   /** See `statistics/tally.ts`. */
   data: Uint8Array;
+}
+
+/** How many objects of a kind an application had, see `statistics/statistics.totals.ts`. */
+interface KeptCountsTable {
+  application_id: string;
+  kind: "devices" | "users" | "checkins";
+  counted: number;
+  counted_at: number;
 }
 
 /** The nonce of a call between regions, for as long as the call could be replayed. */

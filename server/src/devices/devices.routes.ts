@@ -69,29 +69,31 @@ const registerDevice = operation({
 async function registerHere(
   parameters: Static<typeof RegisterDevice>,
   { policy, keyId, applicationVersion, keyVersion }: ApplicationCredentials,
-  { database, tokens, clock, ids }: Services,
+  { database, tokens, clock, ids, statistics }: Services,
 ): Promise<IssuedToken> {
   const { appid, platform, uniqueId } = parameters;
   const now = clock.now();
   const tokenId = ids.newId("Token");
+  const newId = ids.newId("Device");
+  const row = {
+    application_id: appid,
+    id: newId,
+    unique_id: uniqueId ?? null,
+    platform,
+    ...changedFields(parameters, tokenId),
+    token_version: 0,
+    created_at: now,
+    modified_at: now,
+    key_id: keyId,
+    registered_at: now,
+    last_seen_at: now,
+  };
   const device = await database.write(
-    ({ queries }) =>
-      insertOrUpdateDevice(
-        {
-          application_id: appid,
-          id: ids.newId("Device"),
-          unique_id: uniqueId ?? null,
-          platform,
-          ...changedFields(parameters, tokenId),
-          token_version: 0,
-          created_at: now,
-          modified_at: now,
-          key_id: keyId,
-          registered_at: now,
-          last_seen_at: now,
-        },
-        queries,
-      ),
+    async ({ queries, afterCommit }) => {
+      const stored = await insertOrUpdateDevice(row, queries);
+      if (stored.id === newId) afterCommit(() => statistics.countNew(appid, "newDevices"));
+      return stored;
+    },
     { addsTo: appid },
   );
   const subject = {

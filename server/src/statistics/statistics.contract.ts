@@ -1,7 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
-import { BoundedCount } from "../contract/bounded-count.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
-import { Choice, DateInput, Text, WireDate } from "../contract/wire.ts";
+import { Choice, DateInput, Flag, Text, WireDate } from "../contract/wire.ts";
 import type { Interval as IntervalWord } from "./statistics.store.ts";
 
 export const pointsMax = 2_000;
@@ -92,6 +91,8 @@ export const DaySums = named(
     errors: int64("How many of them were refused or failed."),
     registrations: int64("Successful registrations, also of devices that were known."),
     activeDevices: int64("Distinct devices that made calls."),
+    newDevices: int64("Devices that were not known before."),
+    newUsers: int64("Users that were created."),
     signUps: int64("Users that were created with a password."),
     checkins: int64("Check-ins that were created."),
     files: int64("Files that were stored."),
@@ -99,15 +100,45 @@ export const DaySums = named(
   }),
 );
 
+const KeptCount = named(
+  "KeptCount",
+  "A number of objects.",
+  Type.Object({
+    count: int64("How many there are."),
+    isExact: Type.Boolean({ description: "Otherwise it is the count of last night, with those created since." }),
+  }),
+);
+
 const ApplicationTotals = named(
   "ApplicationTotals",
   "What an application has.",
   Type.Object({
-    devices: { ...BoundedCount, description: "Devices that have registered." },
-    users: { ...BoundedCount, description: "Users that are not deleted." },
-    checkins: { ...BoundedCount, description: "Check-ins." },
+    devices: { ...KeptCount, description: "Devices that have registered." },
+    users: { ...KeptCount, description: "Users that are not deleted." },
+    checkins: { ...KeptCount, description: "Check-ins." },
     files: int64("Files."),
     bytes: int64("The bytes of the files."),
+  }),
+);
+
+const StatisticsMarker = named(
+  "StatisticsMarker",
+  "A change of the application by an operator or a command.",
+  Type.Object({
+    at: { ...WireDate, description: "When it was made." },
+    action: Type.String({ description: "The name of the operation, as in the audit log." }),
+    by: Type.Optional(Type.String({ description: "The name of the operator." })),
+  }),
+);
+
+const NewCrash = named(
+  "NewCrash",
+  "A crash that was reported for the first time.",
+  Type.Object({
+    fingerprint: Type.String({ description: "The id of the group." }),
+    title: Type.String({ description: "The first line of the stack trace." }),
+    reports: int64("How many reports there are by now."),
+    firstSeen: { ...WireDate, description: "When the first report came." },
   }),
 );
 
@@ -119,6 +150,12 @@ export const ApplicationOverview = named(
     today: { ...DaySums, description: "Since midnight, UTC." },
     weekBefore: { ...DaySums, description: "On the same weekday before, until the end of the same hour." },
     statistics: { ...ApplicationStatistics, description: "All series of the range." },
+    before: Type.Optional({ ...Type.Array(Series), description: "The series of the range before; with compare." }),
+    markers: {
+      ...Type.Array(StatisticsMarker),
+      description: "Changes of settings and keys in the range, newest first.",
+    },
+    newCrashes: { ...Type.Array(NewCrash), description: "The latest 5 crashes that appeared in the range." },
   }),
 );
 
@@ -126,6 +163,7 @@ export const ReadOverview = Type.Object({
   from: ReadStatistics.properties.from,
   to: ReadStatistics.properties.to,
   interval: ReadStatistics.properties.interval,
+  compare: Type.Optional(Flag({ description: "Also the series of the range of the same length before." })),
 });
 
 const BusyApplication = named(

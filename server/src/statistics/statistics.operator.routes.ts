@@ -8,9 +8,9 @@ import {
   ReadStatistics,
   StatisticsPath,
 } from "./statistics.contract.ts";
-import { readStatistics, readToday } from "./statistics.reading.ts";
+import { readOverview } from "./statistics.overview.ts";
+import { readStatistics } from "./statistics.reading.ts";
 import { listBusiest } from "./statistics.store.ts";
-import { findTotals } from "./statistics.totals.ts";
 
 const busiestMs = 900_000;
 const busiestMax = 100;
@@ -35,12 +35,13 @@ const readApplicationStatistics = operation({
   },
 });
 
-const readOverview = operation({
+const readApplicationOverview = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/overview",
   operation: "readApplicationOverview",
   summary: "Read what an application has and what its clients do, in one answer",
-  description: "Totals, today beside the same weekday before, and all statistics of a range. Counting stops at 1,000.",
+  description:
+    "Totals, today beside the same weekday before, all statistics of a range, changes and new crashes in it.",
   tag: "Operators",
   caller: "operator",
   pathParameters: StatisticsPath,
@@ -50,9 +51,7 @@ const readOverview = operation({
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid }, parameters }, { clock, database: { reads } }) {
     await requireApplication(appid, reads);
-    const now = clock.now();
-    const statistics = await readStatistics(appid, parameters, now, reads);
-    return { totals: await findTotals(appid, reads), ...(await readToday(appid, now, reads)), statistics };
+    return readOverview(appid, parameters, clock.now(), reads);
   },
 });
 
@@ -79,4 +78,4 @@ const readDeploymentStatistics = operation({
 });
 
 /** What clients did, for operators (spec/statistics). */
-export const statisticsOperations = [readApplicationStatistics, readOverview, readDeploymentStatistics];
+export const statisticsOperations = [readApplicationStatistics, readApplicationOverview, readDeploymentStatistics];

@@ -11,6 +11,7 @@ import {
   type Series,
 } from "./statistics.contract.ts";
 import { type Interval, listStatistics, type Range, spans } from "./statistics.store.ts";
+import type { CountedKind } from "./statistics.totals.ts";
 import { Tally } from "./tally.ts";
 
 type Numbers = Readonly<Record<string, number | undefined>>;
@@ -30,6 +31,8 @@ const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   rateLimited: ({ rateLimited }) => ({ rateLimited }),
   registrations: (tally) => ({ registrations: succeeded(tally, "registerDevice") }),
   activeDevices: ({ devices }) => ({ activeDevices: devices.count() }),
+  newDevices: ({ newDevices }) => ({ newDevices }),
+  newUsers: ({ newUsers }) => ({ newUsers }),
   signUps: (tally) => ({ signUps: succeeded(tally, "createUser") }),
   logins: (tally) => ({ logins: succeeded(tally, "loginUser") + succeeded(tally, "loginSocialUser") }),
   failedLogins: ({ failedLogins }) => ({ failedLogins }),
@@ -84,7 +87,7 @@ function readNames(given: string | undefined): ReadonlySet<string> {
   });
 }
 
-function readRange(
+export function readRange(
   interval: Interval,
   { to, from }: { readonly from?: number; readonly to?: number },
   now: number,
@@ -116,6 +119,28 @@ export async function readToday(
   };
 }
 
+/** What clients have created since the hour that begins at a time. */
+export async function readAdded(
+  applicationId: string,
+  since: number,
+  now: number,
+  queries: Queries,
+): Promise<Record<CountedKind, number>> {
+  const { newDevices, newUsers, checkins } = await sumUp(applicationId, { from: since, to: now + 1 }, queries);
+  return { devices: newDevices, users: newUsers, checkins };
+}
+
+/** The series of the range of the same length before a range. */
+export async function readBefore(
+  applicationId: string,
+  { interval, from, to }: { readonly interval: Interval; readonly from: number; readonly to: number },
+  queries: Queries,
+): Promise<Series[]> {
+  const range = { from: from - (to - from), to: from };
+  const tallies = await addUpIntervals(applicationId, interval, range, queries);
+  return Object.keys(series).flatMap((name) => presentSeries(name, tallies, range, spans[interval]));
+}
+
 async function sumUp(applicationId: string, range: Range, queries: Queries): Promise<Static<typeof DaySums>> {
   const tally = new Tally();
   for (const each of (await addUpIntervals(applicationId, "hour", range, queries)).values()) tally.merge(each);
@@ -124,6 +149,8 @@ async function sumUp(applicationId: string, range: Range, queries: Queries): Pro
     errors: tally.failed,
     registrations: succeeded(tally, "registerDevice"),
     activeDevices: tally.devices.count(),
+    newDevices: tally.newDevices,
+    newUsers: tally.newUsers,
     signUps: succeeded(tally, "createUser"),
     checkins: succeeded(tally, "createCheckin"),
     files: tally.files,

@@ -4,6 +4,7 @@ import { type Answer, longSessions, startTestApp, type TestApp } from "../../tes
 import { dataPart, upload } from "../../test/uploads.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { compactStatistics } from "./statistics.compaction.ts";
+import { keepCounts } from "./statistics.totals.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -41,7 +42,8 @@ function sums({ series }: Statistics): Record<string, number> {
   );
 }
 
-const counts = "calls,rateLimited,registrations,activeDevices,signUps,logins,failedLogins,checkins,files,bytes";
+const counts =
+  "calls,rateLimited,registrations,activeDevices,newDevices,newUsers,signUps,logins,failedLogins,checkins,files,bytes";
 
 /** Makes a call of each kind that has a series. */
 async function useApplication(application: NewApplication): Promise<void> {
@@ -73,7 +75,8 @@ describe("statistics of an application", () => {
     const statistics = await read(`series=${counts},operations,errors`, application);
     assert.deepEqual(sums(statistics), {
       ...{ "calls.2xx": 8, "calls.3xx": 0, "calls.4xx": 4, "calls.5xx": 0 },
-      ...{ rateLimited: 0, registrations: 1, activeDevices: 1, signUps: 1, logins: 1, failedLogins: 1 },
+      ...{ rateLimited: 0, registrations: 1, activeDevices: 1, newDevices: 1, newUsers: 1 },
+      ...{ signUps: 1, logins: 1, failedLogins: 1 },
       ...{ checkins: 2, files: 1, bytes: 1_234 },
     });
     const byOperation = new Map(statistics.operations?.map((each) => [each.operation, each]));
@@ -137,6 +140,8 @@ describe("statistics of an application", () => {
   it("add up over processes, and are written by a process that stops", async () => {
     const application = await test.createApplication();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
+    // The clocks of tests stand still, and the range that is read ends with the one of this process.
+    test.advance(Math.max(0, other.now() - test.now()));
     try {
       const token = await test.registerDevice(application);
       await other.call("GET /devices/current", { token });
@@ -231,6 +236,8 @@ describe("statistics of an application", () => {
       errors: 0,
       registrations: 0,
       activeDevices: 0,
+      newDevices: 0,
+      newUsers: 0,
       signUps: 0,
       checkins: 0,
       files: 0,
@@ -241,7 +248,7 @@ describe("statistics of an application", () => {
       assert.equal(status, 200, JSON.stringify(body));
       return body.result;
     };
-    const nothing = { count: 0, isMore: false };
+    const nothing = { count: 0, isExact: true };
     await test.app.statistics.save(); // ends the minute of the tests before
     const empty = await readOverview();
     assert.deepEqual(empty.totals, { devices: nothing, users: nothing, checkins: nothing, files: 0, bytes: 0 });
@@ -249,12 +256,14 @@ describe("statistics of an application", () => {
 
     await useApplication(application);
     await test.app.statistics.save();
-    const one = { count: 1, isMore: false };
+    const one = { count: 1, isExact: true };
     const sum = {
       calls: 12,
       errors: 4,
       registrations: 1,
       activeDevices: 1,
+      newDevices: 1,
+      newUsers: 1,
       signUps: 1,
       checkins: 2,
       files: 1,
@@ -264,7 +273,7 @@ describe("statistics of an application", () => {
     assert.deepEqual(full.totals, {
       devices: one,
       users: one,
-      checkins: { count: 2, isMore: false },
+      checkins: { count: 2, isExact: true },
       files: 1,
       bytes: 1_234,
     });
@@ -273,5 +282,89 @@ describe("statistics of an application", () => {
     test.advance(7 * day);
     const later = await readOverview();
     assert.deepEqual([later.today, later.weekBefore], [none, sum]);
+  });
+
+  // spec/statistics#overview-of-an-application
+  it("are in the overview with the range before, changes of the application, and new crashes", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const path = `/_/api/applications/${appid}`;
+    await test.app.statistics.save(); // ends the minute of the tests before
+    const token = await test.registerDevice(application);
+    await test.app.statistics.save();
+    test.advance(hour);
+    await test.call(`PATCH ${path}/settings`, { token: operator, body: { tokenLifetimes: { deviceMs: 7_200_000 } } });
+    await test.call(`PATCH ${path}/settings`, { token: operator, body: { tokenLifetimes: { deviceMs: "soon" } } });
+    test.advance(minute);
+    await test.call(`POST ${path}/keys`, { token: operator, body: { label: "Version 2" } });
+    const another = await test.registerDevice(application);
+    const stackTrace = "TypeError: no name\n    at onPress (screen.js:12:3)";
+    await test.call("POST /devices/current/crashreports", { token: another, body: { stackTrace } });
+    await test.call("GET /devices/current", { token });
+    await test.app.statistics.save();
+
+    const query = `from=${test.now() - 30 * minute}&to=${test.now() + minute}&compare=true`;
+    const { body } = await test.call(`GET ${path}/overview?${query}`, { token: operator });
+    const { statistics, before, markers, newCrashes } = body.result;
+    assert.equal(sums(statistics)["newDevices"], 1);
+    assert.equal(before.length, statistics.series.length);
+    assert.equal(before[0].points.length, statistics.series[0].points.length);
+    const actions = markers.map(({ action }: { action: string }) => action);
+    assert.deepEqual(actions, ["createApplicationKey", "changeApplicationSettings"]);
+    assert.ok(markers.every(({ by }: { by?: string }) => by !== undefined));
+    assert.deepEqual(
+      newCrashes.map(({ title, reports }: Record<string, unknown>) => [title, reports]),
+      [["TypeError: no name", 1]],
+    );
+    const earlier = `from=${test.now() - 90 * minute}&to=${test.now() - 30 * minute}`;
+    const { body: then } = await test.call(`GET ${path}/overview?${earlier}`, { token: operator });
+    assert.deepEqual([then.result.markers, then.result.newCrashes, then.result.before], [[], [], undefined]);
+  });
+
+  // spec/statistics#totals-of-an-application
+  it("count many devices once a night, and add those that came since", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const { database, ids } = test.app;
+    await test.registerDevice(application);
+    const [device] = await database.reads
+      .selectFrom("devices")
+      .selectAll()
+      .where("application_id", "=", appid)
+      .execute();
+    assert.ok(device !== undefined);
+    const rows = Array.from({ length: 1_100 }, () => ({ ...device, id: ids.newId("Device"), unique_id: null }));
+    for (let start = 0; start < rows.length; start += 100) {
+      await database.write(({ queries }) =>
+        queries
+          .insertInto("devices")
+          .values(rows.slice(start, start + 100))
+          .execute(),
+      );
+    }
+    const readTotals = async () => {
+      const { body } = await test.call(`GET /_/api/applications/${appid}/overview`, { token: operator });
+      return body.result.totals;
+    };
+    assert.deepEqual((await readTotals()).devices, { count: 1_000, isExact: false });
+    await test.app.statistics.save(); // ends the minute of the tests before
+    test.advance(day - (test.now() % day)); // begins a day
+    await keepCounts(appid, test.now(), database);
+    const { devices, users } = await readTotals();
+    assert.deepEqual(
+      [devices, users],
+      [
+        { count: 1_101, isExact: false },
+        { count: 0, isExact: true },
+      ],
+    );
+
+    await test.registerDevice(application);
+    await test.app.statistics.save();
+    await keepCounts(appid, test.now(), database); // not again before the next night
+    assert.deepEqual((await readTotals()).devices, { count: 1_102, isExact: false });
+    test.advance(day);
+    await keepCounts(appid, test.now(), database);
+    assert.deepEqual((await readTotals()).devices, { count: 1_102, isExact: false });
   });
 });

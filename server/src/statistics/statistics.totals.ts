@@ -1,25 +1,138 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { countRows } from "../db/count-rows.ts";
-import type { Queries } from "../db/database.ts";
-import type { Counted } from "../lib/counted.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { countMax } from "../lib/counted.ts";
 import { findUsage } from "../storage/usage.ts";
+import { startOf } from "./statistics.compaction.ts";
 
-interface Totals {
-  readonly devices: Counted;
-  readonly users: Counted;
-  readonly checkins: Counted;
+const kinds = ["devices", "users", "checkins"] as const;
+export type CountedKind = (typeof kinds)[number];
+
+/** What an application has of a kind. */
+export interface Total {
+  readonly count: number;
+  /** Otherwise the count is that of the last night, with what came since. */
+  readonly isExact: boolean;
+}
+
+interface Totals extends Readonly<Record<CountedKind, Total>> {
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Reads at most a thousand rows for each number; files are counted when they are stored. */
-export async function findTotals(applicationId: string, queries: Queries): Promise<Totals> {
-  const { files, bytes } = await findUsage(applicationId, queries);
-  return {
-    devices: await countRows(sql`from devices where application_id = ${applicationId}`, queries),
-    users: await countRows(sql`from users where application_id = ${applicationId} and deleted_at is null`, queries),
-    checkins: await countRows(sql`from checkins where application_id = ${applicationId}`, queries),
-    files,
-    bytes,
-  };
+/** Rows that one statement of maintenance counts. */
+const rowsPerStep = 10_000;
+/** Above this, a kept count is answered without counting rows: fewer than {@link countMax} are unlikely to be left. */
+const certainlyMany = 2 * countMax;
+
+/**
+ * Reads at most a thousand rows for each number; files are counted when they are stored.
+ *
+ * @param readAdded what was created since a time
+ */
+export async function findTotals(
+  applicationId: string,
+  readAdded: (since: number) => Promise<Readonly<Record<CountedKind, number>>>,
+  queries: Queries,
+): Promise<Totals> {
+  const kept = await listKeptCounts(applicationId, queries);
+  async function find(kind: CountedKind): Promise<Total> {
+    const last = kept.find((each) => each.kind === kind);
+    if (last === undefined || last.counted <= certainlyMany) {
+      const { count, isMore } = await countRows(sql`${rowsOf(kind, applicationId)} ${existing[kind]}`, queries);
+      if (!isMore) return { count, isExact: true };
+    }
+    const added = last === undefined ? 0 : (await readAdded(startOf("hour", last.counted_at)))[kind];
+    return { count: Math.max(countMax, (last?.counted ?? 0) + added), isExact: false };
+  }
+  const [devices, users, checkins] = [await find("devices"), await find("users"), await find("checkins")];
+  return { devices, users, checkins, ...(await findUsage(applicationId, queries)) };
+}
+
+function listKeptCounts(
+  applicationId: string,
+  queries: Queries,
+): Promise<{ kind: CountedKind; counted: number; counted_at: number }[]> {
+  return queries
+    .selectFrom("kept_counts")
+    .select(["kind", "counted", "counted_at"])
+    .where("application_id", "=", applicationId)
+    .execute();
+}
+
+/**
+ * Counts what the application has once a day, in bounded steps. When it is stopped, it begins again in the next round.
+ */
+export async function keepCounts(
+  applicationId: string,
+  now: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  const kept = await listKeptCounts(applicationId, database.reads);
+  if (kept.length === kinds.length && kept.every(({ counted_at }) => counted_at >= startOf("day", now))) return;
+  for (const kind of kinds) {
+    const counted = await countAll(kind, applicationId, database.reads, signal);
+    await database.write(({ queries }) => putKeptCount({ application_id: applicationId, kind, counted }, now, queries));
+  }
+}
+
+async function countAll(
+  kind: CountedKind,
+  applicationId: string,
+  queries: Queries,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let total = 0;
+  let after: string | null = "";
+  while (after !== null) {
+    signal?.throwIfAborted();
+    const { counted, last } = await countStep(kind, applicationId, after, queries);
+    total += Number(counted);
+    after = last;
+  }
+  return total;
+}
+
+interface CountedStep {
+  readonly counted: number | bigint | string;
+  /** The last id that was counted; null if there was none. */
+  readonly last: string | null;
+}
+
+async function countStep(
+  kind: CountedKind,
+  applicationId: string,
+  after: string,
+  queries: Queries,
+): Promise<CountedStep> {
+  const step = sql`select id ${rowsOf(kind, applicationId)} and id > ${after} ${existing[kind]} order by id`;
+  const { rows } = await sql<CountedStep>`
+    select count(*) as counted, max(id) as last from (${step} limit ${sql.lit(rowsPerStep)}) as step`.execute(queries);
+  return rows[0] ?? { counted: 0, last: null };
+}
+
+function rowsOf(kind: CountedKind, applicationId: string): RawBuilder<unknown> {
+  return sql`from ${sql.table(kind)} where application_id = ${applicationId}`;
+}
+
+/** A condition for rows that are not deleted. */
+const existing: Readonly<Record<CountedKind, RawBuilder<unknown>>> = {
+  devices: sql``,
+  users: sql`and deleted_at is null`,
+  checkins: sql``,
+};
+
+async function putKeptCount(
+  row: { readonly application_id: string; readonly kind: CountedKind; readonly counted: number },
+  counted_at: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .insertInto("kept_counts")
+    .values({ ...row, counted_at })
+    .onConflict((conflict) =>
+      conflict.columns(["application_id", "kind"]).doUpdateSet({ counted: row.counted, counted_at }),
+    )
+    .execute();
 }

@@ -12,6 +12,7 @@ export interface Statistics {
   /** Runs for each answered call and each item of a batch, so it must be cheap. */
   count(call: AnsweredCall): void;
   countFile(applicationId: string, bytes: number): void;
+  countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
   /** Writes what was counted until now. Logs a failure, and tries again with the next call. */
   save(): Promise<void>;
 }
@@ -141,6 +142,9 @@ export function createStatistics(services: {
       const { tally } = find(applicationId);
       tally.files += 1;
       tally.bytes += bytes;
+    },
+    countNew(applicationId, kind) {
+      find(applicationId).tally[kind] += 1;
     },
   };
 }

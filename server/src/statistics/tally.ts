@@ -21,7 +21,7 @@ export interface ErrorTally {
 }
 
 /** Sums that are plain numbers, in the order in which they are written. */
-const sums = ["rateLimited", "failedLogins", "files", "bytes", "otherErrors"] as const;
+const sums = ["rateLimited", "failedLogins", "newDevices", "newUsers", "files", "bytes", "otherErrors"] as const;
 
 const devicePrecision = 12;
 /** Different failures are counted up to this number, and further ones together. */
@@ -39,6 +39,8 @@ export class Tally {
   rateLimited = 0;
   /** Log-ins with a wrong name, password or token. */
   failedLogins = 0;
+  newDevices = 0;
+  newUsers = 0;
   files = 0;
   /** The bytes of the files. */
   bytes = 0;
@@ -201,7 +203,7 @@ export class Tally {
   }
 }
 
-const format = 1;
+const format = 2;
 
 function keyOf(operation: string, error: string, message: string): string {
   return `${operation}\n${error}\n${message}`;

@@ -41,7 +41,7 @@ const createOperatedUser = operation({
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
   async handle({ caller, path: { appid }, parameters, call }, services) {
-    const { database, passwords, clock, ids } = services;
+    const { database, passwords, clock, ids, statistics } = services;
     const { username, password, email, firstName, lastName, gender, dateOfBirth, tag } = parameters;
     await requireApplication(appid, database.reads);
     const user_name_key = requireUserNameKey(username);
@@ -62,7 +62,10 @@ const createOperatedUser = operation({
       tag: tag ?? null,
       created_at: clock.now(),
     });
-    if (!(await database.write(({ queries }) => insertUser(user, queries)))) throw userNameTaken();
+    await database.write(async ({ queries, afterCommit }) => {
+      if (!(await insertUser(user, queries))) throw userNameTaken();
+      afterCommit(() => statistics.countNew(appid, "newUsers"));
+    });
     return presentWithCounts(user, services);
   },
 });

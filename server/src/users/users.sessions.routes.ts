@@ -48,8 +48,8 @@ const createUser = operation({
   result: UserWithToken,
   errors: ["ItemAlreadyExists"],
   async handle({ caller, call, parameters }, services) {
-    const { database, tokens, passwords, pictureUrl, clock, ids } = services;
-    const { applicationId, deviceId } = caller;
+    const { database, tokens, passwords, pictureUrl, clock, ids, statistics } = services;
+    const { applicationId, deviceId, isTest = false } = caller;
     const nameKey = requireUserNameKey(parameters.username);
     const isTaken = (await findUserByName(applicationId, parameters.username, database.reads)) !== undefined;
     if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
@@ -71,8 +71,9 @@ const createUser = operation({
       tag: parameters.tag ?? null,
       created_at: now,
     });
-    const created = await database.write(async ({ queries }) => {
+    const created = await database.write(async ({ queries, afterCommit }) => {
       if (!(await insertUser(user, queries))) throw userNameTaken();
+      if (!isTest) afterCommit(() => statistics.countNew(applicationId, "newUsers"));
       await insertUserToken(row, queries);
       const device = { application_id: applicationId, user_id: id, device_id: deviceId };
       await recognizeDevice({ ...device, recognized_at: now }, queries);

@@ -84,10 +84,12 @@ async function logIn(
   call: Call,
   services: Services,
 ): Promise<SocialLogin & { token: IssuedToken }> {
-  const { database, tokens, audit } = services;
+  const { database, tokens, audit, statistics } = services;
   let disabledId: string | undefined;
-  const written = database.write(async ({ queries }) => {
+  const written = database.write(async ({ queries, afterCommit }) => {
     const login = await findOrCreateUser(identity, claims, services, queries);
+    const isCounted = login.isNew && caller.isTest !== true;
+    if (isCounted) afterCommit(() => statistics.countNew(caller.applicationId, "newUsers"));
     const { id, token_version: tokenVersion, disabled_at } = login.user;
     if (disabled_at !== null) {
       disabledId = id;

@@ -41,6 +41,7 @@ import { testCallers } from "./0042-test-callers.ts";
 import { serverProcesses } from "./0043-server-processes.ts";
 import { events } from "./0044-events.ts";
 import { settingsChanges } from "./0045-settings-changes.ts";
+import { keptCounts } from "./0046-kept-counts.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -88,4 +89,5 @@ export const migrations: readonly Migration[] = [
   serverProcesses,
   events,
   settingsChanges,
+  keptCounts,
 ];

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { type Checks, connect, send, signIn } from "./suite.ts";
+
+export const overviewJourney: Checks = {
+  async "the overview shows what an application has and what was changed, over a range that is dragged or chosen"({
+    open,
+    server,
+  }) {
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "At a glance" });
+    const { appid, appkey } = application;
+    await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
+    await call("PATCH", `/applications/${appid}/settings`, { tokenLifetimes: { deviceMs: 7_200_000 } });
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/overview`);
+    await page.getByText(`Settings changed by ${server.operator.name}`).waitFor();
+    const devices = page.locator("dl > div").filter({ has: page.getByText("Devices", { exact: true }) });
+    assert.equal(await devices.locator("dd").first().innerText(), "1");
+
+    await page.keyboard.press("t");
+    await page.getByRole("button", { name: "1 hour", exact: true }).click();
+    await page.waitForFunction(() => location.hash.endsWith("?range=1h"));
+    const plot = page.locator(".u-over").first();
+    const box = await plot.boundingBox();
+    assert.ok(box !== null);
+    await page.mouse.move(box.x + box.width / 4, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, box.y + 40);
+    await page.waitForFunction(() => {
+      const selected = document.querySelector<HTMLElement>(".u-select");
+      return selected !== null && selected.offsetWidth > 0;
+    });
+    await page.mouse.up();
+    await page.waitForFunction(() => /from=.+&to=/.test(location.hash));
+    await page.keyboard.press("Backspace");
+    await page.waitForFunction(() => location.hash.endsWith("?range=1h"));
+
+    await page.getByRole("button", { name: "Calls as a table" }).click();
+    await page.getByRole("group", { name: "Calls, numbers" }).waitFor();
+    await page.keyboard.press("p");
+    await page.getByRole("button", { name: "Paused" }).waitFor();
+  },
+};
