@@ -3,6 +3,7 @@ import { rotateLeakedKey } from "./jobs/leaked-key.ts";
 import { changeLimits } from "./jobs/limits.ts";
 import { supportUser } from "./jobs/support.ts";
 import { changeSettingTogether } from "./jobs/two-operators.ts";
+import { lookAsViewer } from "./jobs/viewer.ts";
 import type { Checks } from "./suite.ts";
 
 /** What operators come to the console for. Each runs by mouse and by keyboard alone. */
@@ -12,4 +13,5 @@ export const jobs: Checks = {
   "limits are changed, felt by a device, and undone": changeLimits,
   "two operators change one setting: both versions are shown, and nothing is lost": changeSettingTogether,
   "a session ends in the midst of typing, and what was typed is saved after another sign-in": endSessionWhileTyping,
+  "a viewer is offered nothing that changes an application, and granted nothing": lookAsViewer,
 };
