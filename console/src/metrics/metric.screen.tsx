@@ -56,6 +56,7 @@ export function MetricScreen() {
               search={(before) => ({ ...before, tab })}
               replace
               className={tabClass}
+              activeOptions={{ exact: true }}
               aria-current={(tab === "events") === isEvents ? "page" : undefined}
             >
               {tab === undefined ? "Over time" : "Single events"}

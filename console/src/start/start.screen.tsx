@@ -45,7 +45,14 @@ export function StartScreen() {
         <div className={styles.steps}>
           <Key appid={appid} appkey={appkey} onKey={setKey} />
           <nav className={tabsClass} aria-label="Language">
-            <Link to="." search={{}} replace className={tabClass} aria-current={client === undefined && "page"}>
+            <Link
+              to="."
+              search={{}}
+              replace
+              className={tabClass}
+              activeOptions={{ exact: true }}
+              aria-current={client === undefined && "page"}
+            >
               Shell
             </Link>
             <Link
@@ -53,6 +60,7 @@ export function StartScreen() {
               search={{ with: "client" }}
               replace
               className={tabClass}
+              activeOptions={{ exact: true }}
               aria-current={client !== undefined && "page"}
             >
               JavaScript

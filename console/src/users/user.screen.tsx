@@ -81,6 +81,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
             search={{ tab: tab === "profile" ? undefined : tab }}
             replace
             className={tabClass}
+            activeOptions={{ exact: true }}
             aria-current={tab === current ? "page" : undefined}
           >
             {labels[tab]}
