@@ -250,13 +250,18 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   listUsersOfDevice: operatedDevice,
   retireApplicationKey: key,
   revokeKeyTokens: key,
-  async listCrashReports(application) {
-    const token = await test.registerDevice(application);
-    const stackTrace = `Error: of ${application.appid}`;
-    await test.call("POST /devices/current/crashreports", { token, body: { stackTrace } });
-    return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
-  },
+  listCrashReports: crash,
+  getCrashGroup: crash,
+  changeCrashGroup: crash,
+  readCrashStatistics: crash,
 };
+
+async function crash(application: NewApplication): Promise<PathParameters> {
+  const token = await test.registerDevice(application);
+  const stackTrace = `Error: of ${application.appid}`;
+  await test.call("POST /devices/current/crashreports", { token, body: { stackTrace } });
+  return { fingerprint: identifyCrash(stackTrace, null).fingerprint };
+}
 
 async function key({ appid }: NewApplication): Promise<PathParameters> {
   const created = await test.app.database.write(({ queries }) => insertKey(appid, null, test.app, queries));

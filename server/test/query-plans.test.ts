@@ -8,6 +8,7 @@ import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts
 import type { Queries } from "../src/db/database.ts";
 import { readPage } from "../src/db/page.ts";
 import { rowsGatheredMax, type Search, searchPage } from "../src/db/search.ts";
+import { listCrashDays } from "../src/devices/devices.crash-days.store.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
@@ -616,6 +617,27 @@ describe("the listings of operators walk an index", () => {
     const explained: Omit<Explained, "what">[] = [];
     await listNewCrashes(test.application.appid, { from: 1_000, to: 9_000 }, explaining(explained));
     assertIndexed(explained, /by_first_seen/);
+  });
+
+  // spec/devices#crash-states
+  it("crash groups in a state, and the days of one", async () => {
+    const { appid } = test.application;
+    const indexes = { lastSeen: "last_seen_at", firstSeen: "first_seen_at", reports: "reports" } as const;
+    for (const name of ["lastSeen", "firstSeen", "reports"] as const) {
+      const search = { name, isDescending: true, state: "open" } as const;
+      const explained: Omit<Explained, "what">[] = [];
+      const page = await listCrashGroups(appid, search, { at: "start" }, 10, explaining(explained));
+      const last = page.rows.at(-1);
+      assert.ok(last !== undefined);
+      await listCrashGroups(appid, search, { at: "after", key: page.keyOf(last) }, 10, explaining(explained));
+      // All groups are open here, so the planner of PostgreSQL may as well walk the index of all states.
+      const index = new RegExp(hasCostPlanner ? "crash_groups_" : `crash_groups_state_${indexes[name]}`);
+      assertIndexed(explained, index);
+    }
+    const explained: Omit<Explained, "what">[] = [];
+    await listCrashDays(appid, ["1"], { from: 0, to: 14 }, explaining(explained));
+    // The table is empty, so PostgreSQL may read it as a whole.
+    for (const { plan } of hasCostPlanner ? [] : explained) assert.doesNotMatch(plan, /SCAN/);
   });
 
   it("the reports of a crash group", async () => {

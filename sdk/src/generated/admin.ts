@@ -286,6 +286,18 @@ export interface ChangeApplicationSettingsRequest {
   readonly rehearsal?: Rehearsal | undefined;
 }
 
+/** The parameters of changeCrashGroup. */
+export interface ChangeCrashGroupRequest {
+  /** Replaces the earlier decision. */
+  readonly state?: CrashGroupState | undefined;
+  /** With state resolved: the version of the app in which it is mended. */
+  readonly resolvedIn?: string | undefined;
+  /** With state ignored: what ends it. Absent for never. */
+  readonly ignoreUntil?: CrashIgnoreUntil | undefined;
+  /** Of operators. The empty text deletes it. */
+  readonly note?: string | undefined;
+}
+
 /** The parameters of changeOperatedUser. */
 export interface ChangeOperatedUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
@@ -358,6 +370,14 @@ export interface ChangedSetting {
   readonly about: string;
 }
 
+/** The reports of a crash on one day, in UTC. */
+export interface CrashDay {
+  /** The first moment of the day. */
+  readonly start: Date;
+  /** The number of reports. */
+  readonly reports: number;
+}
+
 /** The reports of one bug. */
 export interface CrashGroup {
   /** Identifies the bug: reports of one bug have the same. */
@@ -369,10 +389,20 @@ export interface CrashGroup {
   /** The number of devices that reported it. */
   readonly devices: number;
   readonly versions: readonly CrashGroupVersion[];
+  /** Those of the last 14 that have reports. */
+  readonly days: readonly CrashDay[];
   /** When the first report arrived. */
   readonly firstSeen: Date;
   /** When the last report arrived. */
   readonly lastSeen: Date;
+  readonly state: CrashGroupState | (string & {});
+  /** Absent if it is resolved for good. */
+  readonly resolvedIn?: string;
+  readonly ignoreUntil?: CrashIgnored;
+  /** When a report opened it again. */
+  readonly reopened?: Date;
+  /** Of operators. */
+  readonly note?: string;
 }
 
 /** A page. */
@@ -389,6 +419,15 @@ export interface CrashGroupPage {
 /** Ascending: `lastSeen`, `firstSeen`, `reports`. Descending: `-lastSeen`, `-firstSeen`, `-reports`. */
 export type CrashGroupSortOrder = "lastSeen" | "-lastSeen" | "firstSeen" | "-firstSeen" | "reports" | "-reports";
 
+/**
+ * What operators decided about a crash.
+ *
+ * - `open`: Nothing yet, or a report opened it again.
+ * - `resolved`: It is mended, for good or in a version.
+ * - `ignored`: It stays as it is, for good or until it gets worse.
+ */
+export type CrashGroupState = "open" | "resolved" | "ignored";
+
 /** The reports of a crash from one version of the app. */
 export interface CrashGroupVersion {
   /** Absent for devices that reported none. */
@@ -399,6 +438,48 @@ export interface CrashGroupVersion {
   readonly firstSeen: Date;
   /** When the last report arrived. */
   readonly lastSeen: Date;
+}
+
+/** What ends the ignoring of a crash, whichever comes first. */
+export interface CrashIgnoreUntil {
+  /** So many more reports. */
+  readonly reports?: number | undefined;
+  /** So many more devices. */
+  readonly devices?: number | undefined;
+  /** The first report from this date on. */
+  readonly date?: Date | undefined;
+}
+
+/** What ends the ignoring of a crash. */
+export interface CrashIgnored {
+  /** How many more reports. */
+  readonly reports?: number;
+  /** How many more devices. */
+  readonly devices?: number;
+  /** The first report from this date on. */
+  readonly date?: Date;
+}
+
+/** The reports of a crash in a range of days. */
+export interface CrashStatistics {
+  /** The first moment of the range. */
+  readonly from: Date;
+  /** The first moment after the range. */
+  readonly to: Date;
+  /** Those with reports, in order. */
+  readonly days: readonly CrashDay[];
+  /** Those with most reports, at most 200. */
+  readonly versions: readonly CrashVersions[];
+}
+
+/** The reports from one version of the app on one version of the system. */
+export interface CrashVersions {
+  /** Absent for devices that reported none. */
+  readonly appVersion?: string;
+  /** Absent for devices that reported none. */
+  readonly osVersion?: string;
+  /** The number of reports. */
+  readonly reports: number;
 }
 
 /** The parameters of createApplicationKey. */
@@ -847,6 +928,12 @@ export interface ListAuditQuery {
 
 /** What listCrashGroups looks for. */
 export interface ListCrashGroupsQuery {
+  /** Only crashes in this state. */
+  readonly state?: CrashGroupState | undefined;
+  /** Only crashes that this version reported. */
+  readonly appVersion?: string | undefined;
+  /** Only crashes that this device reported. */
+  readonly deviceID?: string | undefined;
   /** What the groups are sorted by. */
   readonly sortOrder?: CrashGroupSortOrder | undefined;
   /** The number of objects on the page. */
@@ -1749,6 +1836,14 @@ export interface ReadApplicationStatisticsQuery {
   readonly interval?: StatisticsInterval | undefined;
   /** The names of the series, separated by commas; all of them by default. */
   readonly series?: string | undefined;
+}
+
+/** What readCrashStatistics looks for. */
+export interface ReadCrashStatisticsQuery {
+  /** A moment of the first day; 13 days before `to` by default. */
+  readonly from?: Date | undefined;
+  /** A moment of the last day; now by default. */
+  readonly to?: Date | undefined;
 }
 
 /** What readDeploymentStatistics looks for. */
@@ -2752,6 +2847,27 @@ export const listOperatedMetadata: (appid: string, objectId: string, fields?: Li
  * Reports are grouped by the parts of their stacks that are the same in every build.
  */
 export const listCrashGroups: (appid: string, fields?: ListCrashGroupsQuery) => Call<CrashGroupPage> = /* @__PURE__ */ define("listCrashGroups", "GET /_/api/applications/{appid}/crashes", "os");
+
+/**
+ * Read one crash of an application
+ *
+ * As in the list.
+ */
+export const getCrashGroup: (appid: string, fingerprint: string) => Call<CrashGroup> = /* @__PURE__ */ define("getCrashGroup", "GET /_/api/applications/{appid}/crashes/{fingerprint}", "os");
+
+/**
+ * Resolve, ignore or reopen a crash, or write a note about it
+ *
+ * A resolved or ignored crash is opened again by a later report that meets its conditions.
+ */
+export const changeCrashGroup: (appid: string, fingerprint: string, fields?: ChangeCrashGroupRequest) => Call<CrashGroup> = /* @__PURE__ */ define("changeCrashGroup", "PATCH /_/api/applications/{appid}/crashes/{fingerprint}", "ops");
+
+/**
+ * Read the reports of one crash by day, and by version of app and system
+ *
+ * Days are in UTC. Counts are kept as long as reports.
+ */
+export const readCrashStatistics: (appid: string, fingerprint: string, fields?: ReadCrashStatisticsQuery) => Call<CrashStatistics> = /* @__PURE__ */ define("readCrashStatistics", "GET /_/api/applications/{appid}/crashes/{fingerprint}/statistics", "os");
 
 /**
  * List the stored reports of one crash, newest first

@@ -58,6 +58,11 @@ export const tableCatalogue = {
   user_tokens: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
   users: { owner: "application", key: ["id"], archive: "everywhere" },
   crash_group_devices: { owner: "application", key: ["fingerprint", "device_id"], archive: "everywhere" },
+  crash_group_days: {
+    owner: "application",
+    key: ["fingerprint", "day", "app_version", "os_version"],
+    archive: "everywhere",
+  },
   crash_group_versions: { owner: "application", key: ["fingerprint", "app_version"], archive: "everywhere" },
   crash_groups: { owner: "application", key: ["fingerprint"], archive: "everywhere" },
   crash_reports: { owner: "application", key: ["id"], archive: "everywhere" },

@@ -18,6 +18,7 @@ export interface Tables {
   crash_groups: CrashGroupsTable;
   crash_group_versions: CrashGroupVersionsTable;
   crash_group_devices: CrashGroupDevicesTable;
+  crash_group_days: CrashGroupDaysTable;
   users: UsersTable;
   user_tokens: UserTokensTable;
   password_resets: PasswordResetsTable;
@@ -186,7 +187,21 @@ interface CrashGroupsTable {
   devices: number;
   first_seen_at: number;
   last_seen_at: number;
+  state: Generated<CrashGroupState>;
+  /** When an operator set the state. */
+  state_at: Generated<number>;
+  /** The version of the app in which it is resolved; null for good, or in another state. */
+  resolved_in: string | null;
+  /** The counts and the date at which it is no longer ignored; null for never. */
+  ignored_until_reports: number | null;
+  ignored_until_devices: number | null;
+  ignored_until_date: number | null;
+  /** When a report opened it again; null after another decision. */
+  reopened_at: number | null;
+  note: string | null;
 }
+
+export type CrashGroupState = "open" | "resolved" | "ignored";
 
 interface CrashGroupVersionsTable {
   application_id: string;
@@ -202,6 +217,18 @@ interface CrashGroupDevicesTable {
   application_id: string;
   fingerprint: string;
   device_id: string;
+}
+
+/** Reports of a group on a day, in UTC. */
+interface CrashGroupDaysTable {
+  application_id: string;
+  fingerprint: string;
+  /** The first moment of the day. */
+  day: number;
+  /** Empty if the device had not reported it. */
+  app_version: string;
+  os_version: string;
+  reports: number;
 }
 
 /**
@@ -806,6 +833,7 @@ export type DeviceRow = Selectable<DevicesTable>;
 export type NewIdentityRow = Insertable<IdentitiesTable>;
 export type CrashReportRow = Selectable<CrashReportsTable>;
 export type CrashGroupRow = Selectable<CrashGroupsTable>;
+export type CrashGroupDayRow = Selectable<CrashGroupDaysTable>;
 export type CrashGroupVersionRow = Selectable<CrashGroupVersionsTable>;
 export type RecognizedDeviceRow = Selectable<RecognizedDevicesTable>;
 export type UserTokenRow = Selectable<UserTokensTable>;

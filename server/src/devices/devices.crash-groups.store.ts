@@ -1,12 +1,15 @@
 import { sql } from "kysely";
-import { equals, type Order } from "../db/conditions.ts";
+import { type Condition, condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import { scopeStream } from "../db/scope.ts";
-import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
+import type { CrashGroupRow, CrashGroupState, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
+import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { countOnDay } from "./devices.crash-days.store.ts";
+import { reopenByReport } from "./devices.crash-states.ts";
 
 /**
  * Counts a report in its group, in the same transaction. All reports run the statements in one order, from the rows
@@ -19,8 +22,11 @@ export async function countInCrashGroup(report: CrashReportRow, title: string, q
   const { application_id, fingerprint, device_id, created_at } = report;
   const app_version = report.app_version ?? "";
   const newDevices = await insertGroupDevice(queries, { application_id, fingerprint, device_id });
-  await countInGroup(queries, { application_id, fingerprint, title, devices: newDevices.length, created_at });
+  const devices = newDevices.length;
+  const [group] = await countInGroup(queries, { application_id, fingerprint, title, devices, created_at });
+  if (group !== undefined && group.state !== "open") await reopenByReport(group, report, queries);
   await countInVersion(queries, { application_id, fingerprint, app_version, created_at });
+  await countOnDay(report, queries);
 }
 
 const groupOrders = {
@@ -37,21 +43,44 @@ function groupOrder(column: "last_seen_at" | "first_seen_at" | "reports"): Order
   };
 }
 
-/** A page of an application's groups; each order has its own index. */
+export interface CrashGroupSearch {
+  readonly name: keyof typeof groupOrders;
+  readonly isDescending: boolean;
+  readonly state?: CrashGroupState;
+  readonly appVersion?: string;
+  readonly deviceID?: string;
+}
+
+/** A page of an application's groups; each order has its own index, and one within each state. */
 export function listCrashGroups(
   applicationId: string,
-  order: { readonly name: keyof typeof groupOrders; readonly isDescending: boolean },
+  { name, isDescending, state, appVersion, deviceID }: CrashGroupSearch,
   position: Position,
   size: number,
   queries: Queries,
+  work?: CallWork,
 ): Promise<Page<CrashGroupRow>> {
-  const scope = {
-    shape: "crash groups",
-    from: sql`crash_groups`,
-    select: sql`*`,
-    conditions: [equals("application_id", applicationId)],
-  };
-  return readPage(scopeStream(scope, groupOrders[order.name], order.isDescending, queries), position, size);
+  const conditions = [equals("application_id", applicationId)];
+  if (state !== undefined) conditions.push(equals("state", state));
+  if (appVersion !== undefined) conditions.push(isReportedBy("version", "app_version", appVersion));
+  if (deviceID !== undefined) conditions.push(isReportedBy("device", "device_id", deviceID));
+  const scope = { shape: "crash groups", from: sql`crash_groups`, select: sql`*`, conditions };
+  return readPage(scopeStream(scope, groupOrders[name], isDescending, queries), position, size, work);
+}
+
+/** Looks each group up by the primary key of its versions or devices. */
+function isReportedBy(what: "version" | "device", column: "app_version" | "device_id", value: string): Condition {
+  const table = sql.table(`crash_group_${what}s`);
+  return condition(
+    `reported by ${what}`,
+    { [what]: value },
+    (parameter) => sql`exists (
+      select 1 from ${table} as reporter
+      where reporter.application_id = crash_groups.application_id
+        and reporter.fingerprint = crash_groups.fingerprint
+        and reporter.${sql.ref(column)} = ${parameter(what)}
+    )`,
+  );
 }
 
 /** The app versions in which a group was seen, the most recent first. */
@@ -64,19 +93,22 @@ export function listCrashGroupVersions(
   return findVersions(queries, { applicationId, fingerprint, count });
 }
 
-/** @returns whether the application has this group, even if all its reports were deleted */
-export async function hasCrashGroup(applicationId: string, fingerprint: string, queries: Queries): Promise<boolean> {
-  const found = await findGroup(queries, { applicationId, fingerprint });
-  return found.length > 0;
+/** Finds a group, even if all its reports were deleted. */
+export async function findCrashGroup(
+  applicationId: string,
+  fingerprint: string,
+  queries: Queries,
+): Promise<CrashGroupRow | undefined> {
+  const [found] = await findGroup(queries, { applicationId, fingerprint });
+  return found;
 }
 
-const findGroup = prepare<{ applicationId: string; fingerprint: string }, { fingerprint: string }>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("crash_groups")
-      .select("fingerprint")
-      .where("application_id", "=", parameter("applicationId"))
-      .where("fingerprint", "=", parameter("fingerprint")),
+const findGroup = prepare<{ applicationId: string; fingerprint: string }, CrashGroupRow>((queries, parameter) =>
+  queries
+    .selectFrom("crash_groups")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("fingerprint", "=", parameter("fingerprint")),
 );
 
 const findVersions = prepare<{ applicationId: string; fingerprint: string; count: number }, CrashGroupVersionRow>(
@@ -90,6 +122,44 @@ const findVersions = prepare<{ applicationId: string; fingerprint: string; count
       .orderBy("app_version", "desc")
       .limit(rowLimit(parameter("count"))),
 );
+
+/** What an operator decides about a group: a state, a note or both. */
+export interface CrashGroupChange {
+  readonly state?: CrashGroupState;
+  readonly resolvedIn?: string;
+  /** How many more reports or devices, or which date, end the ignoring. */
+  readonly ignoreUntil?: { readonly reports?: number; readonly devices?: number; readonly date?: number };
+  /** Empty to delete it. */
+  readonly note?: string;
+}
+
+/** @returns the changed group, if there is one */
+export function updateCrashGroup(
+  { application_id, fingerprint }: Pick<CrashGroupRow, "application_id" | "fingerprint">,
+  { state, resolvedIn, ignoreUntil = {}, note }: CrashGroupChange,
+  now: number,
+  queries: Queries,
+): Promise<CrashGroupRow | undefined> {
+  const { reports, devices, date } = ignoreUntil;
+  return queries
+    .updateTable("crash_groups")
+    .set((row) => ({
+      ...(note !== undefined && { note: note === "" ? null : note }),
+      ...(state !== undefined && {
+        state,
+        state_at: now,
+        resolved_in: resolvedIn ?? null,
+        ignored_until_reports: reports === undefined ? null : row("reports", "+", reports),
+        ignored_until_devices: devices === undefined ? null : row("devices", "+", devices),
+        ignored_until_date: date ?? null,
+        reopened_at: null,
+      }),
+    }))
+    .where("application_id", "=", application_id)
+    .where("fingerprint", "=", fingerprint)
+    .returningAll()
+    .executeTakeFirst();
+}
 
 const insertGroupDevice = prepare<
   Pick<CrashReportRow, "application_id" | "fingerprint" | "device_id">,
@@ -108,7 +178,7 @@ const insertGroupDevice = prepare<
 
 const countInGroup = prepare<
   Pick<CrashGroupRow, "application_id" | "fingerprint" | "title" | "devices"> & { created_at: number },
-  unknown
+  CrashGroupRow
 >((queries, parameter) =>
   queries
     .insertInto("crash_groups")
@@ -127,7 +197,8 @@ const countInGroup = prepare<
         devices: sql`crash_groups.devices + excluded.devices`,
         ...seenAt("crash_groups"),
       }),
-    ),
+    )
+    .returningAll(),
 );
 
 const countInVersion = prepare<

@@ -80,6 +80,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     const empty = await groups(application);
     assertResult(empty, 200, { pageResults: [], currentToken: empty.body.result.currentToken });
 
+    test.advance(dayMs - (test.now() % dayMs)); // all reports on one day
     const [first, second, silent] = [
       await register(application, "1.0"),
       await register(application, "2.0"),
@@ -112,8 +113,10 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
             { appVersion: "1.0", reports: 2, firstSeen: date(t0), lastSeen: date(t3) },
             { appVersion: "2.0", reports: 1, firstSeen: date(t2), lastSeen: date(t2) },
           ],
+          days: [{ start: date(t0 - (t0 % dayMs)), reports: 4 }],
           firstSeen: date(t0),
           lastSeen: date(t4),
+          state: "open",
         },
         {
           fingerprint: fingerprintOf(stackOf("b")),
@@ -121,8 +124,10 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
           reports: 1,
           devices: 1,
           versions: [{ appVersion: "1.0", reports: 1, firstSeen: date(t1), lastSeen: date(t1) }],
+          days: [{ start: date(t1 - (t1 % dayMs)), reports: 1 }],
           firstSeen: date(t1),
           lastSeen: date(t1),
+          state: "open",
         },
       ],
       currentToken: answer.body.result.currentToken,

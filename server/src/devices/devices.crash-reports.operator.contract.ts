@@ -1,19 +1,48 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type, withLimits } from "../contract/schema.ts";
+import { compileParameters } from "../contract/parameters.ts";
+import { enumeration, named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
-import { Choice, Integer, Text, WireDate, WireLocation } from "../contract/wire.ts";
-import type { CrashGroupRow, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
+import {
+  Choice,
+  ClearableText,
+  DateInput,
+  IdInput,
+  Integer,
+  Members,
+  Text,
+  WireDate,
+  WireLocation,
+} from "../contract/wire.ts";
+import type {
+  CrashGroupDayRow,
+  CrashGroupRow,
+  CrashGroupState,
+  CrashGroupVersionRow,
+  CrashReportRow,
+} from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
+import { dayMs, dayOf } from "./devices.crash-days.store.ts";
+import type { CrashGroupChange, CrashGroupSearch } from "./devices.crash-groups.store.ts";
 
 export const CrashGroupsPath = Type.Object(applicationPathParameters);
 
-export const CrashReportsPath = Type.Object({
+export const CrashGroupPath = Type.Object({
   ...applicationPathParameters,
   fingerprint: Text({ maxLength: 256, description: "Of the crash, as in the list of crashes." }),
 });
 
+const CrashState = enumeration<CrashGroupState>("CrashGroupState", "What operators decided about a crash.", {
+  open: "Nothing yet, or a report opened it again.",
+  resolved: "It is mended, for good or in a version.",
+  ignored: "It stays as it is, for good or until it gets worse.",
+});
+
 export const ListCrashGroups = Type.Object({
+  state: Type.Optional(Choice(CrashState, { description: "Only crashes in this state." })),
+  appVersion: Type.Optional(Text({ maxLength: 256, description: "Only crashes that this version reported." })),
+  deviceID: Type.Optional({ ...IdInput("Device"), description: "Only crashes that this device reported." }),
   sortOrder: Type.Optional(
     Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
       description: "What the groups are sorted by.",
@@ -23,12 +52,23 @@ export const ListCrashGroups = Type.Object({
   ...pagingParameters,
 });
 
-/** @returns the column and direction that groups are sorted by */
-export function readGroupOrder({ sortOrder = "-lastSeen" }: Static<typeof ListCrashGroups>) {
+/** @returns the column and direction that groups are sorted by, and the filters */
+export function readGroupSearch({
+  sortOrder = "-lastSeen",
+  state,
+  appVersion,
+  deviceID,
+}: Static<typeof ListCrashGroups>): CrashGroupSearch {
   const isDescending = sortOrder.startsWith("-");
   // With or without -.
-  const name = (isDescending ? sortOrder.slice(1) : sortOrder) as "lastSeen" | "firstSeen" | "reports";
-  return { name, isDescending };
+  const name = (isDescending ? sortOrder.slice(1) : sortOrder) as CrashGroupSearch["name"];
+  return {
+    name,
+    isDescending,
+    ...(state !== undefined && { state }),
+    ...(appVersion !== undefined && { appVersion }),
+    ...(deviceID !== undefined && { deviceID }),
+  };
 }
 
 /** The maximum number of app versions that a group shows. */
@@ -45,7 +85,60 @@ const CrashGroupVersion = named(
   }),
 );
 
-const CrashGroup = named(
+const CrashDay = named(
+  "CrashDay",
+  "The reports of a crash on one day, in UTC.",
+  Type.Object({
+    start: { ...WireDate, description: "The first moment of the day." },
+    reports: Type.Integer({ description: "The number of reports." }),
+  }),
+);
+
+const IgnoreUntil = named(
+  "CrashIgnoreUntil",
+  "What ends the ignoring of a crash, whichever comes first.",
+  Type.Object({
+    reports: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more reports." })),
+    devices: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more devices." })),
+    date: Type.Optional(DateInput({ description: "The first report from this date on." })),
+  }),
+);
+
+export const ChangeCrashGroup = Type.Object({
+  state: Type.Optional(Choice(CrashState, { description: "Replaces the earlier decision." })),
+  resolvedIn: Type.Optional(
+    Text({ maxLength: 256, description: "With state resolved: the version of the app in which it is mended." }),
+  ),
+  ignoreUntil: Type.Optional(
+    Members(IgnoreUntil, { description: "With state ignored: what ends it. Absent for never." }),
+  ),
+  note: Type.Optional(ClearableText({ maxLength: 4_000, description: "Of operators. The empty text deletes it." })),
+});
+
+const readIgnoreUntil = compileParameters(IgnoreUntil);
+
+/** @throws ApiError ParameterOutOfRange for a member that needs another state */
+export function readCrashGroupChange({
+  state,
+  resolvedIn,
+  ignoreUntil,
+  note,
+}: Static<typeof ChangeCrashGroup>): CrashGroupChange {
+  if (resolvedIn !== undefined && state !== "resolved") throw needsState("resolvedIn", "resolved");
+  if (ignoreUntil !== undefined && state !== "ignored") throw needsState("ignoreUntil", "ignored");
+  return {
+    ...(state !== undefined && { state }),
+    ...(resolvedIn !== undefined && { resolvedIn }),
+    ...(ignoreUntil !== undefined && { ignoreUntil: readIgnoreUntil(Object.entries(ignoreUntil)) }),
+    ...(note !== undefined && { note }),
+  };
+}
+
+function needsState(parameter: string, state: CrashGroupState): ApiError {
+  return new ApiError("ParameterOutOfRange", `${parameter} needs the state ${state}.`, { parameter });
+}
+
+export const CrashGroup = named(
   "CrashGroup",
   "The reports of one bug.",
   Type.Object({
@@ -54,16 +147,39 @@ const CrashGroup = named(
     reports: Type.Integer({ description: "The number of reports." }),
     devices: Type.Integer({ description: "The number of devices that reported it." }),
     versions: Type.Array(CrashGroupVersion),
+    days: { ...Type.Array(CrashDay), description: "Those of the last 14 that have reports." },
     firstSeen: { ...WireDate, description: "When the first report arrived." },
     lastSeen: { ...WireDate, description: "When the last report arrived." },
+    state: CrashState,
+    resolvedIn: Type.Optional(Type.String({ description: "Absent if it is resolved for good." })),
+    ignoreUntil: Type.Optional(
+      named(
+        "CrashIgnored",
+        "What ends the ignoring of a crash.",
+        Type.Object({
+          reports: Type.Optional(Type.Integer({ description: "How many more reports." })),
+          devices: Type.Optional(Type.Integer({ description: "How many more devices." })),
+          date: Type.Optional({ ...WireDate, description: "The first report from this date on." }),
+        }),
+      ),
+    ),
+    reopened: Type.Optional({ ...WireDate, description: "When a report opened it again." }),
+    note: Type.Optional(Type.String({ description: "Of operators." })),
   }),
 );
 
 export const CrashGroupPage = PageOf(CrashGroup);
 
+/** The days that a group shows. */
+export const daysShown = 14;
+
+type Days = readonly Pick<CrashGroupDayRow, "day" | "reports">[];
+
 export function presentCrashGroup(
-  group: CrashGroupRow & { readonly versions: readonly CrashGroupVersionRow[] },
+  group: CrashGroupRow & { readonly versions: readonly CrashGroupVersionRow[]; readonly days: Days },
 ): Static<typeof CrashGroup> {
+  const { resolved_in, reopened_at, note } = group;
+  const ignoreUntil = presentIgnoreUntil(group);
   return {
     fingerprint: group.fingerprint,
     title: group.title,
@@ -75,8 +191,94 @@ export function presentCrashGroup(
       firstSeen: formatDate(first_seen_at),
       lastSeen: formatDate(last_seen_at),
     })),
+    days: presentDays(group.days),
     firstSeen: formatDate(group.first_seen_at),
     lastSeen: formatDate(group.last_seen_at),
+    state: group.state,
+    ...(resolved_in !== null && { resolvedIn: resolved_in }),
+    ...(ignoreUntil !== undefined && { ignoreUntil }),
+    ...(reopened_at !== null && { reopened: formatDate(reopened_at) }),
+    ...(note !== null && { note }),
+  };
+}
+
+function presentDays(days: Days): Static<typeof CrashDay>[] {
+  return days.map(({ day, reports }) => ({ start: formatDate(day), reports }));
+}
+
+/** Reports and devices as what is left, so that a PATCH with the answer restores it. */
+function presentIgnoreUntil(group: CrashGroupRow): Static<typeof CrashGroup>["ignoreUntil"] {
+  const { ignored_until_reports, ignored_until_devices, ignored_until_date } = group;
+  if (ignored_until_reports === null && ignored_until_devices === null && ignored_until_date === null) return undefined;
+  return {
+    ...(ignored_until_reports !== null && { reports: ignored_until_reports - group.reports }),
+    ...(ignored_until_devices !== null && { devices: ignored_until_devices - group.devices }),
+    ...(ignored_until_date !== null && { date: formatDate(ignored_until_date) }),
+  };
+}
+
+export const ReadCrashStatistics = Type.Object({
+  from: Type.Optional(DateInput({ description: "A moment of the first day; 13 days before `to` by default." })),
+  to: Type.Optional(DateInput({ description: "A moment of the last day; now by default." })),
+});
+
+/** Versions of app and system that statistics have. */
+export const systemsMax = 200;
+
+export const CrashStatistics = named(
+  "CrashStatistics",
+  "The reports of a crash in a range of days.",
+  Type.Object({
+    from: { ...WireDate, description: "The first moment of the range." },
+    to: { ...WireDate, description: "The first moment after the range." },
+    days: { ...Type.Array(CrashDay), description: "Those with reports, in order." },
+    versions: {
+      ...Type.Array(
+        named(
+          "CrashVersions",
+          "The reports from one version of the app on one version of the system.",
+          Type.Object({
+            appVersion: Type.Optional(Type.String({ description: "Absent for devices that reported none." })),
+            osVersion: Type.Optional(Type.String({ description: "Absent for devices that reported none." })),
+            reports: Type.Integer({ description: "The number of reports." }),
+          }),
+        ),
+      ),
+      description: "Those with most reports, at most 200.",
+    },
+  }),
+);
+
+/** @throws ApiError ParameterOutOfRange */
+export function readCrashRange(
+  { from, to }: Static<typeof ReadCrashStatistics>,
+  now: number,
+): { from: number; to: number } {
+  const end = dayOf(to ?? now) + dayMs;
+  const start = from === undefined ? end - daysShown * dayMs : dayOf(from);
+  if (start >= end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
+  if (end - start > daysMax * dayMs) {
+    throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${daysMax} days apart.`);
+  }
+  return { from: start, to: end };
+}
+
+const daysMax = 2_000;
+
+export function presentCrashStatistics(
+  { from, to }: { readonly from: number; readonly to: number },
+  days: Days,
+  versions: readonly Pick<CrashGroupDayRow, "app_version" | "os_version" | "reports">[],
+): Static<typeof CrashStatistics> {
+  return {
+    from: formatDate(from),
+    to: formatDate(to),
+    days: presentDays(days),
+    versions: versions.map(({ app_version, os_version, reports }) => ({
+      ...(app_version !== "" && { appVersion: app_version }),
+      ...(os_version !== "" && { osVersion: os_version }),
+      reports,
+    })),
   };
 }
 

@@ -1,18 +1,36 @@
-import { requireApplication } from "../auth/operated-application.ts";
+import { holdApplication, requireApplication } from "../auth/operated-application.ts";
+import { Type } from "../contract/schema.ts";
+import type { CrashGroupRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
-import { hasCrashGroup, listCrashGroups, listCrashGroupVersions } from "./devices.crash-groups.store.ts";
+import type { Services } from "../services.ts";
+import { dayMs, dayOf, listCrashDays, listCrashVersions } from "./devices.crash-days.store.ts";
 import {
+  findCrashGroup,
+  listCrashGroups,
+  listCrashGroupVersions,
+  updateCrashGroup,
+} from "./devices.crash-groups.store.ts";
+import {
+  ChangeCrashGroup,
+  CrashGroup,
   CrashGroupPage,
+  CrashGroupPath,
   CrashGroupsPath,
   CrashReportPage,
-  CrashReportsPath,
+  CrashStatistics,
+  daysShown,
   ListCrashGroups,
   ListCrashReports,
   presentCrashGroup,
+  presentCrashStatistics,
   presentListedCrashReport,
-  readGroupOrder,
+  ReadCrashStatistics,
+  readCrashGroupChange,
+  readCrashRange,
+  readGroupSearch,
   reportsPerPageMax,
+  systemsMax,
   versionsMax,
 } from "./devices.crash-reports.operator.contract.ts";
 import { listCrashReports } from "./devices.crash-reports.store.ts";
@@ -30,20 +48,112 @@ const listGroups = operation({
   status: 200,
   result: CrashGroupPage,
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { appid }, parameters, call }, { database, paging }) {
+  async handle({ caller, path: { appid }, parameters, call }, services) {
+    const { database, paging } = services;
     const listing = `crashes of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
     await requireApplication(appid, database.reads);
-    const { position, size } = request;
-    const order = readGroupOrder(request.filters);
-    const page = await listCrashGroups(appid, order, position, size, database.reads);
-    const rows = await Promise.all(
-      page.rows.map(async (group) => ({
-        ...group,
-        versions: await listCrashGroupVersions(appid, group.fingerprint, versionsMax, database.reads),
-      })),
-    );
+    const { position, size, filters } = request;
+    const page = await listCrashGroups(appid, readGroupSearch(filters), position, size, database.reads, call.work);
+    const rows = await withVersionsAndDays(appid, page.rows, services);
     return paging.present(listing, caller, request, { ...page, rows }, presentCrashGroup);
+  },
+});
+
+/** Adds what a group shows from other tables. */
+async function withVersionsAndDays(
+  appid: string,
+  groups: readonly CrashGroupRow[],
+  { database: { reads }, clock }: Services,
+) {
+  if (groups.length === 0) return [];
+  const to = dayOf(clock.now()) + dayMs;
+  const fingerprints = groups.map(({ fingerprint }) => fingerprint);
+  const days = await listCrashDays(appid, fingerprints, { from: to - daysShown * dayMs, to }, reads);
+  const daysByGroup = Map.groupBy(days, ({ fingerprint }) => fingerprint);
+  return Promise.all(
+    groups.map(async (group) => ({
+      ...group,
+      versions: await listCrashGroupVersions(appid, group.fingerprint, versionsMax, reads),
+      days: daysByGroup.get(group.fingerprint) ?? [],
+    })),
+  );
+}
+
+/** @throws ApiError ItemDoesNotExist */
+async function presentFound(appid: string, group: CrashGroupRow | undefined, services: Services) {
+  if (group === undefined) throw new ApiError("ItemDoesNotExist");
+  const [found] = await withVersionsAndDays(appid, [group], services);
+  if (found === undefined) throw new ApiError("ItemDoesNotExist");
+  return presentCrashGroup(found);
+}
+
+const getGroup = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/crashes/{fingerprint}",
+  operation: "getCrashGroup",
+  summary: "Read one crash of an application",
+  description: "As in the list.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: CrashGroupPath,
+  parameters: Type.Object({}),
+  status: 200,
+  result: CrashGroup,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, fingerprint } }, services) {
+    const { reads } = services.database;
+    await requireApplication(appid, reads);
+    return presentFound(appid, await findCrashGroup(appid, fingerprint, reads), services);
+  },
+});
+
+const changeGroup = operation({
+  method: "PATCH",
+  path: "/_/api/applications/{appid}/crashes/{fingerprint}",
+  operation: "changeCrashGroup",
+  summary: "Resolve, ignore or reopen a crash, or write a note about it",
+  description: "A resolved or ignored crash is opened again by a later report that meets its conditions.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: CrashGroupPath,
+  parameters: ChangeCrashGroup,
+  status: 200,
+  result: CrashGroup,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, fingerprint }, parameters }, services) {
+    const { database, clock } = services;
+    const change = readCrashGroupChange(parameters);
+    const isEmpty = change.state === undefined && change.note === undefined;
+    const group = await database.write(async ({ queries }) => {
+      await holdApplication(appid, database.dialect, queries);
+      if (isEmpty) return findCrashGroup(appid, fingerprint, queries);
+      return updateCrashGroup({ application_id: appid, fingerprint }, change, clock.now(), queries);
+    });
+    return presentFound(appid, group, services);
+  },
+});
+
+const readStatistics = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/crashes/{fingerprint}/statistics",
+  operation: "readCrashStatistics",
+  summary: "Read the reports of one crash by day, and by version of app and system",
+  description: "Days are in UTC. Counts are kept as long as reports.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: CrashGroupPath,
+  parameters: ReadCrashStatistics,
+  status: 200,
+  result: CrashStatistics,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, fingerprint }, parameters }, { database: { reads }, clock }) {
+    const range = readCrashRange(parameters, clock.now());
+    await requireApplication(appid, reads);
+    if ((await findCrashGroup(appid, fingerprint, reads)) === undefined) throw new ApiError("ItemDoesNotExist");
+    const days = await listCrashDays(appid, [fingerprint], range, reads);
+    const versions = await listCrashVersions(appid, fingerprint, range, systemsMax, reads);
+    return presentCrashStatistics(range, days, versions);
   },
 });
 
@@ -55,7 +165,7 @@ const listReports = operation({
   description: "With the stack trace of each.",
   tag: "Operators",
   caller: "operator",
-  pathParameters: CrashReportsPath,
+  pathParameters: CrashGroupPath,
   parameters: ListCrashReports,
   status: 200,
   result: CrashReportPage,
@@ -64,7 +174,8 @@ const listReports = operation({
     const listing = `crash reports of ${appid} ${fingerprint}`;
     const request = await paging.read(listing, caller, parameters, call);
     await requireApplication(appid, database.reads);
-    if (!(await hasCrashGroup(appid, fingerprint, database.reads))) throw new ApiError("ItemDoesNotExist");
+    if ((await findCrashGroup(appid, fingerprint, database.reads)) === undefined)
+      throw new ApiError("ItemDoesNotExist");
     const size = Math.min(request.size, reportsPerPageMax);
     const page = await listCrashReports(appid, fingerprint, request.position, size, database.reads);
     return paging.present(listing, caller, request, page, presentListedCrashReport);
@@ -72,4 +183,4 @@ const listReports = operation({
 });
 
 /** The crashes of an application for operators, grouped by bug. */
-export const crashReportOperatorOperations = [listGroups, listReports];
+export const crashReportOperatorOperations = [listGroups, getGroup, changeGroup, readStatistics, listReports];

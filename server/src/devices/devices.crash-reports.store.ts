@@ -5,6 +5,7 @@ import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { deleteOldCrashDays } from "./devices.crash-days.store.ts";
 import { countInCrashGroup } from "./devices.crash-groups.store.ts";
 
 /**
@@ -19,7 +20,7 @@ export async function insertCrashReport(row: CrashReportRow, title: string, quer
 
 const rowsPerStep = 1_000;
 
-/** Deletes the reports from before a time, a bounded number per transaction. Their groups stay. */
+/** Deletes the reports from before a time, and their counts by day, a bounded number per transaction. Their groups stay. */
 export async function deleteOldCrashReports(
   applicationId: string,
   before: number,
@@ -52,6 +53,7 @@ export async function deleteOldCrashReports(
       return old.length;
     });
   } while (rows === rowsPerStep);
+  await deleteOldCrashDays(applicationId, before, database, signal);
 }
 
 const reportOrder: Order<CrashReportRow> = {

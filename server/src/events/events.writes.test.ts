@@ -52,7 +52,7 @@ const silent: readonly string[] = [
   ...["revokeKeyTokens", "revokeApplicationTokens", "putSigningSecret", "deleteSigningSecret"],
   ...["putApplicationSettings", "changeApplicationSettings"],
   ...["createOperatedUser", "disableUser", "enableUser", "endTokensOfUser", "endTokenOfUser", "exportUser"],
-  ...["sendPasswordReset", "endTokensOfDevice", "createTestDevice", "createTestUser"],
+  ...["sendPasswordReset", "endTokensOfDevice", "createTestDevice", "createTestUser", "changeCrashGroup"],
 ];
 
 let calls: ValidCalls;

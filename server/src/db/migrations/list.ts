@@ -42,6 +42,7 @@ import { serverProcesses } from "./0043-server-processes.ts";
 import { events } from "./0044-events.ts";
 import { settingsChanges } from "./0045-settings-changes.ts";
 import { keptCounts } from "./0046-kept-counts.ts";
+import { crashStates } from "./0047-crash-states.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -90,4 +91,5 @@ export const migrations: readonly Migration[] = [
   events,
   settingsChanges,
   keptCounts,
+  crashStates,
 ];

@@ -1,0 +1,119 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { prepare } from "../db/prepared.ts";
+import type { CrashGroupDayRow, CrashReportRow } from "../db/tables.ts";
+
+export const dayMs = 86_400_000;
+
+export function dayOf(time: number): number {
+  return Math.floor(time / dayMs) * dayMs;
+}
+
+/** Counts a report on its day, by the versions of app and system. */
+export async function countOnDay(report: CrashReportRow, queries: Queries): Promise<void> {
+  const { application_id, fingerprint, app_version, os_version, created_at } = report;
+  await countInDay(queries, {
+    application_id,
+    fingerprint,
+    day: dayOf(created_at),
+    app_version: app_version ?? "",
+    os_version: os_version ?? "",
+  });
+}
+
+const countInDay = prepare<Omit<CrashGroupDayRow, "reports">, unknown>((queries, parameter) =>
+  queries
+    .insertInto("crash_group_days")
+    .values({
+      application_id: parameter("application_id"),
+      fingerprint: parameter("fingerprint"),
+      day: parameter("day"),
+      app_version: parameter("app_version"),
+      os_version: parameter("os_version"),
+      reports: 1,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["application_id", "fingerprint", "day", "app_version", "os_version"])
+        .doUpdateSet({ reports: sql`crash_group_days.reports + 1` }),
+    ),
+);
+
+/** The days of a range; `to` is not in it. */
+export interface DayRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The days on which groups were reported, in order. */
+export function listCrashDays(
+  applicationId: string,
+  fingerprints: readonly string[],
+  { from, to }: DayRange,
+  queries: Queries,
+): Promise<Pick<CrashGroupDayRow, "fingerprint" | "day" | "reports">[]> {
+  return queries
+    .selectFrom("crash_group_days")
+    .select(["fingerprint", "day", sql<number>`cast(sum(reports) as bigint)`.as("reports")])
+    .where("application_id", "=", applicationId)
+    .where("fingerprint", "in", fingerprints)
+    .where("day", ">=", from)
+    .where("day", "<", to)
+    .groupBy(["fingerprint", "day"])
+    .orderBy("fingerprint")
+    .orderBy("day")
+    .execute();
+}
+
+/** The versions of app and system that reported a group most in a range. */
+export function listCrashVersions(
+  applicationId: string,
+  fingerprint: string,
+  { from, to }: DayRange,
+  count: number,
+  queries: Queries,
+): Promise<Pick<CrashGroupDayRow, "app_version" | "os_version" | "reports">[]> {
+  return queries
+    .selectFrom("crash_group_days")
+    .select(["app_version", "os_version", sql<number>`cast(sum(reports) as bigint)`.as("reports")])
+    .where("application_id", "=", applicationId)
+    .where("fingerprint", "=", fingerprint)
+    .where("day", ">=", from)
+    .where("day", "<", to)
+    .groupBy(["app_version", "os_version"])
+    .orderBy("reports", "desc")
+    .orderBy("app_version")
+    .orderBy("os_version")
+    .limit(count)
+    .execute();
+}
+
+const daysPerStep = 10;
+
+/** Deletes the counts of days that ended before a time, some days per transaction. */
+export async function deleteOldCrashDays(
+  applicationId: string,
+  before: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const oldest = await database.reads
+      .selectFrom("crash_group_days")
+      .select("day")
+      .where("application_id", "=", applicationId)
+      .where("day", "<", dayOf(before))
+      .orderBy("day")
+      .limit(1)
+      .executeTakeFirst();
+    if (oldest === undefined) return;
+    await database.write(({ queries }) =>
+      queries
+        .deleteFrom("crash_group_days")
+        .where("application_id", "=", applicationId)
+        .where("day", "<", Math.min(oldest.day + daysPerStep * dayMs, dayOf(before)))
+        .execute(),
+    );
+  }
+}
