@@ -152,7 +152,7 @@ const crashes = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/crashes",
   staticData: { title: "Crashes" },
-  validateSearch: (given) => textsOf(given, ["sortOrder"]),
+  validateSearch: (given) => textsOf(given, ["state", "appVersion", "deviceID", "sortOrder"]),
   component: lazyRouteComponent(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
 });
 

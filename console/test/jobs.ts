@@ -1,3 +1,4 @@
+import { resolveCrash } from "./jobs/crash.ts";
 import { endSessionWhileTyping } from "./jobs/ended-session.ts";
 import { rotateLeakedKey } from "./jobs/leaked-key.ts";
 import { changeLimits } from "./jobs/limits.ts";
@@ -10,6 +11,7 @@ import type { Checks } from "./suite.ts";
 export const jobs: Checks = {
   "a user is found by e-mail, disabled, enabled by Undo, signed out, exported and erased": supportUser,
   "a key is known to strangers: numbers first, a new key, and the old one retired": rotateLeakedKey,
+  "a crash is resolved in a version: an older report is counted, and a newer one opens it again": resolveCrash,
   "limits are changed, felt by a device, and undone": changeLimits,
   "two operators change one setting: both versions are shown, and nothing is lost": changeSettingTogether,
   "a session ends in the midst of typing, and what was typed is saved after another sign-in": endSessionWhileTyping,

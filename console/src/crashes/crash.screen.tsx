@@ -1,8 +1,9 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Bug from "lucide-react/icons/bug";
 import ChevronLeft from "lucide-react/icons/chevron-left";
 import ChevronRight from "lucide-react/icons/chevron-right";
-import { type CrashGroup, type CrashReport, listCrashReports } from "../api/crashes.ts";
+import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
@@ -13,19 +14,36 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { Page, Section } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import { CrashActs } from "./crash.acts.tsx";
+import { CrashState, CrashVersions, GroupFacts } from "./crash.facts.tsx";
 import styles from "./crashes.module.css";
-import { useCrashGroups } from "./crashes.pages.ts";
 
 export function CrashScreen() {
   const { appid, fingerprint } = useParams({ from: "/frame/apps/$appid/crashes/$fingerprint" });
-  // The API has no call for one group: the list has those with the latest reports.
-  const group = useCrashGroups(appid, undefined).rows.find((candidate) => candidate.fingerprint === fingerprint);
+  const { data: group } = useQuery({
+    queryKey: ["crashes", appid, "one", fingerprint],
+    queryFn: ({ signal }) => getCrashGroup({ appid, fingerprint }, { signal }),
+  });
   const pages = usePages(["crashes", appid, "reports", fingerprint], (page, options) =>
     listCrashReports({ appid, fingerprint, ...page }, options),
   );
   return (
-    <Page title={group === undefined ? "Crash" : showInvisible(group.title)} beside={<IdChip id={fingerprint} />}>
-      {group !== undefined && <GroupFacts group={group} />}
+    <Page
+      title={group === undefined ? "Crash" : showInvisible(group.title)}
+      beside={
+        <>
+          {group !== undefined && <CrashState group={group} />}
+          <IdChip id={fingerprint} />
+        </>
+      }
+      actions={group !== undefined && <CrashActs appid={appid} group={group} />}
+    >
+      {group !== undefined && (
+        <>
+          <GroupFacts group={group} />
+          <CrashVersions appid={appid} group={group} />
+        </>
+      )}
       {pages.isPending && <LoadingRows />}
       {pages.error !== null && pages.rows.length === 0 && (
         <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
@@ -39,44 +57,6 @@ export function CrashScreen() {
       )}
       {pages.isSuccess && pages.rows.length === 0 && <EmptyState icon={Bug} title="No report is stored any more" />}
     </Page>
-  );
-}
-
-function GroupFacts({ group }: { readonly group: CrashGroup }) {
-  const { reports, devices, firstSeen, lastSeen, versions } = group;
-  return (
-    <>
-      <p className={styles.life}>
-        {counted(reports, "report")} from {counted(devices, "device")}, first <Time value={firstSeen} />, last{" "}
-        <Time value={lastSeen} />
-      </p>
-      <Section title="Versions of the app">
-        <table className={styles.versions}>
-          <thead>
-            <tr>
-              <th scope="col">Version</th>
-              <th scope="col">Reports</th>
-              <th scope="col">First seen</th>
-              <th scope="col">Last seen</th>
-            </tr>
-          </thead>
-          <tbody>
-            {versions.map(({ appVersion, reports, firstSeen, lastSeen }) => (
-              <tr key={appVersion ?? ""}>
-                <th scope="row">{appVersion === undefined ? "none reported" : showInvisible(appVersion)}</th>
-                <td>{formatNumber(reports)}</td>
-                <td>
-                  <Time value={firstSeen} />
-                </td>
-                <td>
-                  <Time value={lastSeen} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Section>
-    </>
   );
 }
 
@@ -166,10 +146,6 @@ function Report({ report }: { readonly report: CrashReport }) {
       </figure>
     </>
   );
-}
-
-function counted(count: number, noun: string): string {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function shown(text: string | undefined): string | undefined {

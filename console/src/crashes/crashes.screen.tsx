@@ -1,18 +1,27 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Bug from "lucide-react/icons/bug";
-import type { CrashGroup } from "../api/crashes.ts";
+import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
+import { usePages } from "../api/pages.ts";
 import { formatNumber, parseTime, showInvisible } from "../lib/format.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { SortMenu } from "../ui/sort-menu.tsx";
-import { EmptyState } from "../ui/states.tsx";
+import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
+import { Sparkline } from "../ui/sparkline.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { useCrashGroups } from "./crashes.pages.ts";
+import { CrashState, reportsByDay } from "./crash.facts.tsx";
 
 const columns: readonly Column<CrashGroup>[] = [
   { name: "Crash", width: "minmax(260px, 5fr)", narrow: "title", render: ({ title }) => showInvisible(title) },
   { name: "Reports", width: "90px", isNumber: true, render: ({ reports }) => formatNumber(reports) },
   { name: "Devices", width: "90px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
+  { name: "State", width: "minmax(110px, 1fr)", render: (group) => <CrashState group={group} /> },
+  {
+    name: "14 days",
+    width: "112px",
+    render: (group) => <Sparkline label="Reports of the last 14 days" values={reportsByDay(group).reports} tone={6} />,
+  },
   { name: "Versions", width: "minmax(110px, 1fr)", narrow: "line", render: (group) => versionsOf(group) },
   { name: "First seen", width: "130px", render: ({ firstSeen }) => <Time value={firstSeen} /> },
   { name: "Last seen", width: "130px", narrow: "end", render: ({ lastSeen }) => <Time value={lastSeen} /> },
@@ -24,23 +33,51 @@ const orders = [
   { value: "-reports", label: "Most reports" },
 ];
 
+const filters: readonly Filter[] = [
+  {
+    name: "state",
+    label: "State",
+    options: [
+      { value: "open", label: "open" },
+      { value: "resolved", label: "resolved" },
+      { value: "ignored", label: "ignored" },
+    ],
+  },
+  { name: "appVersion", label: "App version", placeholder: "2.1" },
+  { name: "deviceID", label: "Device", placeholder: "dev_…" },
+];
+
+/** The list shows open crashes unless its address says another state, or all. */
+const everyState = "all";
+
 export function CrashesScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/crashes" });
-  const { sortOrder } = useSearch({ from: "/frame/apps/$appid/crashes" });
+  const { sortOrder, state: given = "open", appVersion, deviceID } = useSearch({ from: "/frame/apps/$appid/crashes" });
   const navigate = useNavigate({ from: "/apps/$appid/crashes" });
-  const pages = useCrashGroups(appid, sortOrder);
+  const state = given === everyState ? undefined : given;
+  const wire = { state, appVersion, deviceID, sortOrder };
+  const pages = usePages(["crashes", appid, "list", wire], (page, options) =>
+    listCrashGroups({ appid, ...wire, ...page }, options),
+  );
+  const isNarrowed = appVersion !== undefined || deviceID !== undefined || (state !== undefined && state !== "open");
+
+  function changeFilters({ state: next = everyState, ...values }: FilterValues) {
+    void navigate({ search: { sortOrder, ...values, state: next === "open" ? undefined : next }, replace: true });
+  }
+
   return (
-    <Page
-      title="Crashes"
-      isScrolling={false}
-      actions={
-        <SortMenu
-          orders={orders}
-          value={sortOrder}
-          onChange={(next) => void navigate({ search: { sortOrder: next }, replace: true })}
-        />
-      }
-    >
+    <Page title="Crashes" isScrolling={false}>
+      <ListBar
+        order={
+          <SortMenu
+            orders={orders}
+            value={sortOrder}
+            onChange={(next) => void navigate({ search: (now) => ({ ...now, sortOrder: next }), replace: true })}
+          />
+        }
+      >
+        <FilterChips filters={filters} values={{ state, appVersion, deviceID }} onChange={changeFilters} />
+      </ListBar>
       <Split>
         <DataTable
           label="Crashes"
@@ -51,10 +88,14 @@ export function CrashesScreen() {
             void navigate({ to: "/apps/$appid/crashes/$fingerprint", params: { appid, fingerprint } })
           }
           empty={
-            <EmptyState icon={Bug} title="No app has reported a crash">
-              That is good news, if there are devices. Apps report crashes with the token of their device, by POST
-              /devices/current/crashreports.
-            </EmptyState>
+            isNarrowed ? (
+              <NothingFound onClear={() => changeFilters({})} />
+            ) : (
+              <EmptyState icon={Bug} title={state === undefined ? "No app has reported a crash" : "No crash is open"}>
+                That is good news, if there are devices. Apps report crashes with the token of their device, by POST
+                /devices/current/crashreports.
+              </EmptyState>
+            )
           }
         />
       </Split>

@@ -1,0 +1,151 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { type CrashChange, type CrashGroup, changeCrashGroup } from "../api/crashes.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
+import { TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
+import { showToast } from "../ui/toast.tsx";
+
+interface CrashProps {
+  readonly appid: string;
+  readonly group: CrashGroup;
+}
+
+type Opened = keyof typeof dialogs;
+
+/** What an editor may do with a crash. */
+export function CrashActs({ appid, group }: CrashProps) {
+  const isEditor = useRole("editor");
+  const [opened, setOpened] = useState<Opened>();
+  const decide = useDecision(appid, group);
+  if (!isEditor) return null;
+  const Opened = opened === undefined ? undefined : dialogs[opened];
+  return (
+    <>
+      <Button onPress={() => setOpened("note")}>Note …</Button>
+      {group.state === "open" ? (
+        <>
+          <Button onPress={() => setOpened("ignore")}>Ignore …</Button>
+          <Button kind="primary" onPress={() => setOpened("resolve")}>
+            Resolve …
+          </Button>
+        </>
+      ) : (
+        <Button onPress={() => void decide("Opened the crash again.", { state: "open" })}>Reopen</Button>
+      )}
+      {Opened !== undefined && <Opened appid={appid} group={group} onClose={() => setOpened(undefined)} />}
+    </>
+  );
+}
+
+interface DialogProps extends CrashProps {
+  readonly onClose: () => void;
+}
+
+function Resolve({ appid, group, onClose }: DialogProps) {
+  const [resolvedIn, setResolvedIn] = useState("");
+  const decide = useDecision(appid, group);
+
+  async function submit() {
+    const version = resolvedIn.trim();
+    const change = { state: "resolved", ...(version !== "" && { resolvedIn: version }) } as const;
+    await decide(version === "" ? "Resolved the crash." : `Resolved the crash in ${version}.`, change);
+    onClose();
+  }
+
+  return (
+    <FormDialog title="Resolve the crash" fields={["resolvedIn"]} action="Resolve" onSubmit={submit} onClose={onClose}>
+      <TextField
+        label="In version"
+        name="resolvedIn"
+        autoFocus
+        autoComplete="off"
+        placeholder="2.1"
+        hint="May be a version that is not out yet. Reports of older versions are counted, and do not open the crash again. Empty: any later report opens it."
+        value={resolvedIn}
+        onChange={setResolvedIn}
+      />
+    </FormDialog>
+  );
+}
+
+function Ignore({ appid, group, onClose }: DialogProps) {
+  const [given, setGiven] = useState({ reports: "", devices: "", date: "" });
+  const decide = useDecision(appid, group);
+  const field = (name: keyof typeof given) => ({
+    name,
+    autoComplete: "off",
+    value: given[name],
+    onChange: (value: string) => setGiven({ ...given, [name]: value }),
+  });
+
+  async function submit() {
+    const { reports, devices, date } = given;
+    const ignoreUntil = {
+      ...(reports !== "" && { reports: Number(reports) }),
+      ...(devices !== "" && { devices: Number(devices) }),
+      ...(date !== "" && { date }),
+    };
+    await decide("Ignored the crash.", { state: "ignored", ignoreUntil });
+    onClose();
+  }
+
+  return (
+    <FormDialog
+      title="Ignore the crash"
+      lead={<p>Until the first of these, or for good where all are empty. Reports are counted meanwhile.</p>}
+      fields={Object.keys(given)}
+      action="Ignore"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField label="More reports" type="number" autoFocus {...field("reports")} />
+      <TextField label="More devices" type="number" {...field("devices")} />
+      <TextField label="A report from this day on, UTC" type="date" {...field("date")} />
+    </FormDialog>
+  );
+}
+
+function Note({ appid, group, onClose }: DialogProps) {
+  const [note, setNote] = useState(group.note ?? "");
+  const decide = useDecision(appid, group);
+
+  async function submit() {
+    await decide(note.trim() === "" ? "Deleted the note." : "Wrote the note.", { note: note.trim() });
+    onClose();
+  }
+
+  return (
+    <FormDialog title="Note about the crash" fields={["note"]} action="Save" onSubmit={submit} onClose={onClose}>
+      <TextField
+        label="Note"
+        name="note"
+        isLong
+        autoFocus
+        maxLength={4_000}
+        hint="For all operators."
+        value={note}
+        onChange={setNote}
+      />
+    </FormDialog>
+  );
+}
+
+const dialogs = { resolve: Resolve, ignore: Ignore, note: Note };
+
+/** Changes a crash at once; the toast puts back what was decided before. */
+function useDecision(appid: string, group: CrashGroup) {
+  const queries = useQueryClient();
+
+  async function send(change: CrashChange) {
+    await changeCrashGroup({ appid, fingerprint: group.fingerprint, ...change });
+    await queries.invalidateQueries({ queryKey: ["crashes", appid] });
+  }
+
+  return async (text: string, change: CrashChange): Promise<void> => {
+    const { state, resolvedIn, ignoreUntil, note = "" } = group;
+    await send(change);
+    showToast(text, () => send(change.state === undefined ? { note } : { state, resolvedIn, ignoreUntil }));
+  };
+}

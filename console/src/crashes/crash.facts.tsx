@@ -1,0 +1,148 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/crashes.ts";
+import { formatNumber, parseTime, showInvisible } from "../lib/format.ts";
+import { Section } from "../ui/page.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+import { TimeChart } from "../ui/time-chart.tsx";
+import styles from "./crashes.module.css";
+
+const dayMs = 86_400_000;
+const daysShown = 14;
+
+/** The first moments of the last days, in UTC. */
+function lastDays(): number[] {
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  return Array.from({ length: daysShown }, (_, index) => today - (daysShown - 1 - index) * dayMs);
+}
+
+/** The reports of each of the last 14 days. */
+export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: number[]; reports: number[] } {
+  const counted = new Map(days.map(({ start, reports }) => [parseTime(start), reports]));
+  const times = lastDays();
+  return { times, reports: times.map((time) => counted.get(time) ?? 0) };
+}
+
+/** The state of a crash as a word, with the version in which it is resolved. */
+export function CrashState({ group }: { readonly group: CrashGroup }) {
+  const { state, resolvedIn, reopened } = group;
+  if (state === "ignored") return <Status kind="neutral">ignored</Status>;
+  if (state === "open") {
+    return reopened === undefined ? <Status kind="notice">open</Status> : <Status kind="warning">came back</Status>;
+  }
+  return (
+    <Status kind="good">{resolvedIn === undefined ? "resolved" : `resolved in ${showInvisible(resolvedIn)}`}</Status>
+  );
+}
+
+export function GroupFacts({ group }: { readonly group: CrashGroup }) {
+  const { reports, devices, firstSeen, lastSeen, note } = group;
+  const byDay = reportsByDay(group);
+  const total = byDay.reports.reduce((sum, each) => sum + each, 0);
+  return (
+    <>
+      <p className={styles.life}>
+        {counted(reports, "report")} from {counted(devices, "device")}, first <Time value={firstSeen} />, last{" "}
+        <Time value={lastSeen} />
+        <Decision group={group} />
+      </p>
+      {note !== undefined && <blockquote className={styles.note}>{showInvisible(note)}</blockquote>}
+      <TimeChart
+        title="Reports by day (UTC), 14 days"
+        times={byDay.times}
+        intervalMs={dayMs}
+        shape="bars"
+        series={[{ label: "Reports", tone: 6, values: byDay.reports, summary: formatNumber(total) }]}
+      />
+    </>
+  );
+}
+
+/** What would open the crash again, or has done so. */
+function Decision({ group }: { readonly group: CrashGroup }): ReactNode {
+  const { state, reopened, resolvedIn, ignoreUntil } = group;
+  if (state === "open") {
+    return (
+      reopened !== undefined && (
+        <>
+          . A report opened it again <Time value={reopened} />
+        </>
+      )
+    );
+  }
+  if (state === "resolved") {
+    const from = resolvedIn === undefined ? "Any report" : `A report of ${showInvisible(resolvedIn)} or later`;
+    return `. ${from} opens it again`;
+  }
+  if (ignoreUntil === undefined) return ". Ignored for good";
+  const { reports, devices, date } = ignoreUntil;
+  const ends = [
+    ...(reports === undefined ? [] : [`${counted(reports, "more report")}`]),
+    ...(devices === undefined ? [] : [`${counted(devices, "more device")}`]),
+  ].join(" or ");
+  return (
+    <>
+      . Ignored until {ends}
+      {date !== undefined && (
+        <>
+          {ends !== "" && " or "}a report from <Time value={date} isExact /> on
+        </>
+      )}
+    </>
+  );
+}
+
+interface VersionsProps {
+  readonly appid: string;
+  readonly group: CrashGroup;
+}
+
+/** The versions of the app, and with which versions of the system they crashed in the last 14 days. */
+export function CrashVersions({ appid, group }: VersionsProps) {
+  const { data } = useQuery({
+    queryKey: ["crashes", appid, "statistics", group.fingerprint],
+    queryFn: ({ signal }) => readCrashStatistics({ appid, fingerprint: group.fingerprint }, { signal }),
+  });
+  return (
+    <Section title="Versions of the app">
+      <table className={styles.versions}>
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col">Reports</th>
+            <th scope="col">Systems</th>
+            <th scope="col">Last seen</th>
+          </tr>
+        </thead>
+        <tbody>
+          {group.versions.map(({ appVersion, reports, lastSeen }) => (
+            <tr key={appVersion ?? ""}>
+              <th scope="row">{appVersion === undefined ? "none reported" : showInvisible(appVersion)}</th>
+              <td>{formatNumber(reports)}</td>
+              <td>{data !== undefined && systemsOf(data, appVersion)}</td>
+              <td>
+                <Time value={lastSeen} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+const systemsShown = 5;
+
+/** The systems with most reports: "19 (212), 18 (40)". */
+function systemsOf({ versions }: CrashStatistics, appVersion: string | undefined): string {
+  const systems = versions.filter((each) => each.appVersion === appVersion);
+  const shown = systems
+    .slice(0, systemsShown)
+    .map(({ osVersion, reports }) => `${showInvisible(osVersion ?? "unknown")} (${formatNumber(reports)})`);
+  return [...shown, ...(systems.length > systemsShown ? ["…"] : [])].join(", ");
+}
+
+function counted(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
