@@ -20,7 +20,9 @@ export async function changeLimits(setup: Setup): Promise<void> {
   const page = await enter(setup);
   await goTo(setup, page, name, "Settings");
   await hand.press(page.getByRole("link", { name: "Limits", exact: true }));
-  await hand.fill(page.getByLabel("Of each device"), '{"perSecond": 1, "burst": 1}');
+  const ofDevice = page.getByRole("group", { name: "Of each device" }).getByRole("textbox");
+  await hand.fill(ofDevice.first(), "1"); // a second
+  await hand.fill(ofDevice.last(), "1"); // at once
   await hand.press(page.getByRole("button", { name: "Save" }));
   await page.getByText("Saved: Limits.").waitFor();
   await callUntil(true);
