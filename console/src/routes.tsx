@@ -164,6 +164,21 @@ const crash = createRoute({
   component: lazyRouteComponent(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
 });
 
+const explorer = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/explorer",
+  staticData: { title: "Explorer" },
+  validateSearch: (given) => textsOf(given, ["operation", "path"]),
+  component: lazyRouteComponent(() => import("./explorer/explorer.screen.tsx"), "ExplorerScreen"),
+});
+
+const rehearsals = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/rehearsals",
+  staticData: { title: "Rehearsals" },
+  component: lazyRouteComponent(() => import("./rehearsals/rehearsals.screen.tsx"), "RehearsalsScreen"),
+});
+
 const requestFilters = [
   ...(["status", "operation", "error", "userID", "deviceID", "address"] as const),
   ...(["slowerThanMs", "requestId", "refused"] as const),
@@ -224,6 +239,8 @@ const tree = root.addChildren([
     metrics,
     metric,
     requests,
+    explorer,
+    rehearsals,
   ]),
 ]);
 

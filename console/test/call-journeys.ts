@@ -59,6 +59,43 @@ export const callJourneys: Checks = {
     await page.getByRole("button", { name: "Remove Refused or failed" }).waitFor();
     await page.getByRole("row").filter({ hasText: "registerDevice" }).waitFor({ state: "detached" });
   },
+
+  async "a refused call is tried in the explorer as a test user, and a failure is rehearsed"({ open, server }) {
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Tried" });
+    const { appid, appkey } = application;
+    const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
+    const headers = { Authorization: `Service ${device.accessToken}`, "Content-Type": "application/json" };
+    await fetch(`${server.url}/checkins`, { method: "POST", headers, body: '{"location": "far"}' });
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/requests`);
+    await page.getByRole("row").filter({ hasText: "createCheckin" }).click();
+    await page.getByRole("link", { name: "Try it" }).click();
+    await page.getByRole("heading", { level: 1, name: "Explorer" }).waitFor();
+    const answer = page.getByRole("region", { name: "Answer" });
+    await page.getByLabel("location (required)").fill("far");
+    await page.getByRole("button", { name: "Send" }).click();
+    await answer.getByText("ParameterIncorrectFormat").waitFor();
+    await page.getByLabel("location (required)").fill("48.2,16.37");
+    await page.getByText("Body as JSON").click();
+    await page.getByRole("button", { name: "Send" }).click();
+    await answer.getByText("201", { exact: true }).waitFor();
+    await answer.getByRole("link", { name: "In the requests" }).click();
+    await page.getByRole("row").filter({ hasText: "201" }).waitFor();
+
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/rehearsals`);
+    await page.getByRole("button", { name: "Switch on" }).click();
+    await page.getByText("Rehearsal is on: any client").waitFor();
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/explorer?operation=getOwnUser`);
+    await page.getByText("failures that it declares").click();
+    const row = page.getByRole("listitem").filter({ hasText: "RateLimitExceeded" });
+    await row.getByRole("button", { name: "Rehearse" }).click();
+    await answer.getByText("429", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Rehearsals" }).first().click();
+    await page.getByRole("button", { name: "Switch off" }).click();
+    await page.getByText("Rehearsal is on: any client").waitFor({ state: "detached" });
+  },
 };
 
 /** What a person sees who pastes the snippets into one shell, without the messages. */

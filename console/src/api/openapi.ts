@@ -11,9 +11,46 @@ export interface CataloguedError {
   readonly remedy: string;
 }
 
+export interface DocumentedSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, DocumentedSchema>>;
+  readonly required?: readonly string[];
+}
+
+export interface DocumentedParameter {
+  readonly $ref?: string;
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: DocumentedSchema;
+}
+
+export interface DocumentedOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly "x-caller"?: "anyone" | "device" | "user" | "operator";
+  readonly "x-errors"?: readonly string[];
+  readonly parameters?: readonly DocumentedParameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: DocumentedSchema }>> };
+}
+
 /** The parts of the OpenAPI document that the console reads. */
 export interface OpenApiDocument {
+  readonly tags: readonly { readonly name: string }[];
   readonly "x-error-catalogue": readonly CataloguedError[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, DocumentedSchema>>;
+    readonly parameters: Readonly<Record<string, DocumentedParameter>>;
+  };
 }
 
 /** The description of the API that this server serves; it does not change while the server runs. */

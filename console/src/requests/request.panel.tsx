@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { openapiQuery } from "../api/openapi.ts";
 import { type AnsweredCall, callsOfDevice, idOfCall, type RequestFilters } from "../api/requests.ts";
 import { formatMs, parseTime, showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, buttonClass } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Panel } from "../ui/page.tsx";
@@ -43,6 +43,16 @@ export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelPro
       <div className={styles.actions}>
         {error !== undefined && <Button onPress={() => onFilter({ error })}>All with this error</Button>}
         {operation !== undefined && <Button onPress={() => onFilter({ operation })}>All of this operation</Button>}
+        {operation !== undefined && (
+          <Link
+            to="/apps/$appid/explorer"
+            params={{ appid }}
+            search={{ operation, path }}
+            className={buttonClass("plain", "regular")}
+          >
+            Try it
+          </Link>
+        )}
         {user !== undefined && <Button onPress={() => onFilter({ userID: user })}>All of this user</Button>}
       </div>
       {device !== undefined && <CallsBefore appid={appid} call={call} deviceId={device} />}

@@ -4,6 +4,7 @@ import ChevronRight from "lucide-react/icons/chevron-right";
 import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CircleUser from "lucide-react/icons/circle-user";
+import Clapperboard from "lucide-react/icons/clapperboard";
 import LogOut from "lucide-react/icons/log-out";
 import MenuIcon from "lucide-react/icons/menu";
 import Search from "lucide-react/icons/search";
@@ -272,6 +273,12 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
     return <Notice icon={CirclePause}>This application is suspended: all calls of its clients are refused.</Notice>;
   if (application?.movingTo !== undefined)
     return <Notice icon={CirclePause}>This application is moving to the region {application.movingTo}.</Notice>;
+  if (application?.isRehearsalOn === true)
+    return (
+      <Notice icon={Clapperboard} action={<Link to={`/apps/${appid}/rehearsals`}>Rehearsals</Link>}>
+        Rehearsal is on: any client of this application can ask for failures.
+      </Notice>
+    );
   return null;
 }
 

@@ -2,6 +2,8 @@ import type { LucideIcon } from "lucide-react";
 import Bug from "lucide-react/icons/bug";
 import ChartColumn from "lucide-react/icons/chart-column";
 import ChartLine from "lucide-react/icons/chart-line";
+import Clapperboard from "lucide-react/icons/clapperboard";
+import FlaskConical from "lucide-react/icons/flask-conical";
 import HeartPulse from "lucide-react/icons/heart-pulse";
 import KeyRound from "lucide-react/icons/key-round";
 import LayoutGrid from "lucide-react/icons/layout-grid";
@@ -36,6 +38,10 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
     { to: "/apps/$appid/metrics", label: "Metrics", icon: ChartColumn, key: "m" },
     { to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" },
     { to: "/apps/$appid/requests", label: "Requests", icon: Radio, key: "r" },
+  ],
+  [
+    { to: "/apps/$appid/explorer", label: "Explorer", icon: FlaskConical, key: "e" },
+    { to: "/apps/$appid/rehearsals", label: "Rehearsals", icon: Clapperboard, key: "t" },
   ],
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },

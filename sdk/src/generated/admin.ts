@@ -56,6 +56,8 @@ export interface Application {
   readonly suspended?: Date;
   /** The region that it is on its way to. */
   readonly movingTo?: string;
+  /** True while its clients may ask for failures; else absent. */
+  readonly isRehearsalOn?: boolean;
 }
 
 /** A key of an application. */

@@ -36,6 +36,11 @@ async function configure(app: TestApp, by: TestOperator, settings: object): Prom
   assert.equal((await app.call(`PATCH ${path}`, { token: by.token, body: settings })).status, 200);
 }
 
+async function readSwitch(): Promise<boolean | undefined> {
+  const path = `/_/api/applications/${test.application.appid}`;
+  return (await test.call(`GET ${path}`, { token: operator.token })).body.result.isRehearsalOn;
+}
+
 function rehearse(what: string, operation: string, { headers, ...options }: CallOptions = {}): Promise<Answer> {
   return test.call(operation, { token: user.token, ...options, headers: { ...headers, "Rollcall-Rehearse": what } });
 }
@@ -382,6 +387,7 @@ describe("where rehearsal is allowed: spec/rehearsal#where-rehearsal-is-allowed"
   it("in an application whose setting is on; the change is in the audit log", async () => {
     for (const rehearsal of ["off", null]) {
       await configure(test, operator, { rehearsal });
+      assert.equal(await readSwitch(), undefined);
       for (const what of ["RateLimitExceeded", "nonsense"]) {
         assertError(await rehearse(what, "GET /users/me"), 403, "AuthAPICallDisabledByDeveloper", 257, off);
       }
@@ -390,6 +396,7 @@ describe("where rehearsal is allowed: spec/rehearsal#where-rehearsal-is-allowed"
       assertError(registered, 403, "AuthAPICallDisabledByDeveloper", 257, off);
       assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200);
       await configure(test, operator, { rehearsal: "on" });
+      assert.equal(await readSwitch(), true);
       assert.equal((await rehearse("RateLimitExceeded", "GET /users/me")).status, 429);
     }
     const { body } = await test.call("GET /_/api/audit?action=changeApplicationSettings", { token: operator.token });

@@ -4,6 +4,7 @@ import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { nameCharactersMax, nameRule } from "./applications.names.ts";
 import type { LiveApplication } from "./applications.store.ts";
 
@@ -44,6 +45,9 @@ export const Application = named(
     created: WireDate,
     suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
     movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
+    isRehearsalOn: Type.Optional(
+      Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
+    ),
   }),
 );
 
@@ -63,12 +67,13 @@ export const CreatedApplication = named(
 export const ApplicationPage = PageOf(Application);
 
 export function presentApplication(application: LiveApplication): Static<typeof Application> {
-  const { application_id, name, created_at, suspended_at, moving_to } = application;
+  const { application_id, name, created_at, suspended_at, moving_to, settings } = application;
   return {
     id: application_id,
     name,
     created: formatDate(created_at),
     ...(suspended_at !== null && { suspended: formatDate(suspended_at) }),
     ...(moving_to !== null && { movingTo: moving_to }),
+    ...(fieldsOf(JSON.parse(settings))["rehearsal"] === "on" && { isRehearsalOn: true }),
   };
 }

@@ -80,9 +80,11 @@ export interface LiveApplication {
   readonly created_at: number;
   readonly suspended_at: number | null;
   readonly moving_to: string | null;
+  /** JSON. */
+  readonly settings: string;
 }
 
-const liveColumns = ["application_id", "name", "created_at", "suspended_at", "moving_to"] as const;
+const liveColumns = ["application_id", "name", "created_at", "suspended_at", "moving_to", "settings"] as const;
 
 export function findLiveApplication(applicationId: string, queries: Queries): Promise<LiveApplication | undefined> {
   return queries

@@ -1,0 +1,77 @@
+import type { TestCaller } from "../../../server/src/auth/test-callers.contract.ts";
+import { serviceRoot } from "../lib/service-root.ts";
+import { operation } from "./call.ts";
+
+interface OfApplication {
+  readonly appid: string;
+}
+
+const createTestDevice = operation<OfApplication, TestCaller>("POST", "/applications/{appid}/test-devices", ["appid"]);
+const createTestUser = operation<OfApplication, TestCaller>("POST", "/applications/{appid}/test-users", ["appid"]);
+
+export type TestCallerKind = "device" | "user";
+
+interface Held {
+  readonly caller: TestCaller;
+  readonly until: number;
+}
+
+/** In memory alone, and shared by the visits of this tab: each new one would end an older one. */
+const held = new Map<string, Held>();
+const usedMs = 55 * 60_000; // its token lives for an hour
+
+/** A device or user to try calls with. */
+export async function getTestCaller(appid: string, kind: TestCallerKind): Promise<TestCaller> {
+  const key = `${appid} ${kind}`;
+  const known = held.get(key);
+  if (known !== undefined && known.until > Date.now()) return known.caller;
+  const caller = await (kind === "device" ? createTestDevice : createTestUser)({ appid });
+  held.set(key, { caller, until: Date.now() + usedMs });
+  return caller;
+}
+
+/** Forgets a caller whose token the server has refused. */
+export function forgetTestCaller(appid: string, kind: TestCallerKind): void {
+  held.delete(`${appid} ${kind}`);
+}
+
+/** A call of the API of apps. */
+export interface AppCall {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | FormData | undefined;
+}
+
+export interface AppAnswer {
+  /** 0 where the connection ended without an answer. */
+  readonly status: number;
+  readonly ms: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly text: string;
+  readonly requestId: string | undefined;
+}
+
+/** Sends a call as an app does: without the session of the operator. */
+export async function sendAppCall({ method, path, headers, body }: AppCall): Promise<AppAnswer> {
+  const startedAt = performance.now();
+  const took = () => Math.round(performance.now() - startedAt);
+  try {
+    const response = await fetch(serviceRoot + path, { method, headers, body, credentials: "omit", cache: "no-store" });
+    const text = await readText(response);
+    const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1];
+    return { status: response.status, ms: took(), headers: [...response.headers], text, requestId };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { status: 0, ms: took(), headers: [], text, requestId: undefined };
+  }
+}
+
+/** The text of an answer; of a file, what it is. */
+async function readText(response: Response): Promise<string> {
+  const type = response.headers.get("content-type") ?? "";
+  if (/json|text/.test(type)) return response.text();
+  const { size } = await response.blob();
+  return size === 0 ? "" : `${size} bytes of ${type}`;
+}
