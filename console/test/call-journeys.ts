@@ -66,7 +66,14 @@ export const callJourneys: Checks = {
     const { appid, appkey } = application;
     const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
     const headers = { Authorization: `Service ${device.accessToken}`, "Content-Type": "application/json" };
-    await fetch(`${server.url}/checkins`, { method: "POST", headers, body: '{"location": "far"}' });
+    const { result: ada } = await send(
+      `${server.url}/users`,
+      "POST",
+      { username: "ada", password: "correct horse" },
+      headers,
+    );
+    const asAda = { ...headers, Authorization: `Service ${ada.accessToken}` };
+    await fetch(`${server.url}/checkins`, { method: "POST", headers: asAda, body: '{"location": "far"}' });
     const page = await open();
     await signIn(page, server);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/requests`);

@@ -275,7 +275,14 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
     return <Notice icon={CirclePause}>This application is moving to the region {application.movingTo}.</Notice>;
   if (application?.isRehearsalOn === true)
     return (
-      <Notice icon={Clapperboard} action={<Link to={`/apps/${appid}/rehearsals`}>Rehearsals</Link>}>
+      <Notice
+        icon={Clapperboard}
+        action={
+          <Link to="/apps/$appid/rehearsals" params={{ appid }}>
+            Rehearsals
+          </Link>
+        }
+      >
         Rehearsal is on: any client of this application can ask for failures.
       </Notice>
     );
