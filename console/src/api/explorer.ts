@@ -58,7 +58,13 @@ export async function sendAppCall({ method, path, headers, body }: AppCall): Pro
   const startedAt = performance.now();
   const took = () => Math.round(performance.now() - startedAt);
   try {
-    const response = await fetch(serviceRoot + path, { method, headers, body, credentials: "omit", cache: "no-store" });
+    const response = await fetch(serviceRoot() + path, {
+      method,
+      headers,
+      body,
+      credentials: "omit",
+      cache: "no-store",
+    });
     const text = await readText(response);
     const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1];
     return { status: response.status, ms: took(), headers: [...response.headers], text, requestId };

@@ -4,7 +4,7 @@ import { serviceRoot } from "../lib/service-root.ts";
 /** The call for a shell. */
 export function curlOf({ method, path, headers, body }: AppCall): string {
   const lines = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(serviceRoot + path)}`,
+    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(serviceRoot() + path)}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${headerOf(name, value)}`),
     ...(typeof body === "string" ? [`-d ${quoted(body)}`] : []),
     ...(body instanceof FormData ? [...body].map(([name, value]) => `-F ${quoted(partOf(name, value))}`) : []),
@@ -33,5 +33,5 @@ export function fetchOf({ method, path, headers, body }: AppCall): string {
     ...(typeof body === "string" ? [`  body: ${JSON.stringify(body)},`] : []),
     ...(body instanceof FormData ? ["  body: form, // a FormData with the file"] : []),
   ];
-  return `await fetch(${JSON.stringify(serviceRoot + path)}, {\n${options.join("\n")}\n});`;
+  return `await fetch(${JSON.stringify(serviceRoot() + path)}, {\n${options.join("\n")}\n});`;
 }

@@ -70,7 +70,7 @@ const faults = [
 ] as const;
 
 function Explanation({ appid }: { readonly appid: string }) {
-  const call = `curl ${serviceRoot}/checkins -H "Authorization: Service $TOKEN"`;
+  const call = `curl ${serviceRoot()}/checkins -H "Authorization: Service $TOKEN"`;
   return (
     <>
       <Section

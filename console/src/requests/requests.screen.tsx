@@ -196,7 +196,7 @@ function NoCalls({ appid, since }: { readonly appid: string; readonly since: str
     <EmptyState
       icon={Radio}
       title={since === undefined ? "No calls yet" : "No calls since the server started to listen"}
-      action={<Snippet text={`curl ${serviceRoot}/devices -H 'Content-Type: application/json' \\\n  -d '${body}'`} />}
+      action={<Snippet text={`curl ${serviceRoot()}/devices -H 'Content-Type: application/json' \\\n  -d '${body}'`} />}
     >
       {since !== undefined && (
         <>

@@ -22,7 +22,7 @@ export const shellSteps: readonly Step[] = [
     lead: "An app does this once, with the id of the application and a key. It gets the token of its device.",
     text: (appid, appkey) =>
       [
-        `ROOT=${serviceRoot}`,
+        `ROOT=${serviceRoot()}`,
         `token() { answer=$(cat); echo "$answer" >&2`,
         `  echo "$answer" | sed -n 's/.*"accessToken":"\\([^"]*\\)".*/\\1/p'; }`,
         "",
@@ -66,7 +66,7 @@ export function clientSnippet(appid: string, appkey: string): string {
   return `import { createRollcall, memoryStore } from "@rollcall/sdk";
 
 const rollcall = createRollcall({
-  url: ${JSON.stringify(serviceRoot)},
+  url: ${JSON.stringify(serviceRoot())},
   appid: ${JSON.stringify(appid)},
   appkey: ${JSON.stringify(appkey)},
   device: { appVersion: "1.0.0" },
