@@ -49,6 +49,9 @@ export const screens: readonly Screen[] = [
   { name: "requests", at: "#/apps/$appid/requests" },
   { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
   { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
+  { name: "explorer", at: "#/apps/$appid/explorer" },
+  { name: "explorer-answer", at: "#/apps/$appid/explorer?operation=getOwnUser", act: sendCall },
+  { name: "rehearsals", at: "#/apps/$appid/rehearsals", act: (page) => page.getByText("header can say").waitFor() },
   { name: "keys", at: "#/apps/$appid/keys" },
   ...["access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals"].map((part) => ({
     name: `settings-${part}`,
@@ -74,6 +77,11 @@ export const screens: readonly Screen[] = [
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
+}
+
+async function sendCall(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("region", { name: "Answer" }).waitFor();
 }
 
 async function openRequest(page: Page): Promise<void> {
