@@ -6,7 +6,9 @@ import type { EventRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { EventType } from "./event-types.ts";
+import { unwantedMs } from "./log-heads.ts";
 
 /** What a write changed. */
 export interface NewEvent {
@@ -38,6 +40,9 @@ export interface EventRecorder {
  * before it begins.
  */
 const overlapMs = 3_600_000;
+
+/** Applications of which a process remembers that they want no events. */
+const applicationsMax = 10_000;
 
 const runShape = prepareShapes();
 
@@ -89,12 +94,19 @@ export function createEventRecorder({
     return inserted.length > 0;
   }
 
+  /** Until when an application is known to want no events, by the time of this process. */
+  const unwantedUntil = new LruMap<string, number>(applicationsMax);
+
   return {
     async record(applicationId, events, queries) {
       const [first, ...others] = [events].flat();
-      if (first === undefined) return;
+      const now = performance.now();
+      if (first === undefined || now < (unwantedUntil.get(applicationId) ?? 0)) return;
       try {
-        if (!(await insert(applicationId, first, queries))) return;
+        if (!(await insert(applicationId, first, queries))) {
+          if (database.dialect.hasRowLocks) unwantedUntil.set(applicationId, now + unwantedMs);
+          return;
+        }
         for (const event of others) await insert(applicationId, event, queries);
       } catch (error) {
         // The application was erased after the token was checked.

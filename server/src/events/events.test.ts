@@ -392,6 +392,24 @@ describe("the log: spec/events#recording", () => {
     assert.deepEqual(typesOf(await reader.next()), ["checkin.created"]);
   });
 
+  it("the first reader misses no write that another process makes after the answer", async () => {
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, DATABASE_TIMEOUT_MS: "20000" });
+    try {
+      const application = await test.createApplication();
+      const cal = await test.signUp("Cal", application);
+      const checkin = { token: cal.token, body: { location: "1,2" } };
+      // Another process has just learned that nobody reads.
+      assert.equal((await other.call("POST /checkins", checkin)).status, 201);
+      const first = await test.call("GET /events", { token: cal.token });
+      assert.equal((await other.call("POST /checkins", checkin)).status, 201);
+      const { currentToken } = first.body.result;
+      const { body } = await test.call(`GET /events?after=${currentToken}`, { token: cal.token });
+      assert.deepEqual(typesOf(body.result.pageResults), ["checkin.created"]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("a cursor that the log does not reach back to is reset: spec/events#reset", async () => {
     const application = await test.createApplication("Old");
     const user = await test.signUp("Old", application);
