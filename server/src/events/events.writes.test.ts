@@ -50,7 +50,7 @@ const silent: readonly string[] = [
   ...["createApplication", "changeApplication", "suspendApplication", "resumeApplication", "deleteApplication"],
   ...["createApplicationKey", "changeApplicationKey", "retireApplicationKey", "replaceApplicationKeys"],
   ...["revokeKeyTokens", "revokeApplicationTokens", "putSigningSecret", "deleteSigningSecret"],
-  ...["putApplicationSettings", "changeApplicationSettings"],
+  ...["putApplicationSettings", "changeApplicationSettings", "testMailSettings", "testOidcProvider"],
   ...["createOperatedUser", "disableUser", "enableUser", "endTokensOfUser", "endTokenOfUser", "exportUser"],
   ...["sendPasswordReset", "endTokensOfDevice", "createTestDevice", "createTestUser", "changeCrashGroup"],
 ];
