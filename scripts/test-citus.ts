@@ -33,6 +33,7 @@ const mayAskEveryShard = [
   /^select \* from "unfinished_erasures" limit/,
   /^select \* from "resumable_uploads" where ("received" = "length"|"expires_at" <= \$1)/,
   /^select "application_id", "user_id", "id" from "user_tokens" where "expires_at" </,
+  /^select "application_id", "device_id", "user_id" from "test_callers" where "ends_at" <=/,
   /^select "application_id", "user_id", "device_id", ("key" from "kept_replies"|"ends_at" from "idempotency_usage") where/,
   /^select "application_id", "subject" from "mail_limits" where "expires_at" </,
   /^select "application_id", "key" from "(limit_buckets|guess_counts)" where "ends_at" </,

@@ -14,10 +14,10 @@ export const retentionMs = 7 * 86_400_000;
 const renewalMs = 3_600_000;
 const pollMs = 10;
 /**
- * How long a process remembers that an application wants no events, on an engine where asking is a round trip: so its writes cost
- * nothing. The first reader waits as long before it relies on the log.
+ * How long a process remembers whether an application wants events, on an engine where asking is a round trip: so writes that nobody
+ * follows cost nothing. The first reader waits as long before it relies on the log.
  */
-export const unwantedMs = 250;
+export const rememberedMs = 250;
 const nameBytes = 6;
 
 interface HeadServices {
@@ -96,7 +96,7 @@ async function waitForWriters({ database, databaseTimeoutMs }: HeadServices): Pr
   const { transactionIds } = database.dialect;
   if (transactionIds === undefined) return;
   const endsAt = performance.now() + 2 * databaseTimeoutMs;
-  await sleep(unwantedMs); // from now on all writers ask
+  await sleep(rememberedMs); // from now on all writers know
   const next = await readId(sql`select ${transactionIds.next} as id`, database.reads);
   while (performance.now() < endsAt) {
     const oldest = await readId(sql`select ${transactionIds.oldest} as id`, database.reads);

@@ -1,14 +1,12 @@
-import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { compilable, prepareShapes } from "../db/prepared.ts";
-import type { EventRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { EventType } from "./event-types.ts";
-import { unwantedMs } from "./log-heads.ts";
+import { rememberedMs } from "./log-heads.ts";
+import { insertNumbered, insertUnnumbered, isLogWanted, type NewEventRow } from "./recorder.store.ts";
 
 /** What a write changed. */
 export interface NewEvent {
@@ -41,13 +39,11 @@ export interface EventRecorder {
  */
 const overlapMs = 3_600_000;
 
-/** Applications of which a process remembers that they want no events. */
+/** Applications of which a process remembers whether they want events. */
 const applicationsMax = 10_000;
 
-const runShape = prepareShapes();
-
 export function createEventRecorder({
-  database,
+  database: { dialect },
   clock,
   ids,
 }: {
@@ -55,9 +51,21 @@ export function createEventRecorder({
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }): EventRecorder {
-  async function insert(applicationId: string, event: NewEvent, queries: Queries): Promise<boolean> {
+  /** What the log of an application said, and until when it is not asked again, by the time of this process. */
+  const known = new LruMap<string, { readonly isWanted: boolean; readonly until: number }>(applicationsMax);
+
+  async function isWanted(applicationId: string, wantedAfter: number, queries: Queries): Promise<boolean> {
+    const now = performance.now();
+    const answer = known.get(applicationId);
+    if (answer !== undefined && now < answer.until) return answer.isWanted;
+    const wanted = await isLogWanted(applicationId, wantedAfter, queries);
+    known.set(applicationId, { isWanted: wanted, until: now + rememberedMs });
+    return wanted;
+  }
+
+  function rowOf(applicationId: string, event: NewEvent): NewEventRow {
     const { type, objectId, userId, key, slot, changed, wasShown, isShown } = event;
-    const values: Omit<EventRow, "number" | "position"> & { wantedAfter: number } = {
+    return {
       application_id: applicationId,
       id: ids.newId("Event"),
       type,
@@ -69,55 +77,28 @@ export function createEventRecorder({
       changed: (changed ?? []).join(),
       was_shown: wasShown === true ? 1 : 0,
       is_shown: isShown === true ? 1 : 0,
-      wantedAfter: clock.now() - overlapMs,
     };
-    const shape = database.dialect.hasRowLocks ? "unnumbered" : "numbered";
-    const inserted = await runShape<{ id: string }>(queries, shape, values, (parameter) => {
-      const number = nextNumber(parameter("application_id"));
-      return compilable(
-        sql<{ id: string }>`
-          insert into events (application_id, ${shape === "numbered" ? sql`number, position, ` : sql``}
-            id, type, at, object_id, user_id, key, slot, changed, was_shown, is_shown)
-          select log.application_id, ${shape === "numbered" ? sql`${number}, ${number}, ` : sql``}
-            cast(${parameter("id")} as text), cast(${parameter("type")} as text), cast(${parameter("at")} as bigint),
-            cast(${parameter("object_id")} as text), cast(${parameter("user_id")} as text),
-            cast(${parameter("key")} as text), cast(${parameter("slot")} as text),
-            cast(${parameter("changed")} as text), cast(${parameter("was_shown")} as bigint),
-            cast(${parameter("is_shown")} as bigint)
-          from event_logs as log
-          where log.application_id = ${parameter("application_id")}
-            and log.wanted_until > cast(${parameter("wantedAfter")} as bigint)
-          returning id`,
-        queries,
-      );
-    });
-    return inserted.length > 0;
   }
 
-  /** Until when an application is known to want no events, by the time of this process. */
-  const unwantedUntil = new LruMap<string, number>(applicationsMax);
+  /** @returns false if the application wants no events */
+  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
+    if (!dialect.hasRowLocks) return insertNumbered(row, wantedAfter, queries);
+    if (!(await isWanted(row.application_id, wantedAfter, queries))) return false;
+    await insertUnnumbered(row, queries);
+    return true;
+  }
 
   return {
     async record(applicationId, events, queries) {
-      const [first, ...others] = [events].flat();
-      const now = performance.now();
-      if (first === undefined || now < (unwantedUntil.get(applicationId) ?? 0)) return;
+      const wantedAfter = clock.now() - overlapMs;
       try {
-        if (!(await insert(applicationId, first, queries))) {
-          if (database.dialect.hasRowLocks) unwantedUntil.set(applicationId, now + unwantedMs);
-          return;
+        for (const event of [events].flat()) {
+          if (!(await insert(rowOf(applicationId, event), wantedAfter, queries))) return;
         }
-        for (const event of others) await insert(applicationId, event, queries);
       } catch (error) {
         // The application was erased after the token was checked.
         throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       }
     },
   };
-}
-
-/** On an engine with one write transaction at a time the number is the position. */
-function nextNumber(applicationId: unknown): RawBuilder<number> {
-  return sql<number>`1 + coalesce(
-    (select max(event.number) from events as event where event.application_id = ${applicationId}), log.dropped_to)`;
 }

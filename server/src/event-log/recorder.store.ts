@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import { compilable, prepare } from "../db/prepared.ts";
+import type { EventRow } from "../db/tables.ts";
+
+/** An event before its log gives it a number. */
+export type NewEventRow = Omit<EventRow, "number" | "position">;
+
+const columns = [
+  ...(["application_id", "id", "type", "at", "object_id", "user_id"] as const),
+  ...(["key", "slot", "changed", "was_shown", "is_shown"] as const),
+] as const satisfies readonly (keyof NewEventRow)[];
+
+/** Whether an application wants events at a time. */
+export async function isLogWanted(applicationId: string, wantedAfter: number, queries: Queries): Promise<boolean> {
+  const [log] = await findLog(queries, { applicationId });
+  return log !== undefined && log.wanted_until > wantedAfter;
+}
+
+const findLog = prepare<{ applicationId: string }, { wanted_until: number }>((queries, parameter) =>
+  queries.selectFrom("event_logs").select("wanted_until").where("application_id", "=", parameter("applicationId")),
+);
+
+/** Inserts an event, which an identity column numbers. */
+export async function insertUnnumbered(row: NewEventRow, queries: Queries): Promise<void> {
+  await insertRow(queries, row);
+}
+
+const insertRow = prepare<NewEventRow, unknown>(
+  (queries, parameter) =>
+    compilable(
+      sql`insert into events (${sql.join(columns.map((column) => sql.ref(column)))})
+        values (${sql.join(columns.map((column) => sql`${parameter(column)}`))})`,
+      queries,
+    ),
+  { isAddition: true },
+);
+
+/**
+ * Inserts an event if the application wants it, on an engine with one write transaction at a time: its number is its position.
+ *
+ * @returns whether it was inserted
+ */
+export async function insertNumbered(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
+  return (await insertNext(queries, { ...row, wantedAfter })).length > 0;
+}
+
+const insertNext = prepare<NewEventRow & { wantedAfter: number }, { id: string }>((queries, parameter) => {
+  const number = nextNumber(parameter("application_id"));
+  const values = columns.slice(1).map((column) => sql`${parameter(column)}`);
+  return compilable(
+    sql<{ id: string }>`
+      insert into events (application_id, number, position, ${sql.join(columns.slice(1).map((column) => sql.ref(column)))})
+      select log.application_id, ${number}, ${number}, ${sql.join(values)}
+      from event_logs as log
+      where log.application_id = ${parameter("application_id")} and log.wanted_until > ${parameter("wantedAfter")}
+      returning id`,
+    queries,
+  );
+});
+
+function nextNumber(applicationId: unknown): RawBuilder<number> {
+  return sql<number>`1 + coalesce(
+    (select max(event.number) from events as event where event.application_id = ${applicationId}), log.dropped_to)`;
+}
