@@ -14,8 +14,8 @@ export const retentionMs = 7 * 86_400_000;
 const renewalMs = 3_600_000;
 const pollMs = 10;
 /**
- * How long a process remembers whether an application wants events, on an engine where asking is a round trip: so writes that nobody
- * follows cost nothing. The first reader waits as long before it relies on the log.
+ * How long a process remembers whether an application wants events, on an engine where asking is a round trip: so writes without a reader
+ * cost nothing. The first reader waits as long before it relies on the log.
  */
 export const rememberedMs = 250;
 const nameBytes = 6;

@@ -398,7 +398,7 @@ describe("the log: spec/events#recording", () => {
       const application = await test.createApplication();
       const cal = await test.signUp("Cal", application);
       const checkin = { token: cal.token, body: { location: "1,2" } };
-      // Another process has just learned that nobody reads.
+      // Another process has just learned that the log has no reader.
       assert.equal((await other.call("POST /checkins", checkin)).status, 201);
       const first = await test.call("GET /events", { token: cal.token });
       assert.equal((await other.call("POST /checkins", checkin)).status, 201);
