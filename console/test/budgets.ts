@@ -68,6 +68,7 @@ export const budgets: Checks = {
     await page.route("**/_/api/audit?*", (route) => route.fulfill({ json: { success: true, result: longPage } }));
     await page.goto(`${server.url}/_/console/#/audit`);
     await page.getByRole("grid").focus();
+    await page.waitForLoadState("networkidle"); // what arrives late may take the focus with it
     const rows = page.getByRole("row");
     await rows.nth(1).focus();
     for (const key of ["End", "Home", "PageDown", "End"]) {

@@ -23,6 +23,7 @@ export const journeys: Checks = {
     await row.getByRole("button", { name: "Actions" }).click();
     await page.getByRole("menuitem", { name: "Suspend" }).click();
     await row.getByText("Suspended").waitFor();
+    await page.getByText("Suspended Field Notes 2").waitFor(); // before it, the last Undo is that of the name
     await page.getByRole("button", { name: "Undo" }).last().click();
     await row.getByText("Active").waitFor();
 
