@@ -77,7 +77,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
     tzDate: (time) => (isUtc ? uPlot.tzDate(new Date(time), "Etc/UTC") : new Date(time)),
     scales: {
       x: { range: () => edgesOf(latest.current) },
-      y: { range: (_, __, most) => [0, uPlot.rangeNum(0, most || 1, 0.1, true)[1] ?? 1] },
+      y: { range: (_, least, most) => rangeOf(Math.min(0, least ?? 0), most ?? 0) },
     },
     axes: [
       {
@@ -115,6 +115,12 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
       draw: [(plot) => drawMarkers(plot, latest.current)],
     },
   };
+}
+
+/** From 0 on, or from below the smallest value. */
+function rangeOf(least: number, most: number): [number, number] {
+  const [low, high] = uPlot.rangeNum(least, most === least ? least + 1 : most, 0.1, true);
+  return [least < 0 ? (low ?? least) : 0, high ?? 1];
 }
 
 /** A range is dragged over one chart; the others follow the cursor alone. */
