@@ -12,6 +12,8 @@ export interface Hand {
   tick(within: Locator, text: string): Promise<void>;
   /** Opens the page of a row. */
   open(row: Locator): Promise<void>;
+  /** Shows the last rows of a list. */
+  toEnd(list: Locator): Promise<void>;
   /** Opens the actions of a row and chooses one. */
   choose(row: Locator, action: RegExp): Promise<void>;
   /** Undoes the act that was reported last. */
@@ -24,6 +26,10 @@ export const mouse: Hand = {
   fill: (field, text) => field.fill(text),
   tick: (within, text) => within.getByText(text).click(),
   open: (row) => row.click(),
+  async toEnd(list) {
+    await list.hover();
+    await list.page().mouse.wheel(0, 1_000_000);
+  },
   async choose(row, action) {
     await row.getByRole("button", { name: "Actions" }).click();
     await row.page().getByRole("menuitem", { name: action }).click();
@@ -50,6 +56,10 @@ export const keyboard: Hand = {
   async open(row) {
     await reachRow(row);
     await row.page().keyboard.press("Enter");
+  },
+  async toEnd(list) {
+    await reach(list.locator("[role=row][tabindex='0']"));
+    await list.page().keyboard.press("End");
   },
   async choose(row, action) {
     await reachRow(row);

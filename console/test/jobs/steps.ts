@@ -15,7 +15,10 @@ export async function enter({ open, server, hand }: Setup): Promise<Page> {
 export async function goTo({ hand }: Setup, page: Page, application: string, screen: string): Promise<void> {
   await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
   await page.getByRole("heading", { level: 1, name: "Applications" }).waitFor();
-  await hand.open(page.getByRole("row").filter({ hasText: application }));
+  const row = page.getByRole("row").filter({ hasText: application });
+  await page.locator("[data-index='0']").waitFor();
+  if ((await row.count()) === 0) await hand.toEnd(page.getByRole("grid")); // only rows in sight are in the document
+  await hand.open(row);
   await page.getByRole("button", { name: `Application: ${application}` }).waitFor();
   const links = page.locator("nav:not([aria-label=Deployment])").getByRole("link", { name: screen, exact: true });
   await hand.press(links);
