@@ -13,7 +13,7 @@ export async function openScreen(page: Page, serverUrl: string, { at, act }: Scr
   await page.goto("about:blank");
   await page.goto(`${serverUrl}/_/console/${addressOf(at, ids)}`);
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.locator("[role=grid], h2").first().waitFor();
+  await page.locator("[role=grid]:visible, h2:visible, form:visible").first().waitFor();
   await act?.(page);
 }
 
