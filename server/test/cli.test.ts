@@ -245,7 +245,8 @@ describe("rollcall operators create", () => {
 describe("rollcall operators role and password", () => {
   it("a new role takes effect on the running server with the next request", async () => {
     const { id, token } = await test.createOperator(undefined, "viewer");
-    const list = () => test.call("GET /_/api/operators", { token });
+    const { id: other } = await test.createOperator();
+    const list = () => test.call(`GET /_/api/sessions?operatorId=${other}`, { token });
     assert.equal((await list()).status, 403);
     const { code, stdout, stderr } = await rollcall("operators", "role", id, "owner");
     assert.deepEqual([code, stdout, stderr], [0, `${id} is owner\n`, ""]);

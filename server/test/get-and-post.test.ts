@@ -121,6 +121,8 @@ it("registers, signs up, and reaches every client operation, whatever its method
   assert.equal((await tunnel("POST /metadata/me/visits/increment", { delta: 2 })).value, 2);
   assert.equal(await tunnel("DELETE /metadata/me/colour"), true);
 
+  assert.deepEqual((await tunnel("GET /events")).pageResults, []);
+
   const event = await tunnel("POST /metrics/events/level-won", { value: 3, timeoutInSeconds: 60 });
   await tunnel(`DELETE /metrics/events/${event.id}`);
   assert.equal((await tunnel("POST /metrics/events", { events: [{ key: "level-lost" }] })).accepted, 1);

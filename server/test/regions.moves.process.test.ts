@@ -108,13 +108,17 @@ async function assertRemote(region: TestRegion, token: string, host: TestRegion)
   assert.deepEqual([status, body], [401, expected]);
 }
 
+const withoutApplication = new Set([
+  ...["schema_migrations", "audit_log", "leases", "region_nonces"],
+  ...["operators", "operator_sessions", "server_processes"],
+]);
+
 /** Rows and bytes of an application. */
 async function leftIn(region: TestRegion, appid: string): Promise<string[]> {
   const snapshot = await openSnapshot(region.settings["DATABASE_URL"] ?? "");
   const left: string[] = [];
   for (const table of snapshot.tables) {
-    if (["schema_migrations", "audit_log", "leases", "region_nonces", "operators", "operator_sessions"].includes(table))
-      continue;
+    if (withoutApplication.has(table)) continue;
     for await (const _ of snapshot.rows(table, { application_id: appid })) left.push(table);
   }
   await snapshot.close();
