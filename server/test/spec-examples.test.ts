@@ -58,6 +58,13 @@ describe("docs/spec: examples", () => {
   });
   after(() => test.close());
 
+  /** Of a crash that the examples of a page have reported. */
+  async function findFingerprint(): Promise<string> {
+    const path = `/_/api/applications/${test.application.appid}/crashes`;
+    const { body } = await test.call(`GET ${path}`, { token: operator.token });
+    return body.result.pageResults[0].fingerprint;
+  }
+
   for (const page of readdirSync(folder)) {
     const examples = readExamples(page);
     if (examples.length === 0) continue;
@@ -74,6 +81,7 @@ describe("docs/spec: examples", () => {
         const text = request
           .replaceAll("app_…", appid)
           .replaceAll("rk_…", appkey)
+          .replaceAll("<fingerprint>", request.includes("<fingerprint>") ? await findFingerprint() : "")
           .replaceAll("<user token>", user.token)
           .replaceAll("<device token>", deviceToken)
           .replaceAll("<operator token>", operator.token)

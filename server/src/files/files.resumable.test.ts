@@ -106,7 +106,7 @@ async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: nu
       `Upload-Offset: ${offset}\r\nContent-Type: application/offset+octet-stream\r\nContent-Length: ${bytes.length - offset}\r\n\r\n`,
   );
   connection.write(bytes.subarray(offset, offset + cutAt));
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await new Promise((resolve) => setTimeout(resolve, 250));
   connection.close();
 }
 
