@@ -37,7 +37,7 @@ export function beginThrowaway(
     log,
     announce(url, created) {
       if (isResumed) removeAtExit(); // a failed attempt must leave the folder for another one
-      const record = created === undefined ? readThrowawayRecord(dataDir) : { url, ...created, dataDir };
+      const record = created === undefined ? readThrowawayRecord(dataDir) : recordOf(url, created, dataDir);
       if (created !== undefined) writeFileSync(recordFile(dataDir), JSON.stringify(record), { mode: 0o600 });
       process.stdout.write(isJson ? `${JSON.stringify(record)}\n` : describe(record));
       release();
@@ -48,6 +48,14 @@ export function beginThrowaway(
       if (!process.connected) stop();
     },
   };
+}
+
+function recordOf(
+  url: string,
+  { appid, appkey, operator }: Pick<ThrowawayRecord, "appid" | "appkey" | "operator">,
+  dataDir: string,
+): ThrowawayRecord {
+  return { url, appid, appkey, operator, dataDir };
 }
 
 /** Reads the record of a killed throwaway server. @throws Error when this is no folder of one */
