@@ -76,7 +76,7 @@ function isReportedBy(what: "version" | "device", column: "app_version" | "devic
     { [what]: value },
     (parameter) => sql`exists (
       select 1 from ${table} as reporter
-      where reporter.application_id = crash_groups.application_id
+      where reporter.application_id = ${parameter("application_id")}
         and reporter.fingerprint = crash_groups.fingerprint
         and reporter.${sql.ref(column)} = ${parameter(what)}
     )`,

@@ -57,9 +57,9 @@ export function usersOfDevice(applicationId: string, deviceId: string, queries: 
       condition(
         "is the first of its user",
         {},
-        () => sql`not exists (
+        (parameter) => sql`not exists (
           select 1 from user_tokens as other
-          where other.application_id = token.application_id and other.device_id = token.device_id
+          where other.application_id = ${parameter("token.application_id")} and other.device_id = token.device_id
             and other.user_id = token.user_id and other.id < token.id
         )`,
       ),
