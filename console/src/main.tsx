@@ -19,6 +19,9 @@ const queries = new QueryClient({
     },
   },
 });
+// A query before the # is no part of a screen's address, and the router would add it to the parameters behind the #.
+if (window.location.search !== "")
+  window.history.replaceState(window.history.state, "", window.location.pathname + window.location.hash);
 const router = createAppRouter(queries);
 const element = document.getElementById("root");
 if (element === null) throw new Error("The page has no #root.");

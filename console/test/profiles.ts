@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 
 /** Without these, Chromium calls its maker. */
 export const quietFlags = [
@@ -26,7 +26,25 @@ export async function watchPages(
   context.setDefaultTimeout(actionMsMax);
   await context.addInitScript(keepTimedThings);
   noteMisdeeds(context, serverUrl, misdeeds);
+  countCalls(context);
   return context.newPage();
+}
+
+const calls = new WeakMap<Page, Set<Request>>();
+
+/** Whether the page waits for an answer. */
+export function isCalling(page: Page): boolean {
+  return (calls.get(page)?.size ?? 0) > 0;
+}
+
+function countCalls(context: BrowserContext): void {
+  context.on("page", (page) => {
+    const underWay = new Set<Request>();
+    calls.set(page, underWay);
+    page.on("request", (request) => underWay.add(request));
+    page.on("requestfinished", (request) => underWay.delete(request));
+    page.on("requestfailed", (request) => underWay.delete(request));
+  });
 }
 
 /** Runs in the page: an Undo and the first key of a pair wait for the check, however busy the machine is. */

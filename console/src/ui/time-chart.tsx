@@ -47,7 +47,7 @@ export function TimeChart(props: TimeChartProps) {
       ) : (
         <div className={styles.plot}>
           {times !== undefined && (
-            <Suspense>
+            <Suspense fallback={<span aria-busy="true" />}>
               <Canvas {...props} times={times} markers={markers} format={format} onIndex={setIndex} />
             </Suspense>
           )}

@@ -2,50 +2,67 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import type { Page } from "playwright-core";
+import { isCalling } from "../profiles.ts";
 import type { Setup } from "../suite.ts";
 import { addressOf, type Ids } from "./content.ts";
+import { findMisfits, findMotion, findOverlaps } from "./misfits.ts";
 import type { Screen } from "./screens.ts";
+import type { Tour } from "./views.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Opens a screen in a document of its own, without panels or dialogs of the screen before. */
+/** Opens a screen without panels or dialogs of the screen before: the sign-in between them takes all of it away. */
 export async function openScreen(page: Page, serverUrl: string, { at, act }: Screen, ids: Ids): Promise<void> {
-  await page.goto("about:blank");
+  await page.goto(`${serverUrl}/_/console/#/sign-in`);
+  await page.getByRole("heading", { name: "Sign in to Rollcall" }).waitFor();
+  // React Aria keeps what it announced for some seconds, and with it the names of menus that are gone.
+  await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
   await page.goto(`${serverUrl}/_/console/${addressOf(at, ids)}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.locator("[role=grid]:visible, h2:visible, form:visible").first().waitFor();
+  await page.locator("#main").getByRole("heading", { level: 1 }).waitFor();
+  await page.locator("#main").locator("[role=grid]:visible, h2:visible, form:visible").first().waitFor();
   await act?.(page);
 }
 
-/** @returns one sentence for each violation of WCAG 2.2 A and AA, and for what does not fit */
-export async function examine(page: Page, screen: string, look: string, { pictures }: Setup): Promise<string[]> {
-  await settle(page);
-  await page.screenshot({ path: path.join(pictures, `${screen}-${look}.png`) });
-  await page.addScriptTag({ content: axe });
-  const violations: string[] = await page.evaluate(runAxe);
-  return [...violations, ...(await page.evaluate(findMisfits))].map((problem) => `${screen}: ${problem}`);
+/** @returns one sentence for each violation of WCAG 2.2 A and AA, and for what does not fit, in each view of the tour */
+export async function examine(page: Page, screen: string, tour: Tour, { pictures }: Setup): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name, viewport, colorScheme, hasPicture, rules } of tour.views) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    await settle(page);
+    if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.png`) });
+    const found: string[] = [];
+    for (const find of [findMisfits, findOverlaps, findMotion]) found.push(...(await page.evaluate(find)));
+    if (rules !== "none") found.push(...(await findViolations(page, rules)));
+    problems.push(...found.map((problem) => `${screen}, ${name}: ${problem}`));
+  }
+  const [{ viewport, colorScheme }] = tour.views;
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport);
+  return problems;
 }
 
-/** Waits until the page has loaded everything and shows it. */
+/** Waits until the page has everything that it asked for, and has drawn it. */
 export async function settle(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  // On a phone, a dialog with a field stays unseen until the keyboard of the phone is there.
-  await page.waitForFunction(() => document.querySelector('[style*="opacity: 0"]') === null);
+  do {
+    await page.waitForFunction(isDrawn);
+    await page.evaluate(waitForFrames);
+  } while (isCalling(page));
 }
 
-/** Runs in the page: whether it scrolls sideways, and which texts end without an ellipsis. */
-export function findMisfits(): string[] {
-  const { scrollWidth, clientWidth } = document.documentElement;
-  const cut = [...document.querySelectorAll<HTMLElement>("body *")].filter((element) => {
-    const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim());
-    if (!hasText || element.clientWidth <= 1 || element.scrollWidth <= element.clientWidth + 1) return false;
-    const { overflowX, textOverflow } = getComputedStyle(element);
-    return (overflowX === "hidden" || overflowX === "clip") && textOverflow !== "ellipsis";
-  });
-  return [
-    ...(scrollWidth > clientWidth ? ["it is wider than the page"] : []),
-    ...cut.map((element) => `the text is cut: ${element.outerHTML.slice(0, 200)}`),
-  ];
+/** Runs in the page. On a phone, a dialog with a field stays unseen until the keyboard of the phone is there. */
+function isDrawn(): boolean {
+  return document.querySelector('[style*="opacity: 0"], [aria-busy="true"], [aria-label="Loading"]') === null;
+}
+
+/** Runs in the page: what is rendered after an answer may ask for more, or draw a chart. */
+async function waitForFrames(): Promise<void> {
+  for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
+}
+
+async function findViolations(page: Page, rules: "all" | "colours"): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.addScriptTag({ content: axe });
+  return page.evaluate(runAxe, rules);
 }
 
 interface AxeResults {
@@ -56,10 +73,14 @@ interface AxeResults {
 }
 
 /** Runs in the page. */
-async function runAxe(): Promise<string[]> {
+async function runAxe(rules: "all" | "colours"): Promise<string[]> {
   const { axe } = globalThis as typeof globalThis & { axe: { run: (options: object) => Promise<AxeResults> } };
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-  const { violations } = await axe.run({ runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] });
+  const runOnly =
+    rules === "all"
+      ? { type: "tag", values: tags }
+      : { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"] });
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("; ")}`,
   );

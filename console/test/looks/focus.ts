@@ -1,47 +1,26 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { type Checks, signIn } from "../suite.ts";
+import { type Setup, signIn } from "../suite.ts";
 import { contentOf } from "./content.ts";
-import { findMisfits, openScreen, settle } from "./examine.ts";
+import { openScreen, settle } from "./examine.ts";
 import { screens } from "./screens.ts";
 
-const narrow = { width: 320, height: 640 };
-/** A window of 1440 × 900 at 200 % zoom. */
-const zoomed = { width: 720, height: 450 };
-
-/** What an operator with a zoomed page, other colours, or without a mouse sees. */
-export const windows: Checks = {
-  async "every screen fits 320 px, and a wide window at 200 % zoom"({ open, server }) {
-    const ids = await contentOf(server);
-    const page = await open({ viewport: narrow, reducedMotion: "reduce" });
-    await signIn(page, server);
-    const problems: string[] = [];
-    for (const screen of screens.filter(({ act }) => act === undefined)) {
-      await page.setViewportSize(narrow);
+/** Tabs through some screens, as an operator without a mouse, or with colours of the system, does. */
+export async function findFocusProblems({ open, server }: Setup): Promise<void> {
+  const ids = await contentOf(server);
+  const problems: string[] = [];
+  const page = await open({ reducedMotion: "reduce" });
+  await signIn(page, server);
+  for (const screen of screens.filter(({ name }) => walked.includes(name))) {
+    for (const forcedColors of ["none", "active"] as const) {
+      await page.emulateMedia({ forcedColors });
       await openScreen(page, server.url, screen, ids);
       await settle(page);
-      problems.push(...(await page.evaluate(findMisfits)).map((problem) => `${screen.name}, 320 px: ${problem}`));
-      await page.setViewportSize(zoomed);
-      problems.push(...(await page.evaluate(findMisfits)).map((problem) => `${screen.name}, zoomed: ${problem}`));
+      problems.push(...(await walk(page)).map((problem) => `${screen.name}, forced ${forcedColors}: ${problem}`));
     }
-    assert.deepEqual(problems, []);
-  },
-
-  async "what has the focus is in sight and has a ring, in forced colours, too"({ open, server }) {
-    const ids = await contentOf(server);
-    const problems: string[] = [];
-    for (const forcedColors of ["none", "active"] as const) {
-      const page = await open({ forcedColors, reducedMotion: "reduce" });
-      await signIn(page, server);
-      for (const screen of screens.filter(({ name }) => walked.includes(name))) {
-        await openScreen(page, server.url, screen, ids);
-        await settle(page);
-        problems.push(...(await walk(page)).map((problem) => `${screen.name}, forced ${forcedColors}: ${problem}`));
-      }
-    }
-    assert.deepEqual(problems, []);
-  },
-};
+  }
+  assert.deepEqual(problems, []);
+}
 
 const walked = ["applications", "users-three", "user-profile", "settings-limits", "audit"];
 const tabsMax = 40;
