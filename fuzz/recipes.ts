@@ -165,6 +165,8 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   putApplicationSettings: settings,
   changeApplicationSettings: settings,
   searchOperatedUsers: ({ random }) => sparse({ userName: "x", email: "x@y", disabled: random.chance(0.5) }, random),
+  searchApplication: anything,
+  searchDeployment: anything,
   testMailSettings: ({ random }) => ({ to: `${random.word(8)}@fuzz.example` }),
   testOidcProvider: () => ({ provider: "google" }),
   sendPasswordReset: ({ random }) => ({ body: random.pick([undefined, "Your code: @ResetCode"]) }),
@@ -193,6 +195,11 @@ function unsigned(): Values {
 }
 
 /** A key that probably exists, in a slot where the caller may write. */
+/** A text of a search: an id, or the beginning of a name. */
+function anything({ ids, random }: Setting): Values {
+  return { q: random.pick([...ids("usr"), ...ids("dev"), "fuzz", "made", "%", plausibleText(random, 20)]) };
+}
+
 function counter({ caller, ids, random }: Setting): Values {
   const object = random.pick([...ids("chk"), ...ids("blb")]);
   const visibility = caller?.kind === "user" ? random.pick(["App", "User", undefined]) : "App";

@@ -33,6 +33,7 @@ import type { Operation } from "./operation.ts";
 import { operatorOperations } from "./operators/operators.routes.ts";
 import { operatorSessionOperations } from "./operators/operators.sessions.routes.ts";
 import { requestOperations } from "./requests/requests.operator.routes.ts";
+import { searchOperations } from "./search/search.operator.routes.ts";
 import { serviceOperations } from "./service/service.routes.ts";
 import type { Services } from "./services.ts";
 import { statisticsOperations } from "./statistics/statistics.operator.routes.ts";
@@ -70,6 +71,7 @@ const operations: readonly Operation[] = [
   ...operatorSessionOperations,
   ...operatorOperations,
   ...auditOperations,
+  ...searchOperations,
   ...applicationOperations,
   ...applicationKeyOperations,
   ...impactOperations,

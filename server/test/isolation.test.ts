@@ -188,6 +188,10 @@ async function call(
   const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const { form } = seeds[route.operation] ?? {};
   if (form) return postForm(test, filled, [dataPart(await png(1, 1))], { token });
+  if (body && route.method === "GET") {
+    const query = new URLSearchParams(Object.entries(body));
+    return test.call(`GET ${filled}?${query}`, { token, agent: keepAlive });
+  }
   return test.call(`${route.method} ${filled}`, { token, agent: keepAlive, ...(body && { body }) });
 }
 
@@ -300,6 +304,7 @@ const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>>
   createOperatedUser: () => ({ username: `added-${randomUUID()}`, password: "correct horse" }),
   changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),
+  searchApplication: () => ({ q: "Jane" }),
 };
 
 async function metric(application: NewApplication): Promise<PathParameters> {

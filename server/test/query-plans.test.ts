@@ -21,6 +21,7 @@ import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
 import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
+import { findInApplication, findInDeployment } from "../src/search/search.store.ts";
 import { listMarkers, listNewCrashes } from "../src/statistics/statistics.events.store.ts";
 import { userOrders } from "../src/users/users.contract.ts";
 import { usersOfDevice } from "../src/users/users.devices.operator.routes.ts";
@@ -530,6 +531,31 @@ describe("the listings of operators walk an index", () => {
     await searchPage(operatedDeviceSearch(appid, { userID: me.id }), { at: "start" }, 10, explaining(explained));
     for (const { plan } of explained) assert.doesNotMatch(plan, /SCAN|Seq Scan on (devices|users)/, plan);
     if (!hasCostPlanner) assert.match(explained[0]?.plan ?? "", /user_tokens_of_device/);
+  });
+
+  // spec/operators#search-for-anything
+  it("a search for anything looks up every kind by an index, whatever it looks for", async () => {
+    const { ids } = test.app;
+    const kinds = ["User", "Device", "Checkin", "Location", "Video", "ApplicationKey", "CrashReport"] as const;
+    const texts = ["name 7", "email 1", "0123456789abcdef", ...kinds.map((kind) => ids.newId(kind))];
+    for (const text of texts) {
+      const explained: Omit<Explained, "what">[] = [];
+      const queries = explaining(explained);
+      await findInApplication(test.application.appid, text, queries);
+      await findInDeployment(text, queries);
+      assert.ok(explained.length >= 6, text);
+      for (const { plan } of explained) {
+        // PostgreSQL reads tables of few rows as a whole.
+        const isScan = hasCostPlanner ? /Seq Scan on (users|checkins|files|locations|crash_)/ : /SCAN|TEMP B-TREE/;
+        assert.doesNotMatch(plan, isScan, `${text}:\n${plan}`);
+      }
+    }
+    const explained: Omit<Explained, "what">[] = [];
+    await findInApplication(test.application.appid, "name 7", explaining(explained));
+    const plans = explained.map(({ plan }) => plan).join("\n");
+    for (const index of [/users_all_email/, /users_application_id_user_name_key_key|sqlite_autoindex_users/]) {
+      assert.match(plans, index);
+    }
   });
 
   // spec/operators#impact

@@ -60,6 +60,30 @@ export interface Application {
   readonly isRehearsalOn?: boolean;
 }
 
+/** What a search in an application has found, up to ten of each kind. */
+export interface ApplicationHits {
+  /** By id, name, address or identity. */
+  readonly users: readonly SearchHit[];
+  /** By id or uniqueId. */
+  readonly devices: readonly SearchHit[];
+  /** By id. */
+  readonly checkins: readonly SearchHit[];
+  /** By id. */
+  readonly locations: readonly SearchHit[];
+  /** Pictures, videos and blobs, by id. */
+  readonly files: readonly SearchHit[];
+  /** By id or label. */
+  readonly keys: readonly SearchHit[];
+  /** By fingerprint, or by the id of a report. */
+  readonly crashes: readonly SearchHit[];
+  /** By key. */
+  readonly metrics: readonly SearchHit[];
+  /** By id, or by the `request_id` of the call. */
+  readonly audit: readonly SearchHit[];
+  /** Calls that this machine still remembers, by `request_id`. */
+  readonly requests: readonly SearchHit[];
+}
+
 /** A key of an application. */
 export interface ApplicationKey {
   readonly id: string;
@@ -653,6 +677,16 @@ export interface Deployment {
   readonly settings: readonly ChangedSetting[];
 }
 
+/** What a search in the deployment has found, up to ten of each kind. */
+export interface DeploymentHits {
+  /** By id or name. */
+  readonly applications: readonly SearchHit[];
+  /** By id or name. */
+  readonly operators: readonly SearchHit[];
+  /** By id, or by the `request_id` of the call. */
+  readonly audit: readonly SearchHit[];
+}
+
 /** What tells this deployment from others. */
 export interface DeploymentName {
   /** The release that the server runs. */
@@ -892,7 +926,7 @@ export interface ListApplicationsElsewhereQuery {
 
 /** What listApplications looks for. */
 export interface ListApplicationsQuery {
-  /** How the name begins, in the same case. */
+  /** How the name begins, regardless of the case of A to Z. */
   readonly namePrefix?: string | undefined;
   /** Only applications in this state. */
   readonly state?: ApplicationState | undefined;
@@ -1973,6 +2007,39 @@ export interface RetireApplicationKeyRequest {
   readonly confirm?: string | undefined;
 }
 
+/** What searchApplication looks for. */
+export interface SearchApplicationQuery {
+  /** An id, or how a name begins. */
+  readonly q: string;
+}
+
+/** What searchDeployment looks for. */
+export interface SearchDeploymentQuery {
+  /** An id, or how a name begins. */
+  readonly q: string;
+}
+
+/** An object that a search has found. */
+export interface SearchHit {
+  /** The id; of a crash the fingerprint, of a metric the key. */
+  readonly id: string;
+  /** Its name; of an entry of the audit log the action, of a call the operation. */
+  readonly title?: string;
+  readonly match: SearchMatch | (string & {});
+}
+
+/**
+ * What of an object a search has found.
+ *
+ * - `id`: Its id, or that of a report of the crash.
+ * - `name`: The beginning of its name, its label or its key.
+ * - `email`: The beginning of the address of the user.
+ * - `uniqueId`: The beginning of the uniqueId of the device.
+ * - `identity`: The identifier of an identity of the user.
+ * - `requestId`: The `request_id` of the call.
+ */
+export type SearchMatch = "id" | "name" | "email" | "uniqueId" | "identity" | "requestId";
+
 /** What searchOperatedBlobs looks for. */
 export interface SearchOperatedBlobsQuery {
   /** The id of a user. */
@@ -2394,6 +2461,20 @@ export const exportAuditAsCsv: (fields?: ExportAuditAsCsvQuery) => Call<Download
  * Everything that the filters find, sent while it is read. The export is an entry itself.
  */
 export const exportAuditAsNdjson: (fields?: ExportAuditAsNdjsonQuery) => Call<Download> = /* @__PURE__ */ define("exportAuditAsNdjson", "GET /_/api/audit.ndjson", "osb");
+
+/**
+ * Find anything of an application by an id or the beginning of a name
+ *
+ * Up to ten objects of each kind.
+ */
+export const searchApplication: (appid: string, fields: SearchApplicationQuery) => Call<ApplicationHits> = /* @__PURE__ */ define("searchApplication", "GET /_/api/applications/{appid}/search", "os");
+
+/**
+ * Find an application, an operator or a call by an id or the beginning of a name
+ *
+ * Up to ten objects of each kind.
+ */
+export const searchDeployment: (fields: SearchDeploymentQuery) => Call<DeploymentHits> = /* @__PURE__ */ define("searchDeployment", "GET /_/api/search", "os");
 
 /**
  * List the applications, oldest first or by name

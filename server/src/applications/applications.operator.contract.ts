@@ -19,7 +19,7 @@ export type ApplicationState = Static<typeof ApplicationState>;
 
 export const ListApplications = Type.Object({
   namePrefix: Type.Optional(
-    Text({ maxLength: nameCharactersMax, description: "How the name begins, in the same case." }),
+    Text({ maxLength: nameCharactersMax, description: "How the name begins, regardless of the case of A to Z." }),
   ),
   state: Type.Optional(Choice(ApplicationState, { description: "Only applications in this state." })),
   sortOrder: Type.Optional(

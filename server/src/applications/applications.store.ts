@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { beginsWith, condition, type Order } from "../db/conditions.ts";
+import { condition, lowerBeginsWith, lowerOrder, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { leaseMsMax } from "../db/leases.ts";
@@ -130,7 +130,7 @@ export function listLiveApplications(
     select: sql.join(liveColumns.map((column) => sql.ref(column))),
     conditions: [
       condition("is live", {}, () => sql`deleted_at is null`),
-      ...(namePrefix === undefined ? [] : beginsWith("name", namePrefix, nameCharactersMax)),
+      ...(namePrefix === undefined ? [] : lowerBeginsWith("name", namePrefix, nameCharactersMax)),
       ...(state === undefined ? [] : [condition(state, {}, () => sql.raw(states[state]))]),
     ],
   };
@@ -144,11 +144,7 @@ const states = {
   moving: "moving_to is not null",
 } as const;
 
-const byName: Order<LiveApplication> = {
-  shape: "name",
-  columns: [sql.ref("name"), sql.ref("application_id")],
-  keyOf: ({ name, application_id }) => [name, application_id],
-};
+const byName: Order<LiveApplication> = lowerOrder("name", "application_id");
 
 const byCreation: Order<LiveApplication> = {
   shape: "created_at",

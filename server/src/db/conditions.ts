@@ -63,12 +63,17 @@ export function within(column: string, { start, end }: DateRange): Condition[] {
   return conditions;
 }
 
-function compare(column: string, operator: ">=" | "<=" | ">", value: number | string): Condition {
+function compare(
+  column: string,
+  operator: ">=" | "<=" | ">",
+  value: number | string,
+  written: RawBuilder<unknown> = sql.ref(column),
+): Condition {
   const shape = `${column} ${operator}`;
   return {
     shape,
     values: { [shape]: value },
-    sql: (parameter) => sql`${sql.ref(column)} ${sql.raw(operator)} ${parameter(shape)}`,
+    sql: (parameter) => sql`${written} ${sql.raw(operator)} ${parameter(shape)}`,
   };
 }
 
@@ -80,9 +85,40 @@ export function isAbove(column: string, value: number): Condition {
  * Matches a literal prefix as a range of the column's order. For texts of bounded length, the upper end is the prefix
  * padded with the highest character.
  */
-export function beginsWith(column: string, prefix: string, charactersMax: number): Condition[] {
+export function beginsWith(
+  column: string,
+  prefix: string,
+  charactersMax: number,
+  written: RawBuilder<unknown> = sql.ref(column),
+): Condition[] {
   const last = prefix + "\u{10FFFF}".repeat(Math.max(charactersMax - [...prefix].length, 0));
-  return [compare(column, ">=", prefix), compare(column, "<=", last)];
+  return [compare(column, ">=", prefix, written), compare(column, "<=", last, written)];
+}
+
+/** Like `beginsWith`, regardless of the case of the letters A to Z. */
+export function lowerBeginsWith(column: string, prefix: string, charactersMax: number): Condition[] {
+  return beginsWith(`lower(${column})`, lowerText(prefix), charactersMax, lowerSql(column));
+}
+
+/** What `lower` makes of a text on both engines: only the letters A to Z have another case. */
+function lowerText(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function lowerSql(column: string): RawBuilder<unknown> {
+  return sql`lower(${sql.ref(column)})`;
+}
+
+/** The order of a text regardless of the case of the letters A to Z, ties by another column. */
+export function lowerOrder<Column extends string, Tie extends string>(
+  column: Column,
+  tie: Tie,
+): Order<{ readonly [Name in Column | Tie]: string | null }> {
+  return {
+    shape: `lower(${column})`,
+    columns: [lowerSql(column), sql.ref(tie)],
+    keyOf: (row) => [lowerText(row[column] ?? ""), row[tie] ?? ""],
+  };
 }
 
 /** Like `beginsWith`, for a text that may be absent and whose index is truncated. */

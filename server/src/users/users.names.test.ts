@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { ApiError } from "../errors.ts";
-import { requireUserNameKey, userNameKey } from "./users.names.ts";
+import { userNameKey } from "../lib/user-name-keys.ts";
+import { requireUserNameKey } from "./users.names.ts";
 
 describe("userNameKey: spec/users#user-names", () => {
   it("names that differ only in case or Unicode form have one key", () => {

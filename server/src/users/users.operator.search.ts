@@ -14,8 +14,8 @@ import {
 import { rangeFilter, textPrefixFilter } from "../db/filters.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
+import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { nameCharactersMax } from "./users.contract.ts";
-import { formerUserNameKey, userNameKey } from "./users.names.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";
 
 const orders: Readonly<Record<(typeof operatedUserOrders)[number], Order<UserRow>>> = {

@@ -6,9 +6,9 @@ import { rangeFilter, textFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
+import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { genders, type SearchUsers, type userOrders } from "./users.contract.ts";
-import { formerUserNameKey, userNameKey } from "./users.names.ts";
 
 const orders: Readonly<Record<(typeof userOrders)[number], Order<UserRow>>> = {
   created: numberOrder("created_at"),

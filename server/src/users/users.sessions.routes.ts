@@ -9,6 +9,7 @@ import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Location } from "../lib/locations.ts";
+import { userNameKey } from "../lib/user-name-keys.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {
@@ -23,7 +24,7 @@ import {
   UserTokenPage,
   UserWithToken,
 } from "./users.contract.ts";
-import { requireUserNameKey, userNameKey, userNameTaken } from "./users.names.ts";
+import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import { renewToken } from "./users.renewal.routes.ts";
 import {
   findUserByName,

@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { UserRow } from "../db/tables.ts";
-import { formerUserNameKey, userNameKey } from "./users.names.ts";
+import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 
 /** A new user with default settings and an empty profile, except for the given columns. */
 export function newUserRow(

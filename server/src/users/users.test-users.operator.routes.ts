@@ -3,8 +3,8 @@ import { TestCaller, TestCallersPath } from "../auth/test-callers.contract.ts";
 import { insertTestDevice, testTag } from "../auth/test-callers.ts";
 import { insertUserToken } from "../auth/user-tokens.ts";
 import { Type } from "../contract/schema.ts";
+import { userNameKey } from "../lib/user-name-keys.ts";
 import { operation } from "../operation.ts";
-import { userNameKey } from "./users.names.ts";
 import { insertUser, newUserRow } from "./users.store.ts";
 
 const createTestUser = operation({

@@ -43,6 +43,7 @@ import { events } from "./0044-events.ts";
 import { settingsChanges } from "./0045-settings-changes.ts";
 import { keptCounts } from "./0046-kept-counts.ts";
 import { crashStates } from "./0047-crash-states.ts";
+import { operatorSearch } from "./0051-operator-search.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -92,4 +93,5 @@ export const migrations: readonly Migration[] = [
   settingsChanges,
   keptCounts,
   crashStates,
+  operatorSearch,
 ];

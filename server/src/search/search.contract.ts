@@ -1,0 +1,65 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { enumeration, named, Type } from "../contract/schema.ts";
+import { Text } from "../contract/wire.ts";
+
+export const SearchPath = Type.Object(applicationPathParameters);
+
+/** The longest text that is an address: longer ones find nothing. */
+const textCharactersMax = 320;
+
+export const Search = Type.Object({
+  q: Text({ minLength: 1, maxLength: textCharactersMax, description: "An id, or how a name begins." }),
+});
+
+const SearchMatch = enumeration("SearchMatch", "What of an object a search has found.", {
+  id: "Its id, or that of a report of the crash.",
+  name: "The beginning of its name, its label or its key.",
+  email: "The beginning of the address of the user.",
+  uniqueId: "The beginning of the uniqueId of the device.",
+  identity: "The identifier of an identity of the user.",
+  requestId: "The `request_id` of the call.",
+});
+
+/** At most this many of each kind. */
+export const hitsMax = 10;
+
+const SearchHit = named(
+  "SearchHit",
+  "An object that a search has found.",
+  Type.Object({
+    id: Type.String({ description: "The id; of a crash the fingerprint, of a metric the key." }),
+    title: Type.Optional(
+      Type.String({ description: "Its name; of an entry of the audit log the action, of a call the operation." }),
+    ),
+    match: SearchMatch,
+  }),
+);
+
+const hits = (description: string) => ({ ...Type.Array(SearchHit), description });
+
+export const ApplicationHits = named(
+  "ApplicationHits",
+  "What a search in an application has found, up to ten of each kind.",
+  Type.Object({
+    users: hits("By id, name, address or identity."),
+    devices: hits("By id or uniqueId."),
+    checkins: hits("By id."),
+    locations: hits("By id."),
+    files: hits("Pictures, videos and blobs, by id."),
+    keys: hits("By id or label."),
+    crashes: hits("By fingerprint, or by the id of a report."),
+    metrics: hits("By key."),
+    audit: hits("By id, or by the `request_id` of the call."),
+    requests: hits("Calls that this machine still remembers, by `request_id`."),
+  }),
+);
+
+export const DeploymentHits = named(
+  "DeploymentHits",
+  "What a search in the deployment has found, up to ten of each kind.",
+  Type.Object({
+    applications: hits("By id or name."),
+    operators: hits("By id or name."),
+    audit: hits("By id, or by the `request_id` of the call."),
+  }),
+);

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+
+let test: TestApp;
+let viewer: string;
+let editor: string;
+let jane: TestUser;
+before(async () => {
+  test = await startTestApp();
+  viewer = (await test.createOperator("Ada Viewer", "viewer")).token;
+  editor = (await test.createOperator("Ed Editor", "editor")).token;
+  jane = await test.signUp("Jane Doe", test.application);
+});
+after(() => test.close());
+
+const none = {
+  ...{ users: [], devices: [], checkins: [], locations: [], files: [], keys: [], crashes: [], metrics: [] },
+  ...{ audit: [], requests: [] },
+};
+
+async function find(q: string, appid = test.application.appid) {
+  return (await test.call(`GET /_/api/applications/${appid}/search?q=${encodeURIComponent(q)}`, { token: viewer })).body
+    .result;
+}
+
+async function findAnywhere(q: string) {
+  return (await test.call(`GET /_/api/search?q=${encodeURIComponent(q)}`, { token: viewer })).body.result;
+}
+
+// spec/operators#search-for-anything
+describe("GET /_/api/applications/{appid}/search", () => {
+  it("finds a user by id, the beginning of name and address, and an identity, each user once", async () => {
+    const byName = { id: jane.id, title: "Jane Doe", match: "name" };
+    assert.deepEqual(await find(jane.id), { ...none, users: [{ ...byName, match: "id" }] });
+    for (const q of ["jane", " JANE  d", "ＪＡＮＥ"]) assert.deepEqual(await find(q), { ...none, users: [byName] }, q);
+    await test.call("PATCH /users/me", { token: jane.token, body: { email: "jane@example.org" } });
+    for (const q of ["jane@", "Jane@Example.org"]) {
+      assert.deepEqual((await find(q)).users, [{ ...byName, match: "email" }], q);
+    }
+    const identity = { identityId: "4711/a" };
+    await test.call("POST /users/me/identities/crm", { token: jane.token, body: identity });
+    assert.deepEqual((await find("4711/a")).users, [{ ...byName, match: "identity" }]);
+    assert.deepEqual((await find("4711")).users, [], "identifiers are compared as a whole");
+  });
+
+  it("finds devices, check-ins, keys, crashes and metrics by id and by the beginning of their names", async () => {
+    const body = { ...test.application, platform: "iOS", uniqueId: "serial-100" };
+    const { accessToken: token } = (await test.call("POST /devices", { body })).body.result;
+    const { id: deviceId } = (await test.call("GET /devices/current", { token })).body.result;
+    const deviceHit = { id: deviceId, title: "serial-100" };
+    assert.deepEqual((await find(deviceId)).devices, [{ ...deviceHit, match: "id" }]);
+    assert.deepEqual((await find("serial-1")).devices, [{ ...deviceHit, match: "uniqueId" }]);
+
+    const checkin = { location: "48.2,16.3", comment: "At the square" };
+    const { id: checkinId } = (await test.call("POST /checkins", { token: jane.token, body: checkin })).body.result;
+    assert.deepEqual((await find(checkinId)).checkins, [{ id: checkinId, title: "At the square", match: "id" }]);
+
+    const keys = `/_/api/applications/${test.application.appid}/keys`;
+    const { id: keyId } = (await test.call(`POST ${keys}`, { token: editor, body: { label: "Version 2" } })).body
+      .result;
+    for (const [q, match] of [
+      [keyId, "id"],
+      ["vers", "name"],
+    ] as const) {
+      assert.deepEqual((await find(q)).keys, [{ id: keyId, title: "Version 2", match }]);
+    }
+
+    const crash = { stackTrace: "Error: late\n    at app.js:1:1" };
+    const report = (await test.call("POST /devices/current/crashreports", { token, body: crash })).body.result;
+    const [byReport] = (await find(report.id)).crashes;
+    assert.equal(byReport.title, "Error: late");
+    assert.deepEqual((await find(byReport.id)).crashes, [byReport]);
+
+    await test.call("POST /metrics/events", {
+      token,
+      body: { events: [{ key: "level.done" }, { key: "level.lost" }] },
+    });
+    await test.app.compactor.compact(test.application.appid);
+    const metrics = ["level.done", "level.lost"].map((id) => ({ id, match: "name" }));
+    assert.deepEqual((await find("level.")).metrics, metrics);
+  });
+
+  it("finds what a request did, and the request itself", async () => {
+    const path = `/_/api/applications/${test.application.appid}/users/${jane.id}`;
+    const disabled = await test.call(`POST ${path}/disable`, { token: editor, body: {} });
+    await test.call(`POST ${path}/enable`, { token: editor, body: {} });
+    const [entry, ...others] = (await find(disabled.body.request_id)).audit;
+    assert.deepEqual([entry.title, entry.match, others], ["disableUser", "requestId", []]);
+    assert.deepEqual((await find(entry.id)).audit, [{ ...entry, match: "id" }]);
+    const refused = await test.call("GET /checkins/chk_1", { token: jane.token });
+    const { requests } = await find(refused.body.request_id);
+    assert.deepEqual(requests, [{ id: refused.body.request_id, title: "getCheckin", match: "requestId" }]);
+  });
+
+  it("finds at most ten of a kind, and nothing of another application, whatever is asked", async () => {
+    const other = await test.createApplication();
+    for (let n = 0; n < 11; n++) await test.signUp(`many ${n}`, other);
+    const { users, ...rest } = await find("many", other.appid);
+    assert.equal(users.length, 10);
+    assert.deepEqual({ users: [], ...rest }, none);
+    assert.deepEqual(await find("many"), none);
+    assert.deepEqual(await find(jane.id, other.appid), none);
+    for (const q of ["%", "\u{200B}", "_", "'", "\u{10FFFF}", "x".repeat(320)])
+      assert.deepEqual(await find(q), none, q);
+  });
+
+  it("refuses no text, 321 characters, and an application that does not exist", async () => {
+    const path = (q: string, appid = test.application.appid) => `GET /_/api/applications/${appid}/search${q}`;
+    for (const q of ["", "?q="]) {
+      const answer = await test.call(path(q), { token: viewer });
+      assert.equal(answer.body.error, "ParameterMissingRequiredValue");
+    }
+    const long = await test.call(path(`?q=${"x".repeat(321)}`), { token: viewer });
+    assertError(long, 400, "ParameterOutOfRange", 514, "q must have at most 320 characters.");
+    const gone = await test.call(path("?q=x", test.app.ids.newId("App")), { token: viewer });
+    assert.equal(gone.body.error, "ItemDoesNotExist");
+  });
+});
+
+// spec/operators#search-for-anything
+describe("GET /_/api/search", () => {
+  it("finds applications and operators by id and name, regardless of case, and entries of the audit log", async () => {
+    const { operatorName } = await nameOperator();
+    const created = await test.call("POST /_/api/applications", {
+      token: editor,
+      body: { name: "Ärzte & Field Notes" },
+    });
+    const { appid } = created.body.result;
+    const hit = { id: appid, title: "Ärzte & Field Notes", match: "name" };
+    assert.deepEqual((await findAnywhere("ÄRZTE & field")).applications, [hit]);
+    assert.deepEqual((await findAnywhere("ärzte")).applications, [], "only the letters A to Z have a case here");
+    assert.deepEqual((await findAnywhere(appid)).applications, [{ ...hit, match: "id" }]);
+    const [operator] = (await findAnywhere(operatorName.toUpperCase())).operators;
+    assert.equal(operator.title, operatorName);
+    assert.deepEqual((await findAnywhere(operator.id)).operators, [{ ...operator, match: "id" }]);
+    const [entry] = (await findAnywhere(created.body.request_id)).audit;
+    assert.equal(entry.title, "createApplication");
+  });
+});
+
+async function nameOperator() {
+  const owner = (await test.createOperator()).token;
+  const operatorName = "grace of support";
+  await test.call("POST /_/api/operators", { token: owner, body: { name: operatorName, role: "viewer" } });
+  return { operatorName };
+}
+
+// spec/operators#listed-applications
+describe("GET /_/api/applications", () => {
+  it("compares and sorts names regardless of the case of A to Z", async () => {
+    for (const name of ["zebra b", "Zebra a", "zebra C"]) {
+      await test.call("POST /_/api/applications", { token: editor, body: { name } });
+    }
+    const list = async (query: string) =>
+      (await test.call(`GET /_/api/applications?${query}`, { token: viewer })).body.result;
+    const first = await list("namePrefix=ZEBRA&sortOrder=name&pageSize=2");
+    const second = await list(`namePrefix=ZEBRA&sortOrder=name&pageSize=2&pagingToken=${first.nextToken}`);
+    const names = [first, second].flatMap(({ pageResults }) => pageResults.map(({ name }: { name: string }) => name));
+    assert.deepEqual(names, ["Zebra a", "zebra b", "zebra C"]);
+  });
+});
