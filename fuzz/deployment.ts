@@ -25,11 +25,19 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** @param rateLimits `off` for unlimited calls */
-export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<Deployment> {
+/**
+ * @param rateLimits `off` for unlimited calls
+ * @param database the settings of a running database
+ */
+export async function deploy(
+  engine: Engine,
+  rateLimits: "on" | "off",
+  database?: Readonly<Record<string, string>>,
+): Promise<Deployment> {
   const parent = fastFolder();
   const dataDir = mkdtempSync(path.join(parent, "rollcall-fuzz-"));
-  const postgres = engine === "postgres" ? await startThrowawayPostgres({ parent }) : undefined;
+  const isOwn = engine === "postgres" && database === undefined;
+  const postgres = isOwn ? await startThrowawayPostgres({ parent }) : undefined;
   const settings = {
     DATA_DIR: dataDir,
     RATE_LIMITS: rateLimits,
@@ -40,6 +48,7 @@ export async function deploy(engine: Engine, rateLimits: "on" | "off"): Promise<
     REQUEST_TIMEOUT_MS: "3000",
     FILE_BYTES_MAX: "1000000",
     ...(postgres !== undefined && { DATABASE_URL: postgres.url, ROLLCALL_SECRET: randomBytes(32).toString("hex") }),
+    ...database,
   };
   const clean = async () => {
     killRunningServers();

@@ -21,6 +21,8 @@ import type { Seeding, World } from "./world.ts";
 
 export interface RunOptions {
   readonly engine: Engine;
+  /** The settings of a running database of this engine; one of its own if there are none. */
+  readonly database?: Readonly<Record<string, string>>;
   readonly calls: number;
   readonly seed: number;
   readonly rateLimits: "on" | "off";
@@ -44,7 +46,7 @@ const failuresMax = 200;
 
 /** Fuzzes a server of its own. */
 export async function run(options: RunOptions): Promise<RunResult> {
-  const deployment = await deploy(options.engine, options.rateLimits);
+  const deployment = await deploy(options.engine, options.rateLimits, options.database);
   const issuer = await startTestIssuer(Date.now);
   try {
     return await fuzz(options, deployment, issuer);

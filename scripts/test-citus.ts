@@ -10,6 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { endEverything } from "../bench/children.ts";
 import { createDeployment, type Deployment, runCli } from "../faults/deployment.ts";
 import { type Server, startServer } from "../faults/server.ts";
+import { formatFailure } from "../fuzz/report.ts";
+import { run as fuzz } from "../fuzz/run.ts";
 import { distributeTables, listUndistributed } from "../server/src/db/distribution.ts";
 import { migrate } from "../server/src/db/migrate.ts";
 import { migrations } from "../server/src/db/migrations/list.ts";
@@ -41,9 +43,15 @@ const mayAskEveryShard = [
   /^select "application_id", "id", "deleted_at" from "users" where deleted_at is not null or is_reshifting = 1/,
   /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
+  /^select "application_id" from "mail_outbox" where "application_id" > /,
+  // The overview of the deployment
+  /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
+  /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
+  /^select "statistics"."application_id", cast\(sum\(calls\) as bigint\) as "calls"/,
 ];
 const options = { connectionsMax: 4, timeoutMs: 60_000 };
 const applicationsCount = 12;
+const fuzzedCalls = 5_000;
 
 describe("Citus", () => {
   let cluster: ThrowawayCitus;
@@ -112,10 +120,23 @@ describe("Citus", () => {
       const results = await verify({ url, application: deployment.application, otherApplication });
       const failed = results.filter(({ outcome }) => outcome === "failed");
       assert.equal(failed.length, 0, failed.map(formatResult).join("\n"));
-      const { multiShard, refused } = cluster.takeFindings();
-      assert.deepEqual(refused, []);
-      const wrong = multiShard.filter((text) => !mayAskEveryShard.some((known) => known.test(text)));
-      assert.deepEqual([...new Set(wrong)], [], "statements that went to every shard");
+      expectNoFindings(cluster);
+    });
+
+    it("performs every operation, of operators too", async () => {
+      cluster.takeFindings();
+      const { DATABASE_URL = "", ROLLCALL_SECRET = "" } = deployment.settings;
+      const { failures } = await fuzz({
+        engine: "postgres",
+        database: { DATABASE_URL, ROLLCALL_SECRET },
+        calls: fuzzedCalls,
+        seed: 1,
+        rateLimits: "off",
+        only: [],
+      });
+      expectNoFindings(cluster);
+      const wrong = failures.filter(({ kind }) => kind !== "slow"); // the machine of a test may be busy
+      assert.deepEqual(wrong.map(formatFailure), []);
     });
 
     const skip = url !== undefined && "the workers behind CITUS_URL go on running";
@@ -165,6 +186,13 @@ describe("Citus", () => {
     });
   });
 });
+
+function expectNoFindings(cluster: ThrowawayCitus): void {
+  const { multiShard, refused } = cluster.takeFindings();
+  assert.deepEqual([...new Set(refused)], [], "statements that Citus does not support");
+  const wrong = multiShard.filter((text) => !mayAskEveryShard.some((known) => known.test(text)));
+  assert.deepEqual([...new Set(wrong)], [], "statements that went to every shard");
+}
 
 /** Ends all processes of the node at once; its next start recovers from its log. */
 async function crash(node: ThrowawayPostgres): Promise<void> {

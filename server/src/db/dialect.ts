@@ -24,10 +24,10 @@ export interface Dialect {
   /** False if the engine runs one write transaction at a time. */
   readonly hasRowLocks: boolean;
   /**
-   * The id of the next transaction, and the oldest id that is still running, as texts; undefined if the engine runs one
-   * write transaction at a time. The next one is null where transactions also run on other machines.
+   * Selects the ids of the transactions of others that have written and are still running; undefined if the engine runs
+   * one write transaction at a time.
    */
-  readonly transactionIds?: { readonly next: RawBuilder<string | null>; readonly oldest: RawBuilder<string> };
+  readonly runningWriters?: RawBuilder<{ readonly id: string }>;
   /** Serializes transactions that pass the same text, from this statement until each ends. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
   /** Waits until no other process migrates; must run first in the migrating transaction. */
@@ -70,11 +70,13 @@ export const postgresDialect: Dialect = {
   forShare: sql`for share`,
   forUpdate: sql`for update`,
   hasRowLocks: true,
-  transactionIds: {
-    next: sql`case when exists (select 1 from pg_extension where extname = 'citus') then null
-      else pg_snapshot_xmax(pg_current_snapshot())::text end`,
-    oldest: sql`pg_snapshot_xmin(pg_current_snapshot())::text`,
-  },
+  // Every transaction locks its virtual id, and its id from its first write on. The coordinator of Citus passes writes on
+  // without an id of its own, so all of its transactions may have written.
+  runningWriters: sql`
+    select virtualtransaction as id from pg_locks
+    where mode = 'ExclusiveLock' and granted and pid is distinct from pg_backend_pid()
+      and locktype = case when exists (select 1 from pg_extension where extname = 'citus')
+        then 'virtualxid' else 'transactionid' end`,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
   // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
   // used for nothing else.

@@ -73,7 +73,7 @@ async function wantLog(
   queries: Queries,
 ): Promise<EventLogRow> {
   const name = takeRandomBytes(nameBytes).toString("base64url");
-  const isComplete = dialect.transactionIds === undefined ? 1 : 0;
+  const isComplete = dialect.runningWriters === undefined ? 1 : 0;
   const { rows } = await sql<EventLogRow>`
     insert into event_logs (application_id, name, wanted_until, is_complete, dropped_to)
     values (${applicationId}, ${name}, ${now + retentionMs}, ${isComplete}, 0)
@@ -93,20 +93,15 @@ async function wantLog(
 
 /** Resolves when every write transaction of this moment has ended; none lasts longer than its time limit. */
 async function waitForWriters({ database, databaseTimeoutMs }: HeadServices): Promise<void> {
-  const { transactionIds } = database.dialect;
-  if (transactionIds === undefined) return;
+  const { runningWriters } = database.dialect;
+  if (runningWriters === undefined) return;
+  const readIds = async () => (await runningWriters.execute(database.reads)).rows.map(({ id }) => id);
   const endsAt = performance.now() + 2 * databaseTimeoutMs;
   await sleep(rememberedMs); // from now on all writers know
-  const next = await readId(sql`select ${transactionIds.next} as id`, database.reads);
-  while (performance.now() < endsAt) {
-    const oldest = await readId(sql`select ${transactionIds.oldest} as id`, database.reads);
-    if (next !== undefined && oldest !== undefined && oldest >= next) return;
+  const waitedFor = new Set(await readIds());
+  while (waitedFor.size > 0 && performance.now() < endsAt) {
     await sleep(pollMs);
+    const running = new Set(await readIds());
+    for (const id of waitedFor) if (!running.has(id)) waitedFor.delete(id);
   }
-}
-
-async function readId(statement: ReturnType<typeof sql>, queries: Queries): Promise<bigint | undefined> {
-  const { rows } = await statement.execute(queries);
-  const [row] = rows as { id: string | null }[]; // as the statements select it
-  return row === undefined || row.id === null ? undefined : BigInt(row.id);
 }
