@@ -40,18 +40,19 @@ export function createCommandServices(config: Config, database: Database): Comma
   const userExporters = once(() =>
     createUserExporters({ database, bytes, saltedHashes: createSaltedHashes(secrets()), clock }),
   );
+  const events = createEventRecorder({ database, clock, ids });
   return {
     audit: createAudit({ database, clock, ids, log }),
     background: { run() {} }, // the command itself does the follow-up work, and reports its progress
     bytes,
     clock,
     database,
-    events: createEventRecorder({ database, clock, ids }),
+    events,
     ids,
     outgoing: createOutgoing(config, { lookUp: createLookUp() }),
     paging: createPaging({ ...config, secrets: [newServerSecret()] }), // no page token leaves this process
     passwords: createPasswords(config, database),
-    revocations: createRevocations({ invalidateTokenCache() {} }), // there is no cache; running servers poll the database
+    revocations: createRevocations({ invalidateTokenCache() {} }, events), // there is no cache; running servers poll the database
     get policies() {
       return policies();
     },

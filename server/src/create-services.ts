@@ -112,9 +112,10 @@ export async function createServices(
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
+  const events = createEventRecorder({ database, clock, ids });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
-    limitCounters,
+    ...{ limitCounters, events },
   });
   const { callers, authenticate } = authentication;
   const audit = createAudit({ database, clock, ids, log });
@@ -124,7 +125,6 @@ export async function createServices(
   const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
-  const events = createEventRecorder({ database, clock, ids });
   const eventLog = createEventLog(config, { database, clock, secrets });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
 
@@ -203,10 +203,10 @@ function createAuthentication(
   config: Config,
   services: Pick<
     OwnServices,
-    "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids" | "limitCounters"
+    "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids" | "limitCounters" | "events"
   >,
 ) {
-  const { secrets, policies, regions, database, background, clock, ids, limitCounters } = services;
+  const { secrets, policies, regions, database, background, clock, ids, limitCounters, events } = services;
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
   const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
@@ -217,7 +217,7 @@ function createAuthentication(
     { operatorTokens, operatorSessionCookies, database, background, clock },
     config,
   );
-  const revocations = createRevocations(callers);
+  const revocations = createRevocations(callers, events);
   const passwords = createPasswords(config, database);
   const passwordChanges = createPasswordChanges({ clock, counters: limitCounters }, config);
   const authenticate: Authenticate = (authorization, required, cookieCall) =>

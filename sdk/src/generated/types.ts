@@ -535,7 +535,7 @@ export interface Event {
   readonly objectID: string;
   /** The owner. */
   readonly userID?: string;
-  /** Of metadata. */
+  /** Of metadata; of identities, the provider. */
   readonly key?: string;
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */

@@ -58,12 +58,12 @@ export interface Dispatcher {
   /** @param outer the containing request, whose token is used */
   dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
   /**
-   * The JSON of the result that a GET of this path has for the client of a request at this moment.
+   * The JSON of the result that a GET of this path has for a client or an operator at this moment.
    *
-   * @param caller authenticated for the request
+   * @param caller authenticated for the request, or a caller in this process
    * @throws ApiError
    */
-  read(path: string, caller: Caller, outer: OuterCall): Promise<string>;
+  read(path: string, caller: AnyCaller, outer: OuterCall): Promise<string>;
   /** Identifies the client of a request again. @throws ApiError AuthAccessTokenInvalid when its token has ended */
   confirm(outer: OuterCall): Promise<Caller>;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
+import { actorOf } from "../contract/actors.ts";
 import type { Browser } from "../contract/browser.ts";
 import { type Call, callWith, type RawParameters, type StoredUpload } from "../contract/call.ts";
 import { ArchiveResult, FileResult } from "../contract/file-result.ts";
@@ -20,6 +21,7 @@ import {
 import { type FindLocation, isLocationInput, resolveLocations } from "../contract/sent-locations.ts";
 import { createSerializer } from "../contract/serializer.ts";
 import { ApiError, Interrupted } from "../errors.ts";
+import { runAs } from "../lib/current-call.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
 import { mayDo, type OperatorRole } from "../roles.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
@@ -80,7 +82,7 @@ export interface Operation {
    * The JSON of the result that a call without effects has at this moment, for a part of another call, which the rate
    * limits have admitted. @throws ApiError
    */
-  read(call: Call, caller: Caller): Promise<string>;
+  read(call: Call, caller: AnyCaller): Promise<string>;
 }
 
 /**
@@ -175,7 +177,8 @@ export function createOperation(
   return {
     route,
     async read(call, caller) {
-      requireEnabled(caller.policy, route, call.path, caller);
+      if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
+      else requireRole(route, caller);
       const handled = await run(call, caller);
       return handled instanceof RawResult ? handled.json : serialize(handled);
     },
@@ -187,9 +190,13 @@ export function createOperation(
         bucket = admitted instanceof Promise ? await admitted : admitted;
         if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
         const { rehearse } = call;
+        const isChange = route.method !== "GET" && caller !== undefined;
+        const answerIt = isChange
+          ? (begun: Call) => runAs(actorOf(caller), () => answerAny(begun, caller))
+          : (begun: Call) => answerAny(begun, caller);
         reply = await (rehearse === undefined || rehearsals === undefined || isOperator(caller)
-          ? answerAny(call, caller)
-          : rehearsals.rehearse(rehearse, route, call, caller, (begun) => answerAny(begun, caller)));
+          ? answerIt(call)
+          : rehearsals.rehearse(rehearse, route, call, caller, answerIt));
         if (requireServed !== undefined && reply.isSuccess && route.method !== "GET" && isClient(caller)) {
           await requireServed(caller.applicationId);
         }

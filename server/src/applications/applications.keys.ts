@@ -1,6 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import { lockApplication } from "../db/lock.ts";
 import type { Services } from "../services.ts";
+import { applicationEvent } from "./applications.events.ts";
 import {
   type ApplicationKey,
   countLiveKeys,
@@ -17,12 +18,14 @@ export const liveKeysMax = 100;
 export async function createKey(
   applicationId: string,
   label: string | null,
-  { database: { dialect }, clock, ids }: Pick<Services, "database" | "clock" | "ids">,
+  { database: { dialect }, clock, ids, events }: Pick<Services, "database" | "clock" | "ids" | "events">,
   { queries }: Transaction,
 ): Promise<NewApplicationKey | undefined> {
   await lockApplication(dialect, applicationId, queries);
   if ((await countLiveKeys(applicationId, queries)) >= liveKeysMax) return undefined;
-  return insertKey(applicationId, label, { clock, ids }, queries);
+  const key = await insertKey(applicationId, label, { clock, ids }, queries);
+  await events.record(applicationId, applicationEvent(applicationId, "keys_changed"), queries);
+  return key;
 }
 
 /**
@@ -36,16 +39,18 @@ export async function retireKey(
   applicationId: string,
   keyId: string,
   mayBeLast: boolean,
-  { database: { dialect }, revocations, clock }: Pick<Services, "database" | "revocations" | "clock">,
+  services: Pick<Services, "database" | "revocations" | "clock" | "events">,
   transaction: Transaction,
 ): Promise<ApplicationKey | "last" | undefined> {
+  const { database, revocations, clock, events } = services;
   const { queries } = transaction;
-  await lockApplication(dialect, applicationId, queries);
+  await lockApplication(database.dialect, applicationId, queries);
   const key = await findKey(applicationId, keyId, queries);
   if (key === undefined || key.retired_at !== null || key.generation !== key.key_generation) return key;
   if (!mayBeLast && (await countLiveKeys(applicationId, queries)) === 1) return "last";
   const retired_at = clock.now();
   await updateKeyRetired(applicationId, keyId, retired_at, queries);
+  await events.record(applicationId, applicationEvent(applicationId, "keys_changed"), queries);
   await revocations.endKeyTokens(applicationId, keyId, transaction);
   return { ...key, retired_at };
 }
@@ -56,9 +61,10 @@ export async function retireKey(
  */
 export async function replaceKeys(
   applicationId: string,
-  { revocations, clock, ids }: Pick<Services, "revocations" | "clock" | "ids">,
+  { revocations, clock, ids, events }: Pick<Services, "revocations" | "clock" | "ids" | "events">,
   transaction: Transaction,
 ): Promise<NewApplicationKey> {
+  await events.record(applicationId, applicationEvent(applicationId, "compromised"), transaction.queries);
   await revocations.endApplicationTokensAndKeys(applicationId, transaction);
   return insertKey(applicationId, null, { clock, ids }, transaction.queries);
 }

@@ -3,6 +3,7 @@ import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import type { CommandServices } from "../services.ts";
+import { applicationEvent } from "./applications.events.ts";
 import { nameRule, readName } from "./applications.names.ts";
 import {
   Application,
@@ -108,12 +109,15 @@ export const changeApplication = operation({
 function setSuspended(
   appid: string,
   at: number | null,
-  { database, revocations }: CommandServices,
+  { database, revocations, events }: CommandServices,
 ): Promise<LiveApplication | undefined> {
   return database.write(async (transaction) => {
-    await requireApplication(appid, transaction.queries);
-    revocations.invalidatePolicies(transaction);
-    return updateApplication(appid, { suspended_at: at }, transaction.queries);
+    const { queries } = transaction;
+    await requireApplication(appid, queries);
+    const changed = await updateApplication(appid, { suspended_at: at }, queries);
+    await events.record(appid, applicationEvent(appid, at === null ? "resumed" : "suspended"), queries);
+    await revocations.invalidatePolicies(appid, transaction);
+    return changed;
   });
 }
 
@@ -175,9 +179,9 @@ export const deleteApplication = operation({
     if (confirm !== appid) {
       throw new ApiError("ParameterOutOfRange", "confirm must be the id of the application.", { parameter: "confirm" });
     }
-    await database.write((transaction) => {
-      revocations.invalidatePolicies(transaction);
-      return updateApplicationDeleted(appid, clock.now(), transaction.queries);
+    await database.write(async (transaction) => {
+      await updateApplicationDeleted(appid, clock.now(), transaction.queries);
+      await revocations.invalidatePolicies(appid, transaction);
     });
     // Maintenance finishes what a shutdown interrupts.
     background.run("deleteApplicationRows", (signal) => deleteApplicationRows(appid, { database, bytes }, { signal }));

@@ -69,7 +69,7 @@ export function deletionHandler({
       const isThere = await database.write(async (transaction) => {
         await lockApplication(database.dialect, appid, transaction.queries);
         await requireAtRest(appid, transaction.queries);
-        revocations.invalidatePolicies(transaction);
+        await revocations.invalidatePolicies(appid, transaction);
         const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);
         if (isMarked) await audit.record(askedBy(from, "deleteApplication", appid), transaction.queries);
         return isMarked;

@@ -23,6 +23,7 @@ import {
   type StoredVersion,
   shownSettings,
 } from "../tenancy/settings-changes.ts";
+import { applicationEvent, settingsEvent } from "./applications.events.ts";
 import {
   ChangeSettings,
   PutSettings,
@@ -90,24 +91,32 @@ async function change(
   call: Call,
   services: CommandServices,
 ): Promise<string> {
-  const { database, revocations, settingsSealer, clock } = services;
+  const { database, revocations, settingsSealer, clock, events } = services;
   await requireApplication(appid, database.reads);
   const mayReachInternal = mayDo(role, "owner");
   if (!mayReachInternal) await requirePublicUrls(appid, read, services).catch(refuseWrong);
   const changed = await database
-    .write((transaction) => {
-      revocations.invalidatePolicies(transaction);
-      return changeApplicationSettings(
+    .write(async (transaction) => {
+      const { queries } = transaction;
+      let before: ApplicationSettings | undefined;
+      const stored = await changeApplicationSettings(
         appid,
-        read,
+        (current) => {
+          before = current;
+          return read(current);
+        },
         {
           mayReachInternal,
           isExpected: (tag) => isNamed(tag, call.ifMatch),
           author: { at: clock.now(), id: operatorId, name },
         },
         { dialect: database.dialect, sealer: settingsSealer },
-        transaction.queries,
+        queries,
       );
+      if (stored === undefined || before === undefined) return undefined;
+      await events.record(appid, settingsEvent(appid, before, stored.settings), queries);
+      await revocations.invalidatePolicies(appid, transaction);
+      return stored;
     })
     .catch((error: unknown) => refuseChanged(error, call));
   if (changed === undefined) throw new ApiError("ItemDoesNotExist");
@@ -164,9 +173,12 @@ const changeSettings = operation({
 /** @throws ApiError ItemDoesNotExist */
 async function setSecret(appid: string, secret: string | null, services: CommandServices): Promise<void> {
   const sealed = secret === null ? null : services.policies.seal(appid, secret);
-  const isSet = await services.database.write((transaction) => {
-    services.revocations.invalidatePolicies(transaction);
-    return updateSigningSecret(appid, sealed, transaction.queries);
+  const isSet = await services.database.write(async (transaction) => {
+    const { queries } = transaction;
+    if (!(await updateSigningSecret(appid, sealed, queries))) return false;
+    await services.events.record(appid, applicationEvent(appid, "settings_changed", ["signingSecret"]), queries);
+    await services.revocations.invalidatePolicies(appid, transaction);
+    return true;
   });
   if (!isSet) throw new ApiError("ItemDoesNotExist");
 }

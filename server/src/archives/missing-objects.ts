@@ -1,5 +1,6 @@
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
+import { noEvents } from "../event-log/recorder.ts";
 import { removeFile } from "../files/files.removal.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
@@ -19,7 +20,7 @@ export async function removeDeleted(
     runningCount: 0,
     stop: async () => {},
   };
-  const events = { async record() {} }; // a restored log has no readers yet
+  const events = noEvents; // a restored log has no readers yet
   await database.write(async (transaction) => {
     const { queries } = transaction;
     const file = await queries

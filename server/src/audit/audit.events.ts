@@ -1,14 +1,13 @@
+import { actorOf, systemOperator } from "../contract/actors.ts";
 import type { Call } from "../contract/call.ts";
-import type { AnyCaller, OperatorCaller } from "../contract/route.ts";
+import type { AnyCaller } from "../contract/route.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { type ErrorCondition, errorRow } from "../errors.ts";
+import type { Actor } from "../lib/actor.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 
 /** The actor of an event. */
-export interface AuditActor {
-  readonly kind: AuditRow["actor_kind"];
-  /** Absent for kinds of actor without an id. */
-  readonly id?: string;
+export interface AuditActor extends Actor {
   /** For operators only: the log names no other actor. */
   readonly name?: string;
 }
@@ -34,27 +33,17 @@ export interface AuditEvent {
 /** The actor of commands at the terminal. */
 export const atTerminal = { actor: { kind: "cli" } } as const;
 
-/** The caller of the operations that commands run: shell access to the deployment implies the role owner. */
-export const systemOperator: OperatorCaller = {
-  operatorId: atTerminal.actor.kind,
-  name: "",
-  role: "owner",
-  mustChangePassword: false,
-  sessionId: "",
-};
-
 /** Starts an event with the caller and its application. */
 export function calledBy(
   caller: AnyCaller | undefined,
   { address, requestId }: Pick<Call, "address" | "requestId">,
 ): Pick<AuditEvent, "actor" | "applicationId" | "call"> {
   const call = { address, requestId };
+  const actor = actorOf(caller);
   if (caller === systemOperator) return atTerminal;
-  if (caller === undefined) return { actor: { kind: "nobody" }, call };
-  if ("operatorId" in caller) return { actor: { kind: "operator", id: caller.operatorId, name: caller.name }, call };
-  const { applicationId, deviceId, userId } = caller;
-  const actor: AuditActor = userId === undefined ? { kind: "device", id: deviceId } : { kind: "user", id: userId };
-  return { actor, applicationId, call };
+  if (caller === undefined) return { actor, call };
+  if ("operatorId" in caller) return { actor: { ...actor, name: caller.name }, call };
+  return { actor, applicationId: caller.applicationId, call };
 }
 
 /** The details of a refusal: only the name of the error. */

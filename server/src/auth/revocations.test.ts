@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { updateApplicationDeleted } from "../applications/applications.store.ts";
 import type { Transaction } from "../db/database.ts";
+import { noEvents } from "../event-log/recorder.ts";
 import { createPolicies, type Policies } from "../tenancy/policies.ts";
 import { createCallers } from "./caller.ts";
 import { createRevocations, type Revocations } from "./revocations.ts";
@@ -76,7 +77,7 @@ const endings: readonly Ending[] = [
   {
     what: "a user, by deletion",
     async end(revocations, { applicationId, userId = "" }, transaction) {
-      await revocations.invalidateTokens(applicationId, transaction);
+      await revocations.invalidateTokens(applicationId, { kind: "user", id: userId }, transaction);
       const { queries } = transaction;
       await queries
         .deleteFrom("user_tokens")
@@ -105,7 +106,7 @@ const endings: readonly Ending[] = [
   {
     what: "an application key, by deletion",
     async end(revocations, { applicationId, applicationKeyId }, transaction) {
-      await revocations.invalidateTokens(applicationId, transaction);
+      await revocations.invalidateTokens(applicationId, { kind: "key", id: applicationKeyId }, transaction);
       await transaction.queries
         .deleteFrom("application_keys")
         .where("application_id", "=", applicationId)
@@ -150,7 +151,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
       }
 
       // From a process that cannot reach the caches of the others, like the command line.
-      const revocations = createRevocations({ invalidateTokenCache: () => {} });
+      const revocations = createRevocations({ invalidateTokenCache: () => {} }, noEvents);
       const claims = claimsOf(user.token);
       await other.app.database.write((transaction) => end(revocations, claims, transaction));
 
@@ -180,7 +181,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
   it("after it new tokens are issued and valid: by login, and by registration under the same key", async () => {
     const { user } = await setUp();
     const claims = claimsOf(user.token);
-    const revocations = createRevocations({ invalidateTokenCache: () => {} });
+    const revocations = createRevocations({ invalidateTokenCache: () => {} }, noEvents);
     await other.app.database.write(async (transaction) => {
       await revocations.endUserTokens(claims.applicationId, `${claims.userId}`, transaction);
     });
@@ -194,7 +195,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
     const body = { ...test.application, platform: "test", uniqueId: "stolen and found" };
     const oldToken = (await test.call("POST /devices", { body })).body.result.accessToken;
     const { applicationId, deviceId } = claimsOf(oldToken);
-    const revocations = createRevocations({ invalidateTokenCache: () => {} });
+    const revocations = createRevocations({ invalidateTokenCache: () => {} }, noEvents);
     await other.app.database.write((transaction) => revocations.endDeviceTokens(applicationId, deviceId, transaction));
     const newToken = (await test.call("POST /devices", { body })).body.result.accessToken;
     assert.equal(claimsOf(newToken).deviceId, deviceId);
@@ -216,7 +217,7 @@ describe("revocation within one process", () => {
       await callers.authenticate(authorization, "user");
       assert.ok(!(callers.authenticate(authorization, "user") instanceof Promise), "known now, without a look-up");
 
-      const revocations = createRevocations(callers);
+      const revocations = createRevocations(callers, noEvents);
       const claims = claimsOf(user.token);
       await database.write((transaction) => end(revocations, claims, transaction));
       await assert.rejects(async () => callers.authenticate(authorization, "user"), {
@@ -242,7 +243,7 @@ describe("revocation within one process", () => {
   it("that is rolled back ends nothing", async () => {
     const user = await test.signUp();
     const { applicationId, userId } = claimsOf(user.token);
-    const revocations = createRevocations({ invalidateTokenCache: () => assert.fail("nothing was revoked") });
+    const revocations = createRevocations({ invalidateTokenCache: () => assert.fail("nothing was revoked") }, noEvents);
     const failing = test.app.database.write(async (transaction) => {
       await revocations.endUserTokens(applicationId, `${userId}`, transaction);
       throw new Error("no");

@@ -1,4 +1,6 @@
 import type { Transaction } from "../db/database.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
+import type { RevokedSubject } from "../event-log/revocations.ts";
 import { newRevision } from "../tenancy/revision.ts";
 import type { Callers } from "./caller.ts";
 
@@ -23,35 +25,45 @@ export interface Revocations {
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
   /** Ends the keys too, so that devices cannot register with them any more. */
   endApplicationTokensAndKeys(applicationId: string, transaction: Transaction): Promise<void>;
-  /** Makes every process check the tokens of the application again after another change, as of a user who is disabled. */
-  invalidateTokens(applicationId: string, transaction: Transaction): Promise<void>;
+  /** Makes every process check the tokens below a subject again after another change, as of a user who is disabled. */
+  invalidateTokens(applicationId: string, subject: RevokedSubject, transaction: Transaction): Promise<void>;
   /** The same after a change of the application, which has moved its revision. */
-  invalidatePolicies(transaction: Transaction): void;
+  invalidatePolicies(applicationId: string, transaction: Transaction): Promise<void>;
 }
 
-export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">): Revocations {
-  async function invalidateTokens(applicationId: string, { queries, afterCommit }: Transaction): Promise<void> {
+/** The tables whose rows have a version that tokens name. */
+const tables = { user: "users", device: "devices", key: "application_keys" } as const;
+
+export function createRevocations(
+  callers: Pick<Callers, "invalidateTokenCache">,
+  events: Pick<EventRecorder, "recordRevocation">,
+): Revocations {
+  async function invalidateTokens(
+    applicationId: string,
+    subject: RevokedSubject | undefined,
+    { queries, afterCommit }: Transaction,
+  ): Promise<void> {
     await queries
       .updateTable("applications")
       .set({ revision: newRevision() })
       .where("application_id", "=", applicationId)
       .execute();
+    if (subject !== undefined) await events.recordRevocation(applicationId, subject, queries);
     afterCommit(callers.invalidateTokenCache);
   }
 
   async function endBelow(
-    table: "users" | "devices" | "application_keys",
     applicationId: string,
-    id: string,
+    subject: RevokedSubject & { readonly kind: keyof typeof tables },
     transaction: Transaction,
   ): Promise<void> {
     await transaction.queries
-      .updateTable(table)
+      .updateTable(tables[subject.kind])
       .set((row) => ({ token_version: row("token_version", "+", 1) }))
       .where("application_id", "=", applicationId)
-      .where("id", "=", id)
+      .where("id", "=", subject.id)
       .execute();
-    await invalidateTokens(applicationId, transaction);
+    await invalidateTokens(applicationId, subject, transaction);
   }
 
   async function endApplication(
@@ -68,6 +80,7 @@ export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">
       }))
       .where("application_id", "=", applicationId)
       .execute();
+    await events.recordRevocation(applicationId, { kind: "application", id: applicationId }, queries);
     afterCommit(callers.invalidateTokenCache);
   }
 
@@ -79,12 +92,13 @@ export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">
         .where("user_id", "=", userId)
         .where("id", "=", tokenId)
         .executeTakeFirst();
-      await invalidateTokens(applicationId, transaction);
-      return deleted.numDeletedRows === 1n;
+      const isThere = deleted.numDeletedRows === 1n;
+      await invalidateTokens(applicationId, isThere ? { kind: "token", id: tokenId } : undefined, transaction);
+      return isThere;
     },
 
     async endOtherUserTokens(applicationId, userId, tokenId, transaction) {
-      await endBelow("users", applicationId, userId, transaction);
+      await endBelow(applicationId, { kind: "user", id: userId, exceptTokenId: tokenId }, transaction);
       const { queries } = transaction;
       await queries
         .updateTable("user_tokens")
@@ -102,15 +116,17 @@ export function createRevocations(callers: Pick<Callers, "invalidateTokenCache">
     },
 
     invalidateTokens,
-    invalidatePolicies({ afterCommit }) {
+    async invalidatePolicies(applicationId, { queries, afterCommit }) {
+      await events.recordRevocation(applicationId, { kind: "application", id: applicationId }, queries);
       afterCommit(callers.invalidateTokenCache);
     },
 
-    endUserTokens: (applicationId, userId, transaction) => endBelow("users", applicationId, userId, transaction),
+    endUserTokens: (applicationId, userId, transaction) =>
+      endBelow(applicationId, { kind: "user", id: userId }, transaction),
     endDeviceTokens: (applicationId, deviceId, transaction) =>
-      endBelow("devices", applicationId, deviceId, transaction),
+      endBelow(applicationId, { kind: "device", id: deviceId }, transaction),
     endKeyTokens: (applicationId, keyId, transaction) =>
-      endBelow("application_keys", applicationId, keyId, transaction),
+      endBelow(applicationId, { kind: "key", id: keyId }, transaction),
 
     endApplicationTokens: (applicationId, transaction) => endApplication(applicationId, 0, transaction),
     endApplicationTokensAndKeys: (applicationId, transaction) => endApplication(applicationId, 1, transaction),

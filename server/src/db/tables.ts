@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, Insertable, Selectable } from "kysely";
+import type { ActorKind } from "../lib/actor.ts";
 import type { OperatorRole } from "../roles.ts";
 
 /**
@@ -653,7 +654,7 @@ interface OperatorSessionsTable {
 interface AuditLogTable {
   id: string;
   at: number;
-  actor_kind: "operator" | "user" | "device" | "cli" | "nobody" | "system";
+  actor_kind: ActorKind;
   /** The id of the actor, or its kind if it has none. */
   actor_id: string;
   /** The name of the operator at that time; empty for other actors. */
@@ -726,6 +727,11 @@ interface EventLogsTable {
   is_complete: number;
   /** The position of the newest event that has been dropped; 0 for none. */
   dropped_to: number;
+  /** The settings `events` of the application, which writes read with the log: `record`, the patterns of `types`, and the retention. */
+  recording: Generated<"wanted" | "always" | "never">;
+  /** Patterns with a comma before, between and after them; empty for all types. */
+  types: Generated<string>;
+  retention_days: Generated<number>;
 }
 
 /** What a write changed: ids and names of fields, never their contents. */
@@ -750,6 +756,11 @@ interface EventsTable {
   /** 1 if other users could read the object before and after the write. */
   was_shown: number;
   is_shown: number;
+  /** The member of the object that the event is about; null for none. */
+  item_id: string | null;
+  /** Whose write it was, as in the audit log; null if that is not known. */
+  actor_kind: ActorKind | null;
+  actor_id: string | null;
 }
 
 /** A picture, a video or a blob; its bytes are in the object store (`storage/`), under the id. */

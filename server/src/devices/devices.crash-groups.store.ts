@@ -17,8 +17,9 @@ import { reopenByReport } from "./devices.crash-states.ts";
  * deadlocks.
  *
  * @param title the name of the group if this is its first report
+ * @returns whether it is the first report
  */
-export async function countInCrashGroup(report: CrashReportRow, title: string, queries: Queries): Promise<void> {
+export async function countInCrashGroup(report: CrashReportRow, title: string, queries: Queries): Promise<boolean> {
   const { application_id, fingerprint, device_id, created_at } = report;
   const app_version = report.app_version ?? "";
   const newDevices = await insertGroupDevice(queries, { application_id, fingerprint, device_id });
@@ -27,6 +28,7 @@ export async function countInCrashGroup(report: CrashReportRow, title: string, q
   if (group !== undefined && group.state !== "open") await reopenByReport(group, report, queries);
   await countInVersion(queries, { application_id, fingerprint, app_version, created_at });
   await countOnDay(report, queries);
+  return group?.reports === 1;
 }
 
 const groupOrders = {

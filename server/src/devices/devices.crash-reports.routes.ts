@@ -18,7 +18,7 @@ const createCrashReport = operation({
   status: 201,
   result: CrashReport,
   errors: [],
-  async handle({ caller: { applicationId, deviceId }, parameters }, { database, clock, ids }) {
+  async handle({ caller: { applicationId, deviceId }, parameters }, { database, clock, ids, events }) {
     const { stackTrace, message, methodName, location, tag } = parameters;
     // Outside the transaction, because it is slow.
     const { fingerprint, title } = identifyCrash(stackTrace, message ?? null);
@@ -41,7 +41,8 @@ const createCrashReport = operation({
         created_at: clock.now(),
         fingerprint,
       };
-      await insertCrashReport(row, title, queries);
+      const isFirst = await insertCrashReport(row, title, queries);
+      if (isFirst) await events.record(applicationId, { type: "crash_group.opened", objectId: fingerprint }, queries);
       return row;
     });
     return presentCrashReport(report);

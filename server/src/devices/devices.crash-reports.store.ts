@@ -12,10 +12,11 @@ import { countInCrashGroup } from "./devices.crash-groups.store.ts";
  * Stores a report and counts it in its group.
  *
  * @param title the name of the group if this is its first report
+ * @returns whether it is the first report
  */
-export async function insertCrashReport(row: CrashReportRow, title: string, queries: Queries): Promise<void> {
+export async function insertCrashReport(row: CrashReportRow, title: string, queries: Queries): Promise<boolean> {
   await queries.insertInto("crash_reports").values(row).execute();
-  await countInCrashGroup(row, title, queries);
+  return countInCrashGroup(row, title, queries);
 }
 
 const rowsPerStep = 1_000;

@@ -18,3 +18,13 @@ export function deviceChangedEvent(before: DeviceRow, after: DeviceRow): NewEven
   const fields = Object.entries(fieldColumns).filter(([, columns]) => isOther(columns));
   return { type: "device.changed", objectId: after.id, changed: fields.map(([name]) => name) };
 }
+
+/** A new device; its app calls without a token. */
+export function deviceRegisteredEvent(deviceId: string): NewEvent {
+  return { type: "device.registered", objectId: deviceId, actor: { kind: "device", id: deviceId } };
+}
+
+/** The end of all tokens of a device. */
+export function deviceRevokedEvent(deviceId: string): NewEvent {
+  return { type: "device.revoked", objectId: deviceId };
+}

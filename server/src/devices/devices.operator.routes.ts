@@ -6,6 +6,7 @@ import { searchPage } from "../db/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
+import { deviceRevokedEvent } from "./devices.events.ts";
 import {
   DevicesOfUserPath,
   ListDevicesOfUser,
@@ -95,10 +96,11 @@ const endTokens = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, deviceId } }, { database, revocations }) {
+  async handle({ path: { appid, deviceId } }, { database, revocations, events }) {
     await database.write(async (transaction) => {
       await requireDevice(appid, deviceId, transaction.queries);
       await revocations.endDeviceTokens(appid, deviceId, transaction);
+      await events.record(appid, deviceRevokedEvent(deviceId), transaction.queries);
     });
     return true as const;
   },

@@ -17,7 +17,7 @@ import {
   presentOwnDevice,
   RegisterDevice,
 } from "./devices.contract.ts";
-import { deviceChangedEvent } from "./devices.events.ts";
+import { deviceChangedEvent, deviceRegisteredEvent } from "./devices.events.ts";
 import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.ts";
 
 /** The properties of the registration that policies and rate limits match. */
@@ -69,7 +69,7 @@ const registerDevice = operation({
 async function registerHere(
   parameters: Static<typeof RegisterDevice>,
   { policy, keyId, applicationVersion, keyVersion }: ApplicationCredentials,
-  { database, tokens, clock, ids, statistics }: Services,
+  { database, tokens, clock, ids, statistics, events }: Services,
 ): Promise<IssuedToken> {
   const { appid, platform, uniqueId } = parameters;
   const now = clock.now();
@@ -91,7 +91,9 @@ async function registerHere(
   const device = await database.write(
     async ({ queries, afterCommit }) => {
       const stored = await insertOrUpdateDevice(row, queries);
-      if (stored.id === newId) afterCommit(() => statistics.countNew(appid, "newDevices"));
+      if (stored.id !== newId) return stored;
+      afterCommit(() => statistics.countNew(appid, "newDevices"));
+      await events.record(appid, deviceRegisteredEvent(newId), queries);
       return stored;
     },
     { addsTo: appid },

@@ -3,8 +3,16 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { openLog, retentionMs } from "./log-heads.ts";
-import { dropOldEvents, findEventId, findLogEnd, listEvents, type PlacedEvent } from "./log-rows.store.ts";
+import {
+  dropOldEvents,
+  findEventId,
+  findLogEnd,
+  listEvents,
+  listRevocations,
+  type PlacedEvent,
+} from "./log-rows.store.ts";
 import { createPositions } from "./positions.ts";
+import type { Revocation } from "./revocations.ts";
 
 /** An application's log, as readers see it (spec/events). */
 export interface EventLog extends Cursors {
@@ -12,8 +20,14 @@ export interface EventLog extends Cursors {
   findEnd(applicationId: string): Promise<Cursor>;
   /** Whether the log holds everything between a cursor and its end. */
   reachesBackTo(applicationId: string, cursor: Cursor, end: Cursor): Promise<boolean>;
-  /** Events behind a position, in order. */
+  /** Events and revocations behind a position, in order; see `isRevocation`. */
   list(applicationId: string, after: number, count: number): Promise<readonly PlacedEvent[]>;
+  /**
+   * The revocations of all committed writes behind a position, in no order. A reader calls it after it has read the
+   * objects of a page and before it sends them, with a position from before the read; then nothing that was written after
+   * a revocation reaches its subject.
+   */
+  listRevocations(applicationId: string, after: number): Promise<readonly Revocation[]>;
   /** Assigns positions to what readers have not asked for, and drops what is too old, in bounded steps. */
   maintain(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
@@ -46,6 +60,8 @@ export function createEventLog(
     },
 
     list: (applicationId, after, count) => listEvents(applicationId, after, count, database.reads),
+
+    listRevocations: (applicationId, after) => listRevocations(applicationId, after, database.reads),
 
     async maintain(applicationId, signal) {
       await positions.settle(applicationId);

@@ -4,28 +4,57 @@ import type { IdKind } from "../lib/ids.ts";
 type OwnedKindName = Lowercase<"Checkin" | "Location" | "Picture" | "Video" | "Blob">;
 type OwnedChange = "created" | "changed" | "deleted";
 
+const otherClientTypes = [
+  ...(["metadata.changed", "metadata.deleted", "user.changed", "user.deleted"] as const),
+  ...(["identity.added", "identity.removed", "user.signed_in", "user.signed_out"] as const),
+  ...(["device.registered", "device.changed", "device.revoked"] as const),
+] as const;
+
+/** The types that no client learns of: operators and their systems do. */
+const operationEventTypes = [
+  ...(["user.created", "user.disabled", "user.enabled", "crash_group.opened", "location.flagged"] as const),
+  ...(["application.settings_changed", "application.keys_changed", "application.compromised"] as const),
+  ...(["application.suspended", "application.resumed"] as const),
+  ...(["webhook.disabled", "webhook.gap", "webhook.test"] as const),
+] as const;
+
 /** The kinds of events, and what can happen to each (spec/events#types). */
 export type EventType =
   | `${OwnedKindName}.${OwnedChange}`
-  | "metadata.changed"
-  | "metadata.deleted"
-  | "user.changed"
-  | "user.deleted"
-  | "device.changed";
+  | (typeof otherClientTypes)[number]
+  | (typeof operationEventTypes)[number];
 
-const otherTypes = ["metadata.changed", "metadata.deleted", "user.changed", "user.deleted", "device.changed"] as const;
-
-/** All types, which clients may subscribe to. */
-export const eventTypes: readonly EventType[] = [
+/** The types that clients may subscribe to. */
+export const clientEventTypes: readonly EventType[] = [
   ...ownedIdKinds.flatMap((kind) => [
     ownedEventType(kind, "created"),
     ownedEventType(kind, "changed"),
     ownedEventType(kind, "deleted"),
   ]),
-  ...otherTypes,
+  ...otherClientTypes,
 ];
+
+/** All types, which operators and webhooks may subscribe to. */
+export const eventTypes: readonly EventType[] = [...clientEventTypes, ...operationEventTypes];
+
+const clientTypes: ReadonlySet<string> = new Set(clientEventTypes);
+
+/** Whether clients may learn of events of a type. */
+export function isForClients(type: string): boolean {
+  return clientTypes.has(type);
+}
 
 /** The type of what happened to an owned object. */
 export function ownedEventType(kind: IdKind, change: OwnedChange): EventType {
   return `${kind.toLowerCase() as OwnedKindName}.${change}`; // users own objects of these kinds alone
 }
+
+/** Whether an event of a type shows its object as it is when the event is read (spec/events#form). */
+export function showsObject(type: string): boolean {
+  return objectTypes.has(type);
+}
+
+const objectTypes: ReadonlySet<string> = new Set([
+  ...clientEventTypes.filter((type) => /\.(created|changed)$/.test(type)),
+  "device.registered",
+]);

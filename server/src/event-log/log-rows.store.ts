@@ -4,6 +4,7 @@ import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { EventRow } from "../db/tables.ts";
 import { lockLog } from "./positions.ts";
+import { type Revocation, toRevocation } from "./revocations.ts";
 
 /** An event whose position is known. */
 export type PlacedEvent = EventRow & { readonly position: number };
@@ -39,6 +40,11 @@ export async function findEventId(
   queries: Queries,
 ): Promise<string | undefined> {
   return (await findAt(queries, { applicationId, position }))[0]?.id;
+}
+
+/** The revocations behind a position, and those that have none yet. */
+export async function listRevocations(applicationId: string, after: number, queries: Queries): Promise<Revocation[]> {
+  return (await findRevocations(queries, { applicationId, after })).map(toRevocation);
 }
 
 const rowsPerStep = 1_000;
@@ -104,6 +110,23 @@ const listAfter = prepare<OfApplication & { after: number; count: number }, Plac
     .where("position", ">", parameter("after"))
     .orderBy("position")
     .limit(rowLimit(parameter("count"))),
+);
+
+const findRevocations = prepare<OfApplication & { after: number }, EventRow>((queries, parameter) =>
+  queries
+    .selectFrom("events")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("position", ">", parameter("after"))
+    .where("type", "like", "revocation.%")
+    .unionAll(
+      queries
+        .selectFrom("events")
+        .selectAll()
+        .where("application_id", "=", parameter("applicationId"))
+        .where("position", "is", null)
+        .where("type", "like", "revocation.%"),
+    ),
 );
 
 const findAt = prepare<OfApplication & { position: number }, { id: string }>((queries, parameter) =>

@@ -8,7 +8,7 @@ export type NewEventRow = Omit<EventRow, "number" | "position">;
 
 const columns = [
   ...(["application_id", "id", "type", "at", "object_id", "user_id"] as const),
-  ...(["key", "slot", "changed", "was_shown", "is_shown"] as const),
+  ...(["key", "slot", "changed", "was_shown", "is_shown", "item_id", "actor_kind", "actor_id"] as const),
 ] as const satisfies readonly (keyof NewEventRow)[];
 
 /** Whether an application wants events at a time. */

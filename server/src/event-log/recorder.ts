@@ -1,12 +1,15 @@
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
+import type { Actor } from "../lib/actor.ts";
 import type { Clock } from "../lib/clock.ts";
+import { currentCall } from "../lib/current-call.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { EventType } from "./event-types.ts";
 import { rememberedMs } from "./log-heads.ts";
 import { insertNumbered, insertUnnumbered, isLogWanted, type NewEventRow } from "./recorder.store.ts";
+import { type RevokedSubject, revocationType } from "./revocations.ts";
 
 /** What a write changed. */
 export interface NewEvent {
@@ -14,6 +17,9 @@ export interface NewEvent {
   /** The object that the event is about; for metadata, the object that carries it. */
   readonly objectId: string;
   readonly userId?: string | null;
+  /** The member of the object that the event is about. */
+  readonly itemId?: string;
+  /** Of metadata; of an identity, the name of its provider. */
   readonly key?: string;
   readonly slot?: string;
   /** The names of changed fields as in results; those that only the owner sees end with `-`. */
@@ -22,6 +28,8 @@ export interface NewEvent {
   readonly wasShown?: boolean;
   /** The same after the write. */
   readonly isShown?: boolean;
+  /** By default, the actor of the running call. */
+  readonly actor?: Actor;
 }
 
 /** Writes events into the log, in the transactions of their writes. */
@@ -31,7 +39,15 @@ export interface EventRecorder {
    * the events of one object have the order of its commits.
    */
   record(applicationId: string, events: NewEvent | readonly NewEvent[], queries: Queries): Promise<void>;
+  /**
+   * Records that tokens may have ended, whatever types of events the application wants. Readers of the log find it
+   * (`EventLog.listRevocations`), and close what those tokens have opened.
+   */
+  recordRevocation(applicationId: string, subject: RevokedSubject, queries: Queries): Promise<void>;
 }
+
+/** Records nothing: for writes that are no events, such as those of a restore. */
+export const noEvents: EventRecorder = { async record() {}, async recordRevocation() {} };
 
 /**
  * Clocks of processes differ: a writer records this much longer than the log is wanted, so that readers notice the gap
@@ -63,8 +79,9 @@ export function createEventRecorder({
     return wanted;
   }
 
-  function rowOf(applicationId: string, event: NewEvent): NewEventRow {
-    const { type, objectId, userId, key, slot, changed, wasShown, isShown } = event;
+  function rowOf(applicationId: string, event: Omit<NewEvent, "type"> & { readonly type: string }): NewEventRow {
+    const { type, objectId, userId, itemId, key, slot, changed, wasShown, isShown } = event;
+    const { actor = currentCall()?.actor } = event;
     return {
       application_id: applicationId,
       id: ids.newId("Event"),
@@ -77,6 +94,9 @@ export function createEventRecorder({
       changed: (changed ?? []).join(),
       was_shown: wasShown === true ? 1 : 0,
       is_shown: isShown === true ? 1 : 0,
+      item_id: itemId ?? null,
+      actor_kind: actor?.kind ?? null,
+      actor_id: actor?.id ?? null,
     };
   }
 
@@ -88,17 +108,27 @@ export function createEventRecorder({
     return true;
   }
 
-  return {
-    async record(applicationId, events, queries) {
-      const wantedAfter = clock.now() - overlapMs;
-      try {
-        for (const event of [events].flat()) {
-          if (!(await insert(rowOf(applicationId, event), wantedAfter, queries))) return;
-        }
-      } catch (error) {
-        // The application was erased after the token was checked.
-        throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+  async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
+    const wantedAfter = clock.now() - overlapMs;
+    try {
+      for (const row of rows) {
+        if (!(await insert(row, wantedAfter, queries))) return;
       }
+    } catch (error) {
+      // The application was erased after the token was checked.
+      throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
+    }
+  }
+
+  return {
+    record: (applicationId, events, queries) =>
+      insertAll(
+        [events].flat().map((event) => rowOf(applicationId, event)),
+        queries,
+      ),
+    recordRevocation(applicationId, { kind, id, exceptTokenId }, queries) {
+      const revocation = { type: revocationType(kind), objectId: id, ...(exceptTokenId && { key: exceptTokenId }) };
+      return insertAll([rowOf(applicationId, revocation)], queries);
     },
   };
 }

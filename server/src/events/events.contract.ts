@@ -55,7 +55,7 @@ export const ListEvents = Type.Object({
 
 export type EventFilters = Static<typeof ListEvents>;
 
-const EventResult = named(
+export const EventResult = named(
   "Event",
   "A change, as the reader may know it.",
   Type.Object({
@@ -64,7 +64,7 @@ const EventResult = named(
     created: WireDate,
     objectID: Type.String({ description: "What it is about; of metadata, the object that carries it." }),
     userID: Type.Optional(Type.String({ description: "The owner." })),
-    key: Type.Optional(Type.String({ description: "Of metadata." })),
+    key: Type.Optional(Type.String({ description: "Of metadata; of identities, the provider." })),
     visibility: Type.Optional(Permission),
     changed: Type.Optional({ ...Type.Array(Type.String()), description: "The names of changed fields." }),
     object: Type.Optional(RawJson({ description: "What a GET answers now." })),

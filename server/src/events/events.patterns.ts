@@ -1,22 +1,21 @@
 import { ApiError } from "../errors.ts";
-import { eventTypes } from "../event-log/event-types.ts";
+import { clientEventTypes } from "../event-log/event-types.ts";
 
 const patternsMax = 20;
 
 /**
  * Reads `types`: types, `<kind>.*` or `*`, in any case.
  *
+ * @param known the types that the reader may ask for
  * @returns whether a type is wanted
  * @throws ApiError ParameterIncorrectFormat
  */
-export function readPatterns(types = "*"): (type: string) => boolean {
+export function readPatterns(types = "*", known: readonly string[] = clientEventTypes): (type: string) => boolean {
   const patterns = types.split(",").map((pattern) => pattern.trim().toLowerCase());
   if (patterns.length > patternsMax) throw refusal(`types may have ${patternsMax} patterns.`);
   const wanted = new Set<string>();
   for (const pattern of patterns) {
-    const matching = eventTypes.filter(
-      (type) => pattern === "*" || type === pattern || pattern === `${kindOf(type)}.*`,
-    );
+    const matching = known.filter((type) => pattern === "*" || type === pattern || pattern === `${kindOf(type)}.*`);
     if (matching.length === 0) throw refusal("types must be types such as checkin.created, checkin.* or *.");
     for (const type of matching) wanted.add(type);
   }

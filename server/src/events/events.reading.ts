@@ -2,6 +2,7 @@ import type { OuterCall } from "../api/dispatch.ts";
 import type { Caller } from "../contract/route.ts";
 import { resolveUserId } from "../contract/wire.ts";
 import { ApiError, type ErrorCondition } from "../errors.ts";
+import { showsObject } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isInRange } from "../lib/cells.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -13,7 +14,7 @@ import { readPatterns } from "./events.patterns.ts";
 import { type EventView, viewOf } from "./events.views.ts";
 
 /** Objects that are larger as JSON are left out of events. */
-const objectBytesMax = 32_768;
+export const objectBytesMax = 32_768;
 
 /** Presents events to a reader; undefined for those that do not concern it. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
@@ -53,8 +54,7 @@ export function createPresenter(
     const view = viewOf(event, caller);
     if (view === undefined || !isWanted(view.type)) return undefined;
     if (view.type === "metadata.deleted" && !(await mayReadCarrier(event, caller, read))) return undefined;
-    const isDeleted = view.type.endsWith(".deleted");
-    if (isDeleted) return presentEvent(event, view, undefined);
+    if (!showsObject(view.type)) return presentEvent(event, view, undefined);
     const object = await read(pathOf(event));
     if (object === undefined || !matchesObject(object, filters, event, caller)) return undefined;
     return presentEvent(event, view, object);
@@ -69,7 +69,8 @@ function presentEvent(event: PlacedEvent, view: EventView, object: string | unde
   return {
     ...base,
     ...(user_id !== null && { userID: user_id }),
-    ...(key !== null && { key, visibility: slot === "" ? "App" : "User" }),
+    ...(key !== null && { key }),
+    ...(slot !== null && { visibility: slot === "" ? ("App" as const) : ("User" as const) }),
     ...(view.changed && { changed: [...view.changed] }),
     ...(object !== undefined && (isTooLarge ? { isTooLarge: true as const } : { object })),
   };
@@ -86,7 +87,7 @@ const collections: Readonly<Partial<Record<string, string>>> = {
 
 /** The path of the GET that answers with the object of an event. */
 function pathOf({ object_id, key, slot }: PlacedEvent): string {
-  if (key !== null) {
+  if (key !== null && slot !== null) {
     const visibility = slot === "" ? "App" : "User";
     return `/metadata/${object_id}/${encodeURIComponent(key)}?visibility=${visibility}`;
   }

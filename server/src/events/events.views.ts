@@ -1,5 +1,6 @@
 import type { Caller } from "../contract/route.ts";
 import type { EventRow } from "../db/tables.ts";
+import { isForClients } from "../event-log/event-types.ts";
 
 /** What a reader may learn of an event, before its object is read. */
 export interface EventView {
@@ -20,9 +21,11 @@ type Reader = Pick<Caller, "applicationId" | "userId" | "deviceId">;
  * @returns undefined when the reader must not learn of it
  */
 export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
+  if (!isForClients(event.type)) return undefined;
   const [kind = "", change = ""] = event.type.split(".");
   const view = { type: event.type, kind };
-  if (kind === "device") return event.object_id === reader.deviceId ? withChanged(view, ownNames(event)) : undefined;
+  if (kind === "device" && event.object_id !== reader.deviceId) return undefined;
+  if (kind === "device") return change === "changed" ? withChanged(view, ownNames(event)) : view;
   if (kind === "metadata") return mayKnowMetadata(event, reader) ? view : undefined;
   if (reader.userId === undefined) return undefined;
   if (event.user_id === reader.userId) return change === "changed" ? withChanged(view, ownNames(event)) : view;
@@ -51,7 +54,8 @@ function withChanged(view: EventView, changed: readonly string[]): EventView {
 
 const ownMark = "-";
 
-function ownNames(event: EventRow): string[] {
+/** The names of all changed fields. */
+export function ownNames(event: EventRow): string[] {
   return namesOf(event).map((name) => (name.endsWith(ownMark) ? name.slice(0, -ownMark.length) : name));
 }
 

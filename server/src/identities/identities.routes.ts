@@ -4,6 +4,7 @@ import { Type } from "../contract/schema.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { NewIdentityRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { identityEvent } from "../event-log/identity-events.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {
@@ -30,7 +31,7 @@ const addIdentity = operation({
   status: 200,
   result: Type.Literal(1),
   errors: ["ItemAlreadyExists"],
-  async handle({ caller, path, parameters }, { database, clock }) {
+  async handle({ caller, path, parameters }, { database, clock, events }) {
     const identity: NewIdentityRow = {
       application_id: caller.applicationId,
       provider: path.identityProviderName,
@@ -38,12 +39,15 @@ const addIdentity = operation({
       user_id: caller.userId,
       created_at: clock.now(),
     };
-    const isHeld = await database.write(({ queries }) =>
-      insertIdentity(identity, queries).catch((error) => {
+    const isHeld = await database.write(async ({ queries }) => {
+      const isInserted = await insertIdentity(identity, queries).catch((error) => {
         // The user was deleted after the token was checked.
         throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
-      }),
-    );
+      });
+      const event = identityEvent("added", caller.userId, path.identityProviderName);
+      if (isInserted) await events.record(caller.applicationId, event, queries);
+      return isInserted;
+    });
     if (!isHeld)
       throw new ApiError("ItemAlreadyExists", "The identity belongs to another user.", { parameter: "identityId" });
     return 1 as const;
@@ -98,10 +102,16 @@ const listOwnIdentitiesOfProvider = operation({
     list(caller, path.identityProviderName, parameters, call, services),
 });
 
-async function remove(caller: UserCaller, provider: string, identifier: string | undefined, { database }: Services) {
-  await database.write(({ queries }) =>
-    deleteIdentities(caller.applicationId, caller.userId, provider, identifier, queries),
-  );
+async function remove(
+  { applicationId, userId }: UserCaller,
+  provider: string,
+  identifier: string | undefined,
+  { database, events }: Services,
+) {
+  await database.write(async ({ queries }) => {
+    const isRemoved = await deleteIdentities(applicationId, userId, provider, identifier, queries);
+    if (isRemoved) await events.record(applicationId, identityEvent("removed", userId, provider), queries);
+  });
   return true as const;
 }
 

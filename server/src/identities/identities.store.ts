@@ -56,21 +56,22 @@ async function deleteLeftIdentity(identity: NewIdentityRow, queries: Queries): P
   return deleted.numDeletedRows > 0n;
 }
 
-/** Removes one identity of a provider, or all of them. */
+/** Removes one identity of a provider, or all of them. @returns false when there was none */
 export async function deleteIdentities(
   applicationId: string,
   userId: string,
   provider: string,
   identifier: string | undefined,
   queries: Queries,
-): Promise<void> {
+): Promise<boolean> {
   let doomed = queries
     .deleteFrom("identities")
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .where("provider", "=", provider);
   if (identifier !== undefined) doomed = doomed.where("identifier", "=", identifier);
-  await doomed.execute();
+  const { numDeletedRows } = await doomed.executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 /**

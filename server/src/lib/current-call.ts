@@ -1,12 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Actor } from "./actor.ts";
 
-/** The current unit of work, for logs and traces: a request, an item of a batch, or background work. */
+/** The current unit of work, for logs, traces and the actor of events: a request, an item of a batch, or background work. */
 export interface CurrentCall {
   readonly requestId?: string;
   /** Known once the request has reached its route. */
   operation?: string | undefined;
   /** The name of background work. */
   readonly work?: string;
+  /** Whose changes these are; absent in reads. */
+  readonly actor?: Actor;
   /** The parent of the spans to record; undefined unless the call is traced. */
   readonly trace?: TraceNode | undefined;
 }
@@ -25,7 +28,7 @@ export type TraceAttributes = Readonly<Record<string, string | number>>;
 
 const current = new AsyncLocalStorage<CurrentCall | undefined>();
 
-/** Undefined when calls are not observed. */
+/** Undefined in reads when calls are not observed. */
 export function currentCall(): CurrentCall | undefined {
   return current.getStore();
 }
@@ -33,6 +36,11 @@ export function currentCall(): CurrentCall | undefined {
 /** Runs work, including its asynchronous parts, as part of this call. */
 export function runInCall<T>(call: CurrentCall | undefined, work: () => T): T {
   return current.run(call, work);
+}
+
+/** Runs work as an action of this actor. */
+export function runAs<T>(actor: Actor, work: () => T): T {
+  return current.run({ ...current.getStore(), actor }, work);
 }
 
 /** Runs work as a part of the current call, with a span if the call is traced. */

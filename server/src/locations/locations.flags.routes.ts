@@ -29,7 +29,7 @@ const flagLocation = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { locationId = "" }, parameters }, { database, clock, ids }) {
+  async handle({ caller, path: { locationId = "" }, parameters }, { database, clock, ids, events }) {
     const { applicationId: application_id, userId: user_id } = caller;
     const now = clock.now();
     const { flagReason: reason = null, comment = null } = parameters;
@@ -47,10 +47,12 @@ const flagLocation = operation({
     await database.write(async ({ queries }) => {
       // Locked, so that a deletion of the location erases the flag, too.
       await lockRow(database.dialect, "locations", application_id, locationId, queries);
-      await getReadable("locations", application_id, user_id, locationId, queries);
+      const found = await getReadable("locations", application_id, user_id, locationId, queries);
       await putFlag(flag, queries).catch((error) => {
         throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       });
+      const event = { type: "location.flagged", objectId: locationId, userId: found.user_id } as const;
+      await events.record(application_id, event, queries);
     });
     return true as const;
   },

@@ -134,7 +134,7 @@ export async function finishMove(
     await tellMain(own, to);
     const isLost = await database.write(async (transaction) => {
       if (!(await isStillDecided(decided, transaction.queries))) return false;
-      revocations.invalidatePolicies(transaction);
+      await revocations.invalidatePolicies(appid, transaction);
       await deleteApplicationRegion(appid, transaction.queries);
       await unmarkMoving(appid, transaction.queries);
       return true;
@@ -146,7 +146,7 @@ export async function finishMove(
     const { queries } = transaction;
     const at = clock.now();
     if (!(await isStillDecided(decided, queries))) return false;
-    revocations.invalidatePolicies(transaction);
+    await revocations.invalidatePolicies(appid, transaction);
     await updateApplicationDeleted(appid, at, queries);
     await putApplicationRegion({ application_id: appid, region: to, state: "there", changed_at: at }, queries);
     return true;

@@ -81,7 +81,7 @@ export function moveHandlers(services: Services): RegionHandlers {
       database.write(async (transaction) => {
         const { queries } = transaction;
         if (await serveArrived(appid, own, queries)) {
-          revocations.invalidatePolicies(transaction);
+          await revocations.invalidatePolicies(appid, transaction);
           // Lets a repeated call distinguish an application that has arrived from one that never did, whatever has
           // happened to it since.
           const row = { application_id: appid, region: own, state: "arrived", changed_at: clock.now() } as const;

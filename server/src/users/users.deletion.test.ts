@@ -110,7 +110,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
 
 /** Marks a user as deleted, and leaves the user's rows to be erased. */
 async function markDeleted({ id }: TestUser): Promise<void> {
-  const revocations = createRevocations({ invalidateTokenCache: () => {} }); // others detect the commit
+  const revocations = createRevocations({ invalidateTokenCache: () => {} }, test.app.events); // others detect the commit
   await other.app.database.write((transaction) =>
     updateUserDeleted(test.application.appid, id, test.now(), { revocations, events: test.app.events }, transaction),
   );

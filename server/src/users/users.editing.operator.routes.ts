@@ -12,6 +12,7 @@ import type { Services } from "../services.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { genders } from "./users.contract.ts";
 import { changedEmailColumns } from "./users.email.ts";
+import { accountEvent } from "./users.events.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import {
   ChangeOperatedUser,
@@ -41,7 +42,7 @@ const createOperatedUser = operation({
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
   async handle({ caller, path: { appid }, parameters, call }, services) {
-    const { database, passwords, clock, ids, statistics } = services;
+    const { database, passwords, clock, ids, statistics, events } = services;
     const { username, password, email, firstName, lastName, gender, dateOfBirth, tag } = parameters;
     await requireApplication(appid, database.reads);
     const user_name_key = requireUserNameKey(username);
@@ -65,6 +66,7 @@ const createOperatedUser = operation({
     await database.write(async ({ queries, afterCommit }) => {
       if (!(await insertUser(user, queries))) throw userNameTaken();
       afterCommit(() => statistics.countNew(appid, "newUsers"));
+      await events.record(appid, accountEvent("created", user.id), queries);
     });
     return presentWithCounts(user, services);
   },

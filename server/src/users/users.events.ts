@@ -38,3 +38,11 @@ export function userChangedEvent(before: UserRow, after: UserRow): NewEvent {
 export function userDeletedEvent({ id, celeb_mode }: Shown): NewEvent {
   return { type: "user.deleted", objectId: id, userId: id, wasShown: celeb_mode === 0 };
 }
+
+/** What happened to an account: of sign-ups and of disabled users, no client learns. */
+export function accountEvent(
+  what: "created" | "disabled" | "enabled" | "signed_in" | "signed_out",
+  userId: string,
+): NewEvent {
+  return { type: `user.${what}`, objectId: userId, userId };
+}

@@ -6,6 +6,7 @@ import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
 import type { CommandServices } from "../services.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
+import { accountEvent } from "./users.events.ts";
 import {
   EraseUser,
   OperatedUserPage,
@@ -94,13 +95,15 @@ export const enableUser = operation({
 
 /** A user who is already disabled keeps the original time. */
 async function setDisabled(applicationId: string, userId: string, isDisabled: boolean, services: CommandServices) {
-  const { database, revocations, clock } = services;
+  const { database, revocations, clock, events } = services;
   const changed = await database.write(async (transaction) => {
     const user = await requireOperatedUser(applicationId, userId, transaction.queries);
     if ((user.disabled_at !== null) === isDisabled) return user;
     const disabled_at = isDisabled ? clock.now() : null;
     await updateUser(applicationId, userId, { disabled_at }, transaction.queries);
-    await revocations.invalidateTokens(applicationId, transaction);
+    const event = accountEvent(isDisabled ? "disabled" : "enabled", userId);
+    await events.record(applicationId, event, transaction.queries);
+    await revocations.invalidateTokens(applicationId, { kind: "user", id: userId }, transaction);
     return { ...user, disabled_at };
   });
   return presentWithCounts(changed, services);
@@ -119,10 +122,11 @@ export const endTokensOfUser = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, userId } }, { database, revocations }: CommandServices) {
+  async handle({ path: { appid, userId } }, { database, revocations, events }: CommandServices) {
     await database.write(async (transaction) => {
       await requireOperatedUser(appid, userId, transaction.queries);
       await revocations.endUserTokens(appid, userId, transaction);
+      await events.record(appid, accountEvent("signed_out", userId), transaction.queries);
     });
     return true as const;
   },

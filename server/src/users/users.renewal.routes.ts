@@ -38,7 +38,7 @@ export const renewToken = operation({
       // The predecessor stays valid until its own end, which may be later where the lifetime was shortened.
       const lasting = Math.max(session.expires_at, expires_at);
       await updateSession(caller, { renewals: renewals + 1, expires_at: lasting }, queries);
-      if (await noteRenewals(applicationId, queries)) revocations.invalidatePolicies(transaction);
+      if (await noteRenewals(applicationId, queries)) await revocations.invalidatePolicies(applicationId, transaction);
       return expires_at;
     });
     return tokens.renewUserToken(caller, expiresAt);

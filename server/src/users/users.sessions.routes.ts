@@ -26,6 +26,7 @@ import {
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import { renewToken } from "./users.renewal.routes.ts";
+import { recordSignIn, signOut } from "./users.signing.ts";
 import {
   findUserByName,
   findUserForLogin,
@@ -49,7 +50,7 @@ const createUser = operation({
   result: UserWithToken,
   errors: ["ItemAlreadyExists"],
   async handle({ caller, call, parameters }, services) {
-    const { database, tokens, passwords, pictureUrl, clock, ids, statistics } = services;
+    const { database, tokens, passwords, pictureUrl, clock, ids, statistics, events } = services;
     const { applicationId, deviceId, isTest = false } = caller;
     const nameKey = requireUserNameKey(parameters.username);
     const isTaken = (await findUserByName(applicationId, parameters.username, database.reads)) !== undefined;
@@ -78,7 +79,9 @@ const createUser = operation({
       await insertUserToken(row, queries);
       const device = { application_id: applicationId, user_id: id, device_id: deviceId };
       await recognizeDevice({ ...device, recognized_at: now }, queries);
-      return locateUser(user, parameters.location, services, queries);
+      const located = await locateUser(user, parameters.location, services, queries);
+      await recordSignIn(applicationId, id, true, events, queries);
+      return located;
     });
     return { ...presentOwnUser(created, pictureUrl), ...token };
   },
@@ -113,7 +116,7 @@ const loginUser = operation({
   result: UserWithToken,
   errors: ["AuthBadUsernameOrPassword"],
   async handle({ caller, call, parameters }, services) {
-    const { database, tokens, passwords, pictureUrl, clock } = services;
+    const { database, tokens, passwords, pictureUrl, clock, events } = services;
     const { applicationId, deviceId } = caller;
     const { found, ticket } = await requireLogin(parameters, caller, call, services);
     const from = found.password_hash;
@@ -131,6 +134,7 @@ const loginUser = operation({
         const device = { application_id: applicationId, user_id: found.id, device_id: deviceId };
         await recognizeDevice({ ...device, recognized_at: login.at }, queries);
       }
+      await recordSignIn(applicationId, found.id, false, events, queries);
       return updated;
     });
     return { ...presentOwnUser(user, pictureUrl), ...token };
@@ -208,10 +212,10 @@ const logoutUser = operation({
   status: 200,
   result: DeviceToken,
   errors: [],
-  async handle({ caller }, { database, tokens, revocations }) {
-    await database.write((transaction) =>
-      revocations.endToken(caller.applicationId, caller.userId, caller.tokenId, transaction),
-    );
+  async handle({ caller }, services) {
+    const { applicationId, userId, tokenId } = caller;
+    const { database, tokens } = services;
+    await database.write((transaction) => signOut(applicationId, userId, tokenId, services, transaction));
     return tokens.issueDeviceToken(caller);
   },
 });
@@ -251,10 +255,11 @@ const endToken = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { tokenId }, call }, { database, revocations, audit }) {
+  async handle({ caller, path: { tokenId }, call }, services) {
     const { applicationId, userId } = caller;
+    const { database, audit } = services;
     const isEnded = await database.write(async (transaction) => {
-      const isThere = await revocations.endToken(applicationId, userId, tokenId, transaction);
+      const isThere = await signOut(applicationId, userId, tokenId, services, transaction);
       const event = { ...calledBy(caller, call), action: "endToken", target: tokenId };
       if (isThere) await audit.recordRepeatable(event, transaction);
       return isThere;

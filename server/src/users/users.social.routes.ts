@@ -8,9 +8,11 @@ import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { identityEvent } from "../event-log/identity-events.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { presentOwnUser } from "./users.contract.ts";
+import { recordSignIn } from "./users.signing.ts";
 import { LoginSocialUser, SocialUserWithToken } from "./users.social.contract.ts";
 import { anotherUserName, newSocialUser, socialUserName } from "./users.social.profile.ts";
 import { findUserByProof, type ProvenIdentity, putProvenIdentity } from "./users.social.store.ts";
@@ -84,7 +86,7 @@ async function logIn(
   call: Call,
   services: Services,
 ): Promise<SocialLogin & { token: IssuedToken }> {
-  const { database, tokens, audit, statistics } = services;
+  const { database, tokens, audit, statistics, events } = services;
   let disabledId: string | undefined;
   const written = database.write(async ({ queries, afterCommit }) => {
     const login = await findOrCreateUser(identity, claims, services, queries);
@@ -97,6 +99,7 @@ async function logIn(
     }
     const { token, row } = tokens.issueUserToken(caller, { id, tokenVersion });
     await insertUserToken(row, queries);
+    await recordSignIn(caller.applicationId, id, login.isNew, events, queries);
     return { ...login, token };
   });
   return written.catch(async (error) => {
@@ -133,7 +136,7 @@ async function findOrCreateUser(
 async function insertSocialUser(
   identity: ProvenIdentity,
   claims: Claims,
-  { clock, ids }: Services,
+  { clock, ids, events }: Services,
   queries: Queries,
 ): Promise<UserRow> {
   const { applicationId, provider, identifier } = identity;
@@ -144,7 +147,9 @@ async function insertSocialUser(
   while (!(await insertUser(user, queries))) {
     user = newSocialUser({ applicationId, id, userName: anotherUserName(userName), at }, claims);
   }
-  await putProvenIdentity(identity, id, at, queries);
+  const formerId = await putProvenIdentity(identity, id, at, queries);
+  const lost = formerId === undefined ? [] : [identityEvent("removed", formerId, provider)];
+  await events.record(applicationId, [...lost, identityEvent("added", id, provider)], queries);
   return user;
 }
 

@@ -24,17 +24,29 @@ export async function findUserByProof(identity: ProvenIdentity, queries: Queries
     .executeTakeFirst();
 }
 
-/** Gives an identity to the user who proved it, and takes it from users who claimed it. */
+/**
+ * Gives an identity to the user who proved it, and takes it from the user who claimed it.
+ *
+ * @returns the id of the user who loses it
+ */
 export async function putProvenIdentity(
   { applicationId, provider, identifier }: ProvenIdentity,
   userId: string,
   at: number,
   queries: Queries,
-): Promise<void> {
+): Promise<string | undefined> {
+  const former = await queries
+    .selectFrom("identities")
+    .select("user_id")
+    .where("application_id", "=", applicationId)
+    .where("provider", "=", provider)
+    .where("identifier", "=", identifier)
+    .executeTakeFirst();
   const held = { user_id: userId, created_at: at, is_verified: 1 };
   await queries
     .insertInto("identities")
     .values({ application_id: applicationId, provider, identifier, ...held })
     .onConflict((conflict) => conflict.columns(["application_id", "provider", "identifier"]).doUpdateSet(held))
     .execute();
+  return former?.user_id;
 }

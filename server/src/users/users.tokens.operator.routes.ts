@@ -10,6 +10,7 @@ import {
   OperatedUserPath,
   presentOperatedToken,
 } from "./users.operator.contract.ts";
+import { signOut } from "./users.signing.ts";
 import { findUser } from "./users.store.ts";
 
 const listTokens = operation({
@@ -49,10 +50,10 @@ const endToken = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, userId, tokenId } }, { database, revocations }) {
-    const isEnded = await database.write(async (transaction) => {
+  async handle({ path: { appid, userId, tokenId } }, services) {
+    const isEnded = await services.database.write(async (transaction) => {
       await requireApplication(appid, transaction.queries);
-      return revocations.endToken(appid, userId, tokenId, transaction);
+      return signOut(appid, userId, tokenId, services, transaction);
     });
     if (!isEnded) throw new ApiError("ItemDoesNotExist");
     return true as const;

@@ -43,6 +43,7 @@ import { events } from "./0044-events.ts";
 import { settingsChanges } from "./0045-settings-changes.ts";
 import { keptCounts } from "./0046-kept-counts.ts";
 import { crashStates } from "./0047-crash-states.ts";
+import { eventActors } from "./0048-event-actors.ts";
 import { operatorSearch } from "./0051-operator-search.ts";
 import type { Migration } from "./migration.ts";
 
@@ -93,5 +94,6 @@ export const migrations: readonly Migration[] = [
   settingsChanges,
   keptCounts,
   crashStates,
+  eventActors,
   operatorSearch,
 ];

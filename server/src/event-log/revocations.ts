@@ -1,0 +1,38 @@
+import type { EventRow } from "../db/tables.ts";
+
+/**
+ * What has lost its tokens, or what its callers may do: they have to be identified again. A change of the settings of an
+ * application is one about the application.
+ */
+export interface RevokedSubject {
+  readonly kind: "token" | "user" | "device" | "key" | "application";
+  readonly id: string;
+  /** The user token that stays valid, when all others of a user have ended. */
+  readonly exceptTokenId?: string;
+}
+
+/** A revocation in the log, which no client, operator or webhook sees: readers of the log close streams by it. */
+export interface Revocation extends RevokedSubject {
+  /** The same wherever the revocation is met. */
+  readonly eventId: string;
+  /** Null until the log has given it one. */
+  readonly position: number | null;
+}
+
+const prefix = "revocation.";
+
+/** The stored type of a revocation; no pattern matches it. */
+export function revocationType(kind: RevokedSubject["kind"]): string {
+  return `${prefix}${kind}`;
+}
+
+/** Whether a row of the log is a revocation instead of an event. */
+export function isRevocation({ type }: Pick<EventRow, "type">): boolean {
+  return type.startsWith(prefix);
+}
+
+/** Reads a row that {@link isRevocation} accepts. */
+export function toRevocation({ type, id, object_id, key, position }: EventRow): Revocation {
+  const kind = type.slice(prefix.length) as RevokedSubject["kind"]; // as `revocationType` writes it
+  return { kind, id: object_id, ...(key !== null && { exceptTokenId: key }), eventId: id, position };
+}

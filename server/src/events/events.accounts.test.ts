@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp, type TestOperator, type TestUser } from "../../test/harness.ts";
+import { eventTypes, isForClients } from "../event-log/event-types.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { isRevocation } from "../event-log/revocations.ts";
+import { createOperatorPresenter } from "./events.operator.reading.ts";
+
+let test: TestApp;
+let root: string;
+let operator: TestOperator;
+let ann: TestUser;
+let ben: TestUser;
+before(async () => {
+  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  root = `/_/api/applications/${test.application.appid}`;
+  operator = await test.createOperator();
+  [ann, ben] = [await test.signUp("Ann"), await test.signUp("Ben")];
+  await endOfLog();
+});
+after(() => test.close());
+
+async function call(operation: string, token: string, body?: object) {
+  const answer = await test.call(operation, { token, ...(body && { body }) });
+  assert.ok(answer.status < 300, `${operation}: ${JSON.stringify(answer.body)}`);
+  return answer.body.result;
+}
+
+async function endOfLog(): Promise<number> {
+  return (await test.app.eventLog.findEnd(test.application.appid)).position;
+}
+
+/** The rows that the work wrote, events and revocations. */
+async function rowsOf(work: () => Promise<unknown>): Promise<readonly PlacedEvent[]> {
+  const { appid } = test.application;
+  const before = await endOfLog();
+  await work();
+  await endOfLog();
+  return test.app.eventLog.list(appid, before, 1_000);
+}
+
+/** What a reader learns of the work. */
+async function seenBy(token: string, work: () => Promise<unknown>) {
+  const { currentToken } = await call("GET /events", token);
+  await work();
+  const { pageResults } = await call(`GET /events?after=${currentToken}`, token);
+  return pageResults as { type: string; objectID: string; key?: string; object?: unknown }[];
+}
+
+/** The rows as an operator sees them. */
+async function shownToOperators(rows: readonly PlacedEvent[], locations: "true" | "shown" = "true") {
+  const present = createOperatorPresenter({ locations }, test.app);
+  const shown = await Promise.all(rows.map(present));
+  return shown.filter((each) => each !== undefined);
+}
+
+function typesOf(rows: readonly { readonly type: string }[]): string[] {
+  return rows.map(({ type }) => type);
+}
+
+describe("events of accounts and devices: spec/events#types", () => {
+  const login = () => test.call("POST /users/login", { token: ben.deviceToken, body: credentialsOf(ann) });
+  const credentialsOf = ({ userName, password }: TestUser) => ({ username: userName, password });
+
+  it("a user learns of sign-ins, sign-outs and identities, and other users do not", async () => {
+    const work = async () => {
+      const { accessToken } = (await login()).body.result;
+      await call("POST /users/me/logout", accessToken);
+      const { accessToken: next } = (await login()).body.result;
+      const { pageResults: tokens } = await call("GET /users/me/tokens", next);
+      const { id } = tokens.find((token: { isCurrent?: boolean }) => token.isCurrent !== true);
+      await call("POST /users/me/identities/crm", next, { identityId: "7" });
+      await call("DELETE /users/me/identities/crm/7", next);
+      await call("DELETE /users/me/identities/crm/7", next); // there is none
+      assert.equal(typeof id, "string");
+      await call("POST /users/me/logout", next);
+    };
+    const [own, others] = await Promise.all([seenBy(ann.token, work), seenBy(ben.token, async () => {})]);
+    const expected = [
+      ...["user.signed_in", "user.signed_out", "user.signed_in"],
+      ...["identity.added", "identity.removed", "user.signed_out"],
+    ];
+    assert.deepEqual(typesOf(own), expected);
+    assert.deepEqual(typesOf(others), []);
+    for (const { objectID, object } of own) assert.deepEqual([objectID, object], [ann.id, undefined]);
+    assert.equal(own[3]?.key, "crm");
+  });
+
+  it("a device learns of its registration, and of the end of its tokens once it has registered again", async () => {
+    const { currentToken } = await call("GET /events", ann.token);
+    const body = { ...test.application, platform: "test", uniqueId: "phone-1" };
+    const token = (await test.call("POST /devices", { body })).body.result.accessToken;
+    const { id } = await call("GET /devices/current", token);
+    const registered = (await call(`GET /events?after=${currentToken}`, token)).pageResults;
+    assert.deepEqual(typesOf(registered), ["device.registered"]);
+    assert.equal(registered[0].object.id, id);
+    await call(`POST ${root}/devices/${id}/revoke-tokens`, operator.token, {});
+    const again = (await test.call("POST /devices", { body })).body.result.accessToken;
+    const { pageResults } = await call(`GET /events?after=${currentToken}`, again);
+    assert.deepEqual(typesOf(pageResults), ["device.registered", "device.revoked"], "one registration is new");
+    assert.deepEqual((await call(`GET /events?after=${currentToken}`, ben.token)).pageResults, []);
+  });
+
+  it("no client learns of what operators do, and may not ask for it", async () => {
+    const work = async () => {
+      const { id } = await call(`POST ${root}/users`, operator.token, { username: "Cal", password: "correct horse" });
+      await call(`POST ${root}/users/${id}/disable`, operator.token, {});
+      await call(`POST ${root}/users/${id}/enable`, operator.token, {});
+      await call("POST /users", ben.deviceToken, { username: "Dora", password: "correct horse" });
+      await call(`PATCH ${root}/settings`, operator.token, { debug: true });
+    };
+    assert.deepEqual(await seenBy(ben.token, work), []);
+    const hidden = eventTypes.filter((type) => !isForClients(type));
+    assert.ok(hidden.length > 0);
+    for (const types of [...hidden, "application.*", "revocation.user", "revocation.*"]) {
+      const { status } = await test.call(`GET /events?types=${types}`, { token: ben.token });
+      assert.equal(status, 400, types);
+    }
+  });
+});
+
+describe("rows of a log: spec/events#operators-view", () => {
+  it("name the actor: a user, a device, an operator", async () => {
+    const rows = await rowsOf(async () => {
+      await call("POST /checkins", ann.token, { location: "1,2" });
+      await call("POST /batch", ann.token, {
+        mode: "atomic",
+        requests: [{ method: "POST", path: "/checkins", parameters: { location: "3,4" } }],
+      });
+      await call("PATCH /devices/current", ann.deviceToken, { tag: "mine" });
+      await call(`PATCH ${root}/users/${ann.id}`, operator.token, { firstName: "Anna" });
+      await Promise.all([
+        call("POST /checkins", ann.token, { location: "5,6" }),
+        call("POST /checkins", ben.token, { location: "5,6" }),
+      ]);
+    });
+    const shown = await shownToOperators(rows);
+    const device = await call("GET /devices/current", ann.deviceToken);
+    assert.deepEqual(
+      shown.slice(0, 4).map(({ type, actor }) => [type, actor]),
+      [
+        ["checkin.created", { kind: "user", id: ann.id }],
+        ["checkin.created", { kind: "user", id: ann.id }],
+        ["device.changed", { kind: "device", id: device.id }],
+        ["user.changed", { kind: "operator", id: operator.id }],
+      ],
+    );
+    assert.deepEqual(
+      shown.slice(4).map(({ userID, actor }) => actor?.id === userID),
+      [true, true],
+      "writes that are committed together keep their actors",
+    );
+  });
+
+  it("an operator sees everything, with the object as a GET of an operator answers it", async () => {
+    let id = "";
+    const rows = await rowsOf(async () => {
+      ({ id } = await call("POST /checkins", ann.token, { location: "1,2", comment: "private" }));
+      await call("PUT /metadata/me/note", ann.token, { value: { big: 1, text: "mine" } });
+    });
+    const [checkin, note] = await shownToOperators(rows);
+    assert.deepEqual(JSON.parse(checkin?.object ?? ""), await call(`GET ${root}/checkins/${id}`, operator.token));
+    assert.match(checkin?.sequence ?? "", /^\d{20}$/);
+    assert.deepEqual([note?.key, note?.visibility], ["note", "User"]);
+    const items = await call(`GET ${root}/metadata/${ann.id}?key=note`, operator.token);
+    assert.deepEqual(JSON.parse(note?.object ?? ""), items.pageResults[0]);
+  });
+
+  it("shown locations are those of other users, and users and devices have none", async () => {
+    const cleo = await test.signUp("Cleo");
+    await call("PATCH /users/me", cleo.token, { locationFuzzing: true });
+    const rows = await rowsOf(async () => {
+      await call("POST /checkins", cleo.token, { location: "48.2082,16.3738", readPermissions: "App" });
+      await call("PATCH /users/me", cleo.token, { location: "48.2082,16.3738" });
+      await call("PUT /metadata/me/spot", cleo.token, { value: 1, location: "48.2082,16.3738" });
+      await call("POST /checkins", ann.token, { location: "48.2082,16.3738" });
+    });
+    const [checkin, user, spot, open] = await shownToOperators(rows, "shown");
+    const readable = JSON.parse(checkin?.object ?? "");
+    const others = await call(`GET /checkins/${readable.id}`, ben.token);
+    assert.deepEqual([readable.location, readable.isShifted], [others.location, true]);
+    assert.equal(JSON.parse(`${user?.object}`).location, undefined);
+    for (const each of [checkin, user, spot]) assert.ok(!`${each?.object}`.includes("48.2082"));
+    const { location, isShifted } = JSON.parse(open?.object ?? "");
+    assert.deepEqual([location, isShifted], [{ lat: 48.2082, lng: 16.3738 }, undefined]);
+  });
+
+  it("an object that is gone is said to be", async () => {
+    const rows = await rowsOf(async () => {
+      const { id } = await call("POST /checkins", ann.token, { location: "1,2" });
+      await call(`DELETE /checkins/${id}`, ann.token);
+    });
+    const [created, deleted] = await shownToOperators(rows);
+    assert.deepEqual([created?.isGone, created?.object], [true, undefined]);
+    assert.deepEqual([deleted?.type, deleted?.isGone], ["checkin.deleted", undefined]);
+  });
+
+  it("a change of settings names them, and a change of keys has no object", async () => {
+    const rows = await rowsOf(async () => {
+      await call(`PATCH ${root}/settings`, operator.token, { debug: false, rehearsal: "on" });
+      await call(`POST ${root}/keys`, operator.token, {});
+    });
+    const shown = await shownToOperators(rows);
+    assert.deepEqual(
+      shown.map(({ type, changed, objectID }) => [type, changed, objectID]),
+      [
+        ["application.settings_changed", ["debug", "rehearsal"], undefined],
+        ["application.keys_changed", [], undefined],
+      ],
+    );
+  });
+});
+
+describe("revocations in the log: spec/events#revocations", () => {
+  it("each end of tokens is a row, which neither clients nor operators see", async () => {
+    const { appid } = test.application;
+    const user = await test.signUp("Eve");
+    const from = await endOfLog();
+    const { currentToken } = await call("GET /events", ann.token);
+    await call("PATCH /users/me", user.token, { password: "another horse", currentPassword: user.password });
+    await call("POST /users/me/logout", user.token);
+    await call(`POST ${root}/users/${user.id}/revoke-tokens`, operator.token, {});
+    const { id } = await call("GET /devices/current", user.deviceToken);
+    await call(`POST ${root}/devices/${id}/revoke-tokens`, operator.token, {});
+    const unplaced = await test.app.eventLog.listRevocations(appid, from);
+    const named = unplaced.map(({ kind }) => kind).toSorted();
+    assert.deepEqual(named, ["device", "token", "user", "user"]);
+    await endOfLog();
+    const revocations = await test.app.eventLog.listRevocations(appid, from);
+    const sorted = revocations.toSorted((a, b) => Number(a.position) - Number(b.position));
+    assert.deepEqual(
+      sorted.map(({ kind, id: of, exceptTokenId }) => [kind, of, exceptTokenId !== undefined]),
+      [
+        ["user", user.id, true],
+        ["token", sorted[0]?.exceptTokenId, false],
+        ["user", user.id, false],
+        ["device", id, false],
+      ],
+    );
+    assert.deepEqual(await test.app.eventLog.listRevocations(appid, await endOfLog()), []);
+    const rows = await test.app.eventLog.list(appid, from, 100);
+    assert.equal(rows.filter(isRevocation).length, 4);
+    const shown = JSON.stringify(await shownToOperators(rows));
+    const { pageResults } = await call(`GET /events?after=${currentToken}`, ann.token);
+    assert.ok(!`${shown}${JSON.stringify(pageResults)}`.includes("revocation"));
+  });
+});

@@ -1,0 +1,8 @@
+/** Whose action something is, as the audit log and the log of events name it. */
+export interface Actor {
+  readonly kind: ActorKind;
+  /** Absent for kinds of actor without an id. */
+  readonly id?: string;
+}
+
+export type ActorKind = "operator" | "user" | "device" | "cli" | "nobody" | "system";
