@@ -40,6 +40,7 @@ async function examineScreens(setup: Setup, tour: Tour): Promise<void> {
 /** Examines screens in one tab until none is left. */
 async function examineNext(page: Page, waiting: Screen[], ids: Ids, tour: Tour, setup: Setup): Promise<string[]> {
   const problems: string[] = [];
+  page.on("dialog", (dialog) => void dialog.accept()); // that asks whether to leave what was typed
   for (let screen = waiting.shift(); screen !== undefined; screen = waiting.shift()) {
     await openScreen(page, setup.server.url, screen, ids);
     problems.push(...(await examine(page, screen.name, tour, setup)));

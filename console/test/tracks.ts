@@ -7,6 +7,7 @@ import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
 import { looks } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
+import { screenJourneys } from "./screen-journeys.ts";
 import { security } from "./security.ts";
 import { startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
@@ -18,7 +19,7 @@ export interface Track {
   readonly parts: readonly { readonly name: string; readonly checks: Checks; readonly hand: Hand }[];
 }
 
-const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney };
+const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
 
 export const tracks: readonly Track[] = [
   {

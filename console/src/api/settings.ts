@@ -20,8 +20,7 @@ const path = "/applications/{appid}/settings";
 
 export const getSettings = versionedOperation<OfApplication, Settings>("GET", path, ["appid"]);
 
-export const changeSettings = versionedOperation<OfApplication & ChangedSettings, Settings>("PATCH", path, [
-  "appid",
+const members = [
   "oidc",
   "retention",
   "quotas",
@@ -35,6 +34,17 @@ export const changeSettings = versionedOperation<OfApplication & ChangedSettings
   "debug",
   "email",
   "rehearsal",
+] as const satisfies readonly (keyof Settings)[];
+
+export const changeSettings = versionedOperation<OfApplication & ChangedSettings, Settings>("PATCH", path, [
+  "appid",
+  ...members,
+]);
+
+/** Members that are absent are unset. */
+export const replaceSettings = versionedOperation<OfApplication & Settings, Settings>("PUT", path, [
+  "appid",
+  ...members,
 ]);
 
 /** What counts, the defaults, and who changed each member last. */

@@ -1,4 +1,3 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
 import CirclePause from "lucide-react/icons/circle-pause";
@@ -8,10 +7,12 @@ import Pencil from "lucide-react/icons/pencil";
 import Plus from "lucide-react/icons/plus";
 import Trash from "lucide-react/icons/trash-2";
 import { useState } from "react";
-import { type Application, listApplications, resumeApplication, suspendApplication } from "../api/applications.ts";
+import { type Application, listApplications } from "../api/applications.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
+import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
+import { ApplicationState, useSuspension } from "../shell/application.state.tsx";
 import { homeOf } from "../shell/navigation.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -20,11 +21,8 @@ import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { EmptyState } from "../ui/states.tsx";
-import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
-import { act } from "../ui/toast.tsx";
 import { ApplicationPanel } from "./application.panel.tsx";
-import { CreateApplication, DeleteApplication, RenameApplication } from "./applications.dialogs.tsx";
 
 const columns: readonly Column<Application>[] = [
   { name: "Name", width: "minmax(180px, 3fr)", narrow: "title", render: ({ name }) => showInvisible(name) },
@@ -32,7 +30,7 @@ const columns: readonly Column<Application>[] = [
     name: "State",
     width: "minmax(120px, 1fr)",
     narrow: "end",
-    render: (application) => <State application={application} />,
+    render: (application) => <ApplicationState application={application} />,
   },
   { name: "Id", width: "minmax(150px, 1fr)", render: ({ id }) => <IdChip id={id} /> },
   { name: "Created", width: "minmax(110px, 1fr)", narrow: "line", render: ({ created }) => <Time value={created} /> },
@@ -121,35 +119,4 @@ export function ApplicationsScreen() {
 function openPage(navigate: (to: { to: string }) => unknown) {
   if (homeOf("") === undefined) return undefined;
   return ({ id }: Application) => void navigate({ to: homeOf(id) ?? "/apps" });
-}
-
-export function State({ application: { suspended, movingTo } }: { readonly application: Application }) {
-  if (movingTo !== undefined) return <Status kind="notice">Moving to {movingTo}</Status>;
-  return suspended === undefined ? <Status kind="good">Active</Status> : <Status kind="warning">Suspended</Status>;
-}
-
-function useSuspension() {
-  const queries = useQueryClient();
-  async function suspend({ id, name }: Application) {
-    await act(
-      `Suspended ${showInvisible(name)}.`,
-      () => change(suspendApplication, id),
-      () => change(resumeApplication, id),
-    );
-  }
-  async function resume({ id, name }: Application) {
-    await act(
-      `Resumed ${showInvisible(name)}.`,
-      () => change(resumeApplication, id),
-      () => change(suspendApplication, id),
-    );
-  }
-  async function change(run: typeof suspendApplication, appid: string) {
-    await run({ appid });
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ["applications"] }),
-      queries.invalidateQueries({ queryKey: ["application", appid] }),
-    ]);
-  }
-  return { suspend, resume };
 }

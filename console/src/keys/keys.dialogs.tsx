@@ -5,7 +5,6 @@ import {
   createKey,
   createSigningSecret,
   deleteSigningSecret,
-  getApplicationImpact,
   getKeyImpact,
   type Key,
   relabelKey,
@@ -15,6 +14,7 @@ import {
 } from "../api/keys.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
+import { ApplicationImpact } from "../shell/application.impact.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem, TextField } from "../ui/fields.tsx";
@@ -206,11 +206,6 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
 export function ReplaceKeys({ appid, onClose }: DialogProps) {
   const [created, setCreated] = useState<CreatedKey>();
   const refresh = useRefresh(appid);
-  const { data: impact, error } = useQuery({
-    queryKey: ["impact", appid],
-    queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
-    gcTime: 0,
-  });
 
   async function confirm() {
     setCreated(await replaceKeys({ appid }));
@@ -230,7 +225,7 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
       onClose={onClose}
       staysOpen
     >
-      {error !== null ? <Problem error={error} /> : <ImpactFacts impact={impact} devicesThat="are registered" />}
+      <ApplicationImpact appid={appid} />
       <p>
         Use it when a key has become known. Apps are shut out until they ship with the new key, which is shown next.
       </p>
@@ -260,6 +255,7 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
       onClose={onClose}
       staysOpen
     >
+      <ApplicationImpact appid={appid} />
       <p>Requests that are signed with an earlier secret are refused from now on.</p>
     </DangerDialog>
   );
@@ -283,6 +279,7 @@ export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
       onConfirm={confirm}
       onClose={onClose}
     >
+      <ApplicationImpact appid={appid} />
       <p>Signatures of requests are not checked any more.</p>
     </DangerDialog>
   );

@@ -8,7 +8,7 @@ import { fixedSearch, type RangeSearch, shiftRange } from "../lib/time-range.ts"
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { Page, Section, tabClass, tabsClass } from "../ui/page.tsx";
+import { Page, Section, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { TimeTable } from "../ui/time-chart.table.tsx";
 import { TimeChart } from "../ui/time-chart.tsx";
@@ -48,7 +48,7 @@ export function MetricScreen() {
       actions={<TimeRangePicker search={search} fallback={defaultRange} range={range} onChange={show} />}
     >
       {isEditor && (
-        <nav className={tabsClass} aria-label="Parts of the metric">
+        <Tabs label="Parts of the metric">
           {[undefined, "events"].map((tab) => (
             <Link
               key={tab ?? "chart"}
@@ -62,7 +62,7 @@ export function MetricScreen() {
               {tab === undefined ? "Over time" : "Single events"}
             </Link>
           ))}
-        </nav>
+        </Tabs>
       )}
       {isEvents ? (
         <MetricEvents appid={appid} metric={key} range={range} />

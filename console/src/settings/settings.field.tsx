@@ -4,7 +4,8 @@ import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./settings.module.css";
 import type { Field } from "./settings.parts.ts";
-import { joinRate, splitRate, valueAt } from "./settings.values.ts";
+import { Providers } from "./settings.providers.tsx";
+import { isObject, joinRate, splitRate, valueAt } from "./settings.values.ts";
 
 interface SettingFieldProps {
   readonly field: Field;
@@ -49,6 +50,8 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
       </Checkbox>
     );
   }
+  if (kind === "providers")
+    return <Providers path={path} label={label} hint={hint} text={text} isReadOnly={isReadOnly} onText={onText} />;
   if (kind === "rate") return <Rate path={path} label={label} text={text} isReadOnly={isReadOnly} onText={onText} />;
   return (
     <TextField
@@ -102,7 +105,8 @@ interface StandingProps {
 /** Whether the setting is set, by whom it was changed last, and its default. */
 function Standing({ field: { path, kind }, settings, effective: { defaults, changed } }: StandingProps) {
   const [member = ""] = path.split(".");
-  const isSet = valueAt(settings, path) !== undefined;
+  const value = valueAt(settings, path);
+  const isSet = value !== undefined && !(isObject(value) && Object.keys(value).length === 0);
   const standard = typeof kind === "string" ? formatDefault(kind, valueAt(defaults, path)) : undefined;
   const last = isSet || member === path ? changed[member] : undefined;
   if (!isSet && standard === undefined && last === undefined) return null;
@@ -121,7 +125,7 @@ function Standing({ field: { path, kind }, settings, effective: { defaults, chan
 }
 
 function formatDefault(kind: string, value: unknown): string | undefined {
-  if (value === undefined || kind === "json" || kind === "flag") return undefined;
+  if (value === undefined || kind === "json" || kind === "flag" || kind === "providers") return undefined;
   if (kind === "ms") return formatDuration(Number(value));
   if (kind === "bytes") return formatBytes(Number(value));
   if (kind === "number") return formatNumber(Number(value));

@@ -12,7 +12,6 @@ import {
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
-import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
@@ -20,6 +19,7 @@ import { showToast } from "../ui/toast.tsx";
 import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
+import { ShutOutDialog } from "./settings.shut-out.tsx";
 import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf } from "./settings.values.ts";
 
 interface SettingsFormProps {
@@ -109,19 +109,12 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
         )}
       </Form>
       {asked !== undefined && (
-        <DangerDialog
-          title="Save a change that shuts clients out?"
-          lead="Counts from the next call on"
-          typed={appid}
-          action="Save"
+        <ShutOutDialog
+          appid={appid}
+          sentences={shutOutBy(settings, settingsAfter(asked, settings))}
           onConfirm={() => save(asked)}
           onClose={() => setAsked(undefined)}
-        >
-          {shutOutBy(settings, settingsAfter(asked, settings)).map((sentence) => (
-            <p key={sentence}>{sentence}</p>
-          ))}
-          <p>It can be undone: the earlier settings can be saved again.</p>
-        </DangerDialog>
+        />
       )}
     </Section>
   );

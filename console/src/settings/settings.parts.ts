@@ -1,7 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 
 /** How a value is entered: `list` one to a line, `json` as the documentation writes it, `ms` in milliseconds. */
-type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "json" | "flag";
+type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "json" | "flag" | "providers";
 
 export interface Field {
   /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
@@ -107,8 +107,8 @@ export const parts: readonly Part[] = [
       {
         path: "oidc",
         label: "OpenID Connect providers",
-        kind: "json",
-        hint: 'By name: {"Example": {"issuer": "https://…", "audience": "…", "jwksUrl": "https://…"}}.',
+        kind: "providers",
+        hint: "Whose id_tokens users sign in with, each under a name that apps send.",
       },
       {
         path: "debug",

@@ -3,12 +3,17 @@ import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { Versioned } from "../api/call.ts";
 import { getEffectiveSettings, getSettings, type Settings } from "../api/settings.ts";
 import { useRole } from "../shell/session.ts";
-import { Page, tabClass, tabsClass } from "../ui/page.tsx";
+import { Page, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { SettingsForm } from "./settings.form.tsx";
+import { GeneralSettings } from "./settings.general.tsx";
+import { SettingsJson } from "./settings.json.tsx";
 import styles from "./settings.module.css";
 import { parts } from "./settings.parts.ts";
 import { PeakOfDay, TestMail, TestProviders } from "./settings.tests.tsx";
+
+const general = { id: "general", title: "General" };
+const json = { id: "json", title: "All as JSON" };
 
 /** The settings of an application, in parts that are saved one by one. */
 export function SettingsScreen() {
@@ -27,7 +32,9 @@ export function SettingsScreen() {
     queryKey: ["settings-effective", appid],
     queryFn: ({ signal }) => getEffectiveSettings({ appid }, { signal }),
   });
-  const part = parts.find(({ id }) => id === wanted) ?? parts[0];
+  const part = parts.find(({ id }) => id === wanted);
+  const tabs = [general, ...parts, json];
+  const tab = tabs.find(({ id }) => id === wanted) ?? general;
 
   function take(stored: Versioned<Settings>) {
     queries.setQueryData(queryKey, stored);
@@ -36,28 +43,30 @@ export function SettingsScreen() {
 
   return (
     <Page title="Settings">
-      <nav className={tabsClass} aria-label="Parts of the settings">
-        {parts.map(({ id, title }) => (
+      <Tabs label="Parts of the settings">
+        {tabs.map(({ id, title }) => (
           <Link
             key={id}
             to="/apps/$appid/settings"
             params={{ appid }}
             search={{ part: id }}
             className={tabClass}
-            aria-current={id === part?.id ? "page" : undefined}
+            aria-current={id === tab.id ? "page" : undefined}
           >
             {title}
           </Link>
         ))}
-      </nav>
+      </Tabs>
       <div className={styles.body}>
-        {data === undefined || part === undefined ? (
-          error === null ? (
-            <LoadingRows />
-          ) : (
-            <ErrorState error={error} onRetry={() => void refetch()} />
-          )
-        ) : (
+        {tab === general && <GeneralSettings appid={appid} />}
+        {tab !== general && data === undefined && error === null && <LoadingRows />}
+        {tab !== general && data === undefined && error !== null && (
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        )}
+        {tab === json && data !== undefined && (
+          <SettingsJson appid={appid} stored={data} isEditor={isEditor} onStored={take} />
+        )}
+        {part !== undefined && data !== undefined && (
           <>
             <SettingsForm
               key={part.id}

@@ -40,8 +40,9 @@ export function valueAt(settings: Settings, path: string): unknown {
 
 function show({ kind }: Field, value: unknown): string {
   if (typeof kind !== "string" && value === undefined) return kind[0]?.value ?? "";
-  if (value === undefined) return "";
+  if (value === undefined) return kind === "providers" ? "[]" : "";
   if (kind === "json") return JSON.stringify(value, undefined, 2);
+  if (kind === "providers") return isObject(value) ? JSON.stringify(rowsOfProviders(value)) : "[]";
   if (kind === "rate") return isObject(value) ? joinRate(text(value["perSecond"]), text(value["burst"])) : "";
   return Array.isArray(value) ? value.join("\n") : String(value);
 }
@@ -83,12 +84,37 @@ function read({ kind, path }: Field, text: string): unknown {
   if (given === "" || (typeof kind !== "string" && given === kind[0]?.value)) return undefined;
   if (kind === "list") return given.split(/\s*\n\s*/);
   if (kind === "json") return parse(path, given);
+  if (kind === "providers") return readProviders(path, given);
   if (kind === "rate") return readRate(path, text);
   if (kind === "number" || kind === "ms" || kind === "bytes") {
     if (!/^\d+$/.test(given)) throw new UnreadableField(path, "A whole number, without separators.");
     return Number(given);
   }
   return given;
+}
+
+/** A provider as its form has it. */
+export interface ProviderRow {
+  readonly name: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly jwksUrl: string;
+}
+
+function rowsOfProviders(providers: Record<string, unknown>): ProviderRow[] {
+  return Object.entries(providers).map(([name, provider]) => {
+    const { issuer, audience, jwksUrl } = isObject(provider) ? provider : {};
+    return { name, issuer: text(issuer), audience: text(audience), jwksUrl: text(jwksUrl) };
+  });
+}
+
+function readProviders(path: string, given: string): object | undefined {
+  const rows: readonly ProviderRow[] = JSON.parse(given);
+  const names = rows.map(({ name }) => name.trim());
+  if (names.includes("")) throw new UnreadableField(path, "Each provider needs a name.");
+  if (new Set(names).size < names.length) throw new UnreadableField(path, "Two providers have the same name.");
+  const providers = rows.map(({ name, ...provider }) => [name.trim(), provider] as const);
+  return rows.length === 0 ? undefined : Object.fromEntries(providers);
 }
 
 function readRate(path: string, text: string): object {
@@ -108,6 +134,6 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,7 +13,7 @@ import { Button, buttonClass } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
-import { Page, tabClass, tabsClass } from "../ui/page.tsx";
+import { Page, Tabs, tabClass } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
 import { Time } from "../ui/time.tsx";
 import { showError } from "../ui/toast.tsx";
@@ -44,7 +44,7 @@ export function StartScreen() {
       <div className={styles.columns}>
         <div className={styles.steps}>
           <Key appid={appid} appkey={appkey} onKey={setKey} />
-          <nav className={tabsClass} aria-label="Language">
+          <Tabs label="Language">
             <Link
               to="."
               search={{}}
@@ -65,7 +65,7 @@ export function StartScreen() {
             >
               JavaScript
             </Link>
-          </nav>
+          </Tabs>
           {client === undefined ? (
             <ol className={styles.list}>
               {arrivals.map(({ step, isDone }, index) => (

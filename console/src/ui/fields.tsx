@@ -74,17 +74,19 @@ interface TextFieldProps extends Omit<AriaTextFieldProps, "className" | "childre
   readonly placeholder?: string;
   /** Several lines. */
   readonly isLong?: boolean;
+  /** Of a long text. */
+  readonly rows?: number;
   /** Monospaced, for ids and JSON. */
   readonly isCode?: boolean;
 }
 
-export function TextField({ label, hint, placeholder, isLong = false, isCode = false, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, placeholder, isLong = false, rows, isCode = false, ...rest }: TextFieldProps) {
   const refusal = use(Refusals)[rest.name ?? ""];
   const shown = { className: `${styles.input} ${isCode ? styles.code : ""}`, placeholder };
   return (
     <AriaTextField {...rest} isInvalid={refusal !== undefined} className={styles.field}>
       <Label className={styles.label}>{label}</Label>
-      {isLong ? <TextArea {...shown} /> : <Input {...shown} />}
+      {isLong ? <TextArea {...shown} rows={rows} /> : <Input {...shown} />}
       {hint !== undefined && (
         <Text slot="description" className={styles.hint}>
           {hint}

@@ -81,6 +81,25 @@ export function Panel({ title, onClose, children }: PanelProps) {
   );
 }
 
-/** The class of a row of links that switch between the parts of a page. */
-export const tabsClass = styles.tabs;
+interface TabsProps {
+  readonly label: string;
+  /** Links of the class `tabClass`. */
+  readonly children: ReactNode;
+}
+
+/** A row of links that switch between the parts of a page. On a phone it scrolls, and shows the current one. */
+export function Tabs({ label, children }: TabsProps) {
+  const row = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const current = row.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (row.current !== null && current !== undefined && current !== null)
+      row.current.scrollLeft = current.offsetLeft - (row.current.clientWidth - current.clientWidth) / 2;
+  });
+  return (
+    <nav ref={row} className={styles.tabs} aria-label={label}>
+      {children}
+    </nav>
+  );
+}
+
 export const tabClass = styles.tab;

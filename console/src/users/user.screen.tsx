@@ -7,7 +7,7 @@ import { showInvisible } from "../lib/format.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { Page, tabClass, tabsClass } from "../ui/page.tsx";
+import { Page, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
@@ -73,7 +73,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
       }
     >
       <LineOfLife user={user} />
-      <nav className={tabsClass} aria-label="Parts of the user">
+      <Tabs label="Parts of the user">
         {tabs.map((tab) => (
           <Link
             key={tab}
@@ -87,7 +87,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
             {labels[tab]}
           </Link>
         ))}
-      </nav>
+      </Tabs>
       <CurrentTab tab={current} appid={appid} user={user} />
       <UserDialog appid={appid} opened={opened} onClose={() => setOpened(undefined)} />
     </Page>

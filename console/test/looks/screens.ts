@@ -53,10 +53,13 @@ export const screens: readonly Screen[] = [
   { name: "explorer-answer", at: "#/apps/$appid/explorer?operation=getOwnUser", act: sendCall },
   { name: "rehearsals", at: "#/apps/$appid/rehearsals", act: (page) => page.getByText("header can say").waitFor() },
   { name: "keys", at: "#/apps/$appid/keys" },
-  ...["access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals"].map((part) => ({
+  ...["general", "access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals", "json"].map((part) => ({
     name: `settings-${part}`,
     at: `#/apps/$appid/settings?part=${part}`,
   })),
+  { name: "settings-providers", at: "#/apps/$appid/settings?part=sign-in", act: addProvider },
+  { name: "settings-delete", at: "#/apps/$appid/settings", act: askToDelete },
+  { name: "settings-shut-out", at: "#/apps/$appid/settings?part=json", act: shutOut },
   { name: "deployment", at: "#/", act: (page) => page.getByRole("heading", { name: "Processes" }).waitFor() },
   { name: "operators", at: "#/operators" },
   { name: "operator-panel", at: "#/operators", act: (page) => page.getByRole("row").nth(1).press("Space") },
@@ -73,6 +76,22 @@ export const screens: readonly Screen[] = [
   { name: "users-three", at: "#/apps/$three/users" },
   { name: "users-many", at: "#/apps/$many/users" },
 ];
+
+async function addProvider(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Add a provider" }).click();
+  await page.getByLabel("Name").fill("Example");
+}
+
+async function askToDelete(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByText("are registered").waitFor();
+}
+
+async function shutOut(page: Page): Promise<void> {
+  await page.getByRole("textbox", { name: "Settings" }).fill('{"signedRequests": "required"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alertdialog").getByText("are registered").waitFor();
+}
 
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");

@@ -33,7 +33,10 @@ export const hostileTexts: Checks = {
     const titles: string[] = [];
     await page.exposeFunction("noteTitle", (title: string) => titles.push(title));
     await page.addInitScript(watchTitle);
-    page.on("dialog", (dialog) => titles.push(dialog.message()));
+    page.on("dialog", (dialog) => {
+      titles.push(dialog.message());
+      void dialog.accept();
+    });
     await signIn(page, server);
     for (const screen of screens.filter(({ at }) => !/\$(empty|three|many)/.test(at))) {
       const { name } = screen;

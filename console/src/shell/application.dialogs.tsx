@@ -9,6 +9,7 @@ import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
 import { showToast } from "../ui/toast.tsx";
+import { ApplicationImpact } from "./application.impact.tsx";
 
 interface CloseProps {
   readonly onClose: () => void;
@@ -16,6 +17,11 @@ interface CloseProps {
 
 interface ApplicationProps extends CloseProps {
   readonly application: Application;
+}
+
+interface DeleteProps extends ApplicationProps {
+  /** For pages that are gone with the application. */
+  readonly onDeleted?: () => void;
 }
 
 export function CreateApplication({ onClose }: CloseProps) {
@@ -94,11 +100,12 @@ function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDial
   );
 }
 
-export function DeleteApplication({ application: { id, name }, onClose }: ApplicationProps) {
+export function DeleteApplication({ application: { id, name }, onDeleted, onClose }: DeleteProps) {
   const refresh = useRefresh();
 
   async function confirm() {
     await deleteApplication({ appid: id, confirm: id });
+    onDeleted?.();
     await refresh();
     showToast(`Deleted ${showInvisible(name)}.`);
   }
@@ -114,6 +121,7 @@ export function DeleteApplication({ application: { id, name }, onClose }: Applic
       onConfirm={confirm}
       onClose={onClose}
     >
+      <ApplicationImpact appid={id} />
       <p>Its users, devices, check-ins, files, metadata and metrics go with it. An export beforehand keeps them:</p>
       <p>
         <code>npx rollcall apps export {id} FILE</code>

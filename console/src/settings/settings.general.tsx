@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { getApplication } from "../api/applications.ts";
+import { showInvisible } from "../lib/format.ts";
+import { DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
+import { ApplicationState, useSuspension } from "../shell/application.state.tsx";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Section } from "../ui/page.tsx";
+import { ErrorState, LoadingRows } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import styles from "./settings.module.css";
+
+/** What an application is, and the acts on it as a whole. */
+export function GeneralSettings({ appid }: { readonly appid: string }) {
+  const navigate = useNavigate();
+  const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
+  const [opened, setOpened] = useState<"rename" | "delete">();
+  const suspension = useSuspension();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["application", appid],
+    queryFn: ({ signal }) => getApplication({ appid }, { signal }),
+  });
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <LoadingRows />;
+  const { name, created, suspended, movingTo } = data;
+  const close = () => setOpened(undefined);
+  return (
+    <>
+      <Section title="General">
+        <DetailList
+          items={[
+            ["Name", showInvisible(name)],
+            ["Id", <IdChip key="id" id={appid} />],
+            ["State", <ApplicationState key="state" application={data} />],
+            ...(suspended === undefined ? [] : [["Suspended", <Time key="at" value={suspended} isExact />] as const]),
+            ["Created", <Time key="created" value={created} isExact />],
+          ]}
+        />
+        {isEditor && (
+          <div className={styles.buttons}>
+            <Button onPress={() => setOpened("rename")}>Rename …</Button>
+          </div>
+        )}
+      </Section>
+      {isEditor && movingTo === undefined && (
+        <Section
+          title={suspended === undefined ? "Suspend" : "Resume"}
+          lead={
+            suspended === undefined
+              ? "All calls of its clients are refused until it is resumed. Nothing is lost, and operators see everything."
+              : "Its clients can call again at once, with the tokens that they have."
+          }
+        >
+          <div className={styles.buttons}>
+            {suspended === undefined ? (
+              <Button onPress={() => void suspension.suspend(data)}>Suspend</Button>
+            ) : (
+              <Button onPress={() => void suspension.resume(data)}>Resume</Button>
+            )}
+          </div>
+        </Section>
+      )}
+      {isOwner && (
+        <Section title="Delete" lead="The application goes with everything that it holds, and cannot be brought back.">
+          <div className={styles.buttons}>
+            <Button kind="danger" onPress={() => setOpened("delete")}>
+              Delete …
+            </Button>
+          </div>
+        </Section>
+      )}
+      {opened === "rename" && <RenameApplication application={data} onClose={close} />}
+      {opened === "delete" && (
+        <DeleteApplication application={data} onDeleted={() => void navigate({ to: "/apps" })} onClose={close} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { ApplicationImpact } from "../shell/application.impact.tsx";
+import { DangerDialog } from "../ui/danger-dialog.tsx";
+
+interface ShutOutDialogProps {
+  readonly appid: string;
+  readonly sentences: readonly string[];
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks before settings are saved that shut clients out. */
+export function ShutOutDialog({ appid, sentences, onConfirm, onClose }: ShutOutDialogProps) {
+  return (
+    <DangerDialog
+      title="Save a change that shuts clients out?"
+      lead="Counts from the next call on"
+      typed={appid}
+      action="Save"
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <ApplicationImpact appid={appid} />
+      {sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      <p>It can be undone: the earlier settings can be saved again.</p>
+    </DangerDialog>
+  );
+}

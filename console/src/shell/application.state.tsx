@@ -1,0 +1,37 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Status } from "../ui/status.tsx";
+import { act } from "../ui/toast.tsx";
+
+export function ApplicationState({ application: { suspended, movingTo } }: { readonly application: Application }) {
+  if (movingTo !== undefined) return <Status kind="notice">Moving to {movingTo}</Status>;
+  return suspended === undefined ? <Status kind="good">Active</Status> : <Status kind="warning">Suspended</Status>;
+}
+
+/** Suspends and resumes applications, with Undo. */
+export function useSuspension() {
+  const queries = useQueryClient();
+  async function suspend({ id, name }: Application) {
+    await act(
+      `Suspended ${showInvisible(name)}.`,
+      () => change(suspendApplication, id),
+      () => change(resumeApplication, id),
+    );
+  }
+  async function resume({ id, name }: Application) {
+    await act(
+      `Resumed ${showInvisible(name)}.`,
+      () => change(resumeApplication, id),
+      () => change(suspendApplication, id),
+    );
+  }
+  async function change(run: typeof suspendApplication, appid: string) {
+    await run({ appid });
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ["applications"] }),
+      queries.invalidateQueries({ queryKey: ["application", appid] }),
+    ]);
+  }
+  return { suspend, resume };
+}
