@@ -690,6 +690,7 @@ describe("the audit log", () => {
           applicationId: `app ${n % 30}`,
           target: `target ${n % 100}`,
           details: n % 100 === 0 ? { error: "AuthFailed" } : { note: '"error":' },
+          call: { address: "", requestId: n % 2 === 0 ? "" : `request ${n % 100}` },
         };
         return newAuditRow(event, n, ids);
       });
@@ -706,6 +707,7 @@ describe("the audit log", () => {
       [{ actorKind: "operator" }, /audit_log_actor_kind/],
       [{ isRefused: true }, /audit_log_refused/],
       [{ target: "target 7" }, /audit_log_target/],
+      [{ requestId: "request 7" }, /audit_log_request/],
     ];
     const ofMarkers: Omit<Explained, "what">[] = [];
     await listMarkers("app 7", { from: 1_000, to: 9_000 }, explaining(ofMarkers));

@@ -242,7 +242,7 @@ export interface AuditEntry {
   readonly address?: string;
   /** The request_id of the answer. */
   readonly requestId?: string;
-  /** What was given; error for what was refused. */
+  /** What was given; in changes the values before and after; error for what was refused. */
   readonly details: unknown;
   /** How many equal refusals the entry stands for, if more than one. at is the first. */
   readonly count?: number;
@@ -839,6 +839,8 @@ export interface ExportAuditAsCsvQuery {
   readonly refused?: boolean | undefined;
   /** The id of what it was done to. */
   readonly target?: string | undefined;
+  /** The `request_id` of the call. */
+  readonly requestId?: string | undefined;
   /** Entries whose first event was then or later. */
   readonly from?: Date | undefined;
   /** Entries whose first event was before then. */
@@ -859,6 +861,8 @@ export interface ExportAuditAsNdjsonQuery {
   readonly refused?: boolean | undefined;
   /** The id of what it was done to. */
   readonly target?: string | undefined;
+  /** The `request_id` of the call. */
+  readonly requestId?: string | undefined;
   /** Entries whose first event was then or later. */
   readonly from?: Date | undefined;
   /** Entries whose first event was before then. */
@@ -952,6 +956,8 @@ export interface ListAuditQuery {
   readonly refused?: boolean | undefined;
   /** The id of what it was done to. */
   readonly target?: string | undefined;
+  /** The `request_id` of the call. */
+  readonly requestId?: string | undefined;
   /** Entries whose first event was then or later. */
   readonly from?: Date | undefined;
   /** Entries whose first event was before then. */

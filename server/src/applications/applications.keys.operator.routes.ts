@@ -1,3 +1,4 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { Transaction } from "../db/database.ts";
@@ -83,11 +84,12 @@ const changeKey = operation({
   status: 200,
   result: ChangedKey,
   errors: ["ItemDoesNotExist"],
-  handle: ({ path: { appid, keyId }, parameters: { label } }, services) =>
+  handle: ({ path: { appid, keyId }, parameters: { label }, call }, services) =>
     write(appid, services, async ({ queries }) => {
       const text = requireLabel(label);
       const key = await findKey(appid, keyId, queries);
       if (key === undefined) throw new ApiError("ItemDoesNotExist");
+      noteChanges(call, { label: key.label }, { label: text });
       await updateKeyLabel(appid, keyId, text, queries);
       return presentKey({ ...key, label: text });
     }),

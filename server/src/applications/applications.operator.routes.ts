@@ -1,3 +1,4 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { ApiError } from "../errors.ts";
@@ -97,11 +98,16 @@ export const changeApplication = operation({
   status: 200,
   result: Application,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters }, { database }: CommandServices) {
+  async handle({ path: { appid }, parameters, call }, { database }: CommandServices) {
     if (parameters.name === undefined) return presentFound(await findLiveApplication(appid, database.reads));
     await requireApplication(appid, database.reads);
     const name = requireName(parameters.name);
-    return presentFound(await database.write(({ queries }) => updateApplication(appid, { name }, queries)));
+    const changed = await database.write(async ({ queries }) => {
+      const before = await findLiveApplication(appid, queries);
+      noteChanges(call, { name: before?.name }, { name });
+      return updateApplication(appid, { name }, queries);
+    });
+    return presentFound(changed);
   },
 });
 

@@ -51,15 +51,15 @@ describe("GET /_/api/applications", () => {
   it("finds applications by how their name begins and by their state, and sorts them by name", async () => {
     const made: string[] = [];
     for (const name of ["zz b", "zz a", "zz%", "Zz"]) made.push((await test.createApplication(name)).appid);
-    const [b, a, percent] = made;
+    const [b, a, percent, upper] = made;
     const find = async (query: string) => (await list(`?${query}`)).body.result.pageResults.map(({ id }: Item) => id);
-    assert.deepEqual(await find("namePrefix=zz"), [b, a, percent]);
+    assert.deepEqual(await find("namePrefix=zZ"), [b, a, percent, upper]);
     assert.deepEqual(await find("namePrefix=zz%20&sortOrder=name"), [a, b]);
-    assert.deepEqual(await find("namePrefix=zz&sortOrder=-name"), [percent, b, a]);
+    assert.deepEqual(await find("namePrefix=zz&sortOrder=-name"), [percent, b, a, upper]);
     assert.deepEqual(await find("namePrefix=%25"), []);
     await test.call(`POST /_/api/applications/${a}/suspend`, { token });
     assert.deepEqual(await find("namePrefix=zz&state=suspended"), [a]);
-    assert.deepEqual(await find("namePrefix=zz&state=active"), [b, percent]);
+    assert.deepEqual(await find("namePrefix=zz&state=active"), [b, percent, upper]);
     assert.deepEqual(await find("namePrefix=zz&state=moving"), []);
     const { nextToken } = (await list("?namePrefix=zz%20&sortOrder=name&pageSize=1")).body.result;
     assert.deepEqual(await find(`pagingToken=${nextToken}`), [b]);

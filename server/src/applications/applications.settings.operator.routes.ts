@@ -1,3 +1,4 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
@@ -120,6 +121,7 @@ async function change(
     })
     .catch((error: unknown) => refuseChanged(error, call));
   if (changed === undefined) throw new ApiError("ItemDoesNotExist");
+  noteChanges(call, shownSettings(changed.before), shownSettings(changed.settings));
   return present(changed, call);
 }
 

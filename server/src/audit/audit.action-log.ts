@@ -6,6 +6,7 @@ import { isAuditable } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { kindOfId } from "../lib/ids.ts";
+import { notedChanges } from "./audit.changes.ts";
 import { type AuditEvent, calledBy, refusedWith } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";
 
@@ -30,7 +31,8 @@ export function createActionLog({
           const result = await work();
           const described = describeParameters(action.route.parameters, parameters);
           const event = eventOf(action, path, createdId(result), described);
-          await database.write(({ queries }) => audit.record(event, queries));
+          const changes = notedChanges(action.call);
+          await database.write(({ queries }) => audit.record({ ...event, changes }, queries));
           return result;
         },
         { isSplittable: false },

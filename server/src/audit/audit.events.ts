@@ -5,6 +5,7 @@ import type { AuditRow } from "../db/tables.ts";
 import { type ErrorCondition, errorRow } from "../errors.ts";
 import type { Actor } from "../lib/actor.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Changes } from "./audit.changes.ts";
 
 /** The actor of an event. */
 export interface AuditActor extends Actor {
@@ -28,6 +29,8 @@ export interface AuditEvent {
   readonly call?: Pick<Call, "address" | "requestId"> | undefined;
   /** Further details; `error` is the error of a refusal. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
+  /** The values before and after a change, within bounds; part of the details of the entry. */
+  readonly changes?: Changes | undefined;
 }
 
 /** The actor of commands at the terminal. */
@@ -56,7 +59,11 @@ const charactersMax = 256;
 
 /** The row of an event. */
 export function newAuditRow(event: AuditEvent, at: number, ids: IdGenerator): AuditRow {
-  const { actor, action, applicationId = "", target = "", call, details = {} } = event;
+  const { actor, action, applicationId = "", target = "", call, details = {}, changes } = event;
+  const boundedDetails = Object.entries(details).map(([name, value]) => [
+    name,
+    typeof value === "string" ? bounded(value) : value,
+  ]);
   return {
     id: ids.newId("AuditEntry"),
     at,
@@ -68,7 +75,7 @@ export function newAuditRow(event: AuditEvent, at: number, ids: IdGenerator): Au
     target: bounded(target),
     address: bounded(call?.address ?? ""),
     request_id: call?.requestId ?? "",
-    details: JSON.stringify(details, (_name, value) => (typeof value === "string" ? bounded(value) : value)),
+    details: JSON.stringify({ ...Object.fromEntries(boundedDetails), ...(changes && { changes }) }),
     count: 1,
     last_at: null,
   };

@@ -31,6 +31,7 @@ const auditFilters = {
   ),
   refused: Type.Optional(Flag({ description: "Only what was refused, or only what was not." })),
   target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
+  requestId: Type.Optional(Text({ maxLength: 64, description: "The `request_id` of the call." })),
   from: Type.Optional(DateInput({ description: "Entries whose first event was then or later." })),
   to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
 };
@@ -60,7 +61,9 @@ const AuditEntry = named(
     target: Type.Optional(Type.String({ description: "The id of what it was done to." })),
     address: Type.Optional(Type.String({ description: "The IP address of the caller." })),
     requestId: Type.Optional(Type.String({ description: "The request_id of the answer." })),
-    details: RawJson({ description: "What was given; error for what was refused." }),
+    details: RawJson({
+      description: "What was given; in changes the values before and after; error for what was refused.",
+    }),
     count: Type.Optional(
       Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
     ),
@@ -72,9 +75,18 @@ export const AuditPage = PageOf(AuditEntry);
 
 /** @throws ApiError ParameterOutOfRange */
 export function readAuditFilters(given: Static<typeof ExportAudit>): AuditFilters {
-  const { appid, actor, actorKind, action, refused, target, from, to } = given;
+  const { appid, actor, actorKind, action, refused, target, requestId, from, to } = given;
   const at = { ...(from !== undefined && { start: from }), ...(to !== undefined && { end: to - 1 }) };
-  return { applicationId: appid, actor, actorKind, actions: readActions(action), isRefused: refused, target, at };
+  return {
+    applicationId: appid,
+    actor,
+    actorKind,
+    actions: readActions(action),
+    isRefused: refused,
+    target,
+    requestId,
+    at,
+  };
 }
 
 function readActions(text: string | undefined): readonly string[] | undefined {

@@ -38,6 +38,7 @@ export interface AuditFilters {
   readonly actorKind?: AuditRow["actor_kind"] | undefined;
   readonly isRefused?: boolean | undefined;
   readonly target?: string | undefined;
+  readonly requestId?: string | undefined;
   readonly at?: DateRange;
 }
 
@@ -60,7 +61,7 @@ export function auditStream(filters: AuditFilters, queries: Queries): Stream<Aud
 
 function entries(
   conditions: readonly Condition[],
-  { applicationId, actor, actorKind, isRefused, target, at = {} }: AuditFilters,
+  { applicationId, actor, actorKind, isRefused, target, requestId, at = {} }: AuditFilters,
   queries: Queries,
 ): Stream<AuditRow> {
   const alike = { application_id: applicationId, actor_id: actor, actor_kind: actorKind, target };
@@ -68,11 +69,19 @@ function entries(
     value === undefined ? [] : [equals(column, value)],
   );
   const refused = isRefused === undefined ? [] : [isRefused ? refusedOnly : exceptRefused];
+  const ofRequest = requestId === undefined ? [] : [equals("request_id", requestId), hasRequest];
   const scope = {
     shape: "audit log",
     from: sql`audit_log`,
     select: sql`*`,
-    conditions: [condition("any", {}, () => sql`true`), ...conditions, ...given, ...refused, ...within("at", at)],
+    conditions: [
+      condition("any", {}, () => sql`true`),
+      ...conditions,
+      ...given,
+      ...ofRequest,
+      ...refused,
+      ...within("at", at),
+    ],
   };
   return scopeStream<AuditRow>(scope, numberOrder("at"), true, queries);
 }
@@ -80,6 +89,8 @@ function entries(
 /** `details` of a refusal has a member `error`; quotes inside of its values are escaped. */
 const withoutError = sql`replace(details, '"error":', '')`;
 const refusedOnly = condition("is refused", {}, () => sql`${withoutError} <> details`);
+/** Repeats the predicate of the index. */
+const hasRequest = condition("has request", {}, () => sql`request_id <> ''`);
 const exceptRefused = condition("is not refused", {}, () => sql`${withoutError} = details`);
 
 const rowsPerStep = 1_000;

@@ -70,11 +70,13 @@ describe("changes by operators", () => {
     const deleted = await call(`DELETE /_/api/operators/${id}`);
     const [third, second, first] = await entries(`target=${id}`);
     const same = { at, actor: asActor(owner), target: id };
+    const role = { from: "editor", to: "viewer" };
+    const roleChanged = { role: "viewer", password: "given", changes: { role } };
     assert.deepEqual(
       [first, second, third].map(({ id: _, ...entry }) => entry),
       [
         { ...same, action: "createOperator", ...from(created), details: { name: "given", role: "editor" } },
-        { ...same, action: "changeOperator", ...from(changed), details: { role: "viewer", password: "given" } },
+        { ...same, action: "changeOperator", ...from(changed), details: roleChanged },
         { ...same, action: "deleteOperator", ...from(deleted), details: {} },
       ],
     );
@@ -121,6 +123,75 @@ describe("changes by operators", () => {
     const operators = await database.reads.selectFrom("operators").select("name").execute();
     assert.ok(!operators.some(({ name }) => name === "Never"));
     assert.equal((await app.call("POST /_/api/operators", { token, body })).status, 201);
+  });
+});
+
+// spec/operators#changes-in-the-audit-log
+describe("values before and after a change", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: details as they come, to be compared whole
+  async function changesOf(answer: Answer): Promise<any> {
+    assert.equal(answer.status, 200, answer.text);
+    const [entry] = await entries(`requestId=${answer.body.request_id}`);
+    return entry.details.changes;
+  }
+
+  it("are in the entry of renamed applications and keys, operators, crashes and the privacy of users", async () => {
+    const { appid } = await test.createApplication();
+    const application = `/_/api/applications/${appid}`;
+    const [name] = [(await call(`GET ${application}`)).body.result.name];
+    assert.deepEqual(await changesOf(await call(`PATCH ${application}`, { name: "After" })), {
+      name: { from: name, to: "After" },
+    });
+    assert.equal(await changesOf(await call(`PATCH ${application}`, { name: "After" })), undefined, "nothing changed");
+    const { id: keyId } = (await call(`GET ${application}/keys`)).body.result.pageResults[0];
+    const labelled = await call(`PATCH ${application}/keys/${keyId}`, { label: "Version 1" });
+    assert.deepEqual(await changesOf(labelled), { label: { to: "Version 1" } });
+    const { id } = await test.createOperator("Old name", "editor");
+    const renamed = await call(`PATCH /_/api/operators/${id}`, { name: "New name", role: "editor" });
+    assert.deepEqual(await changesOf(renamed), { name: { from: "Old name", to: "New name" } });
+
+    const token = await test.registerDevice();
+    await test.call("POST /devices/current/crashreports", { token, body: { stackTrace: "Error: audited" } });
+    const of = `/_/api/applications/${test.application.appid}`;
+    const { fingerprint } = (await call(`GET ${of}/crashes`)).body.result.pageResults[0];
+    const resolved = { state: "resolved", resolvedIn: "2.0", note: "found by Jane" };
+    assert.deepEqual(await changesOf(await call(`PATCH ${of}/crashes/${fingerprint}`, resolved)), {
+      ...{ state: { from: "open", to: "resolved" }, resolvedIn: { to: "2.0" } },
+    });
+
+    const jane = await test.signUp();
+    const edit = { email: "jane@example.org", firstName: "Secret", celebMode: true };
+    const edited = await call(`PATCH ${of}/users/${jane.id}`, edit);
+    const celebMode = { from: false, to: true };
+    assert.deepEqual(await changesOf(edited), { email: { to: "j…@example.org" }, celebMode });
+    const moved = await call(`PATCH ${of}/users/${jane.id}`, { email: "jill@example.org" });
+    assert.deepEqual(await changesOf(moved), { email: { from: "j…@example.org", to: "j…@example.org" } });
+    const text = JSON.stringify(await storedRows());
+    for (const secret of ["jane@example.org", "jill@", "Secret", "found by Jane"]) assert.ok(!text.includes(secret));
+  });
+
+  it("are in the entry of settings by member, without the password of a mail server, at most 4 KB of them", async () => {
+    const { appid } = await test.createApplication();
+    const path = `/_/api/applications/${appid}/settings`;
+    const oidc = { error: { issuer: "https://id.example", audience: "x", jwksUrl: "https://id.example/keys" } };
+    const mail = { from: "a@example.org", smtpUrl: "smtps://me:Pass-12345@mail.example" };
+    const set = await call(`PATCH ${path}`, { oidc, mail, debug: true, origins: ["https://a.example"] });
+    const changes = await changesOf(set);
+    assert.deepEqual(
+      [changes.debug, changes.origins, JSON.parse(changes.oidc.to), JSON.parse(changes.mail.to)],
+      [{ to: true }, { to: '["https://a.example"]' }, oidc, { ...mail, smtpUrl: "smtps://me@mail.example" }],
+    );
+    assert.deepEqual(await entries(`appid=${appid}&refused=true`), [], "a provider named error is no refusal");
+    const put = await call(`PUT ${path}`, { debug: false, origins: ["https://a.example"] });
+    const put2 = await changesOf(put);
+    assert.deepEqual([put2.debug, put2.origins, put2.oidc.to], [{ from: true, to: false }, undefined, "{}"]);
+    assert.ok(!JSON.stringify(await storedRows()).includes("Pass-12345"));
+
+    const many = Array.from({ length: 100 }, (_, n) => `https://${"a".repeat(50)}${n}.example`);
+    const [long] = [await changesOf(await call(`PATCH ${path}`, { origins: many, debug: true }))];
+    assert.ok(JSON.stringify(long).length < 4_200);
+    assert.deepEqual([long.origins.to.slice(0, 12), long.origins.to.at(-1)], ['["https://aa', "…"]);
+    assert.deepEqual(long.debug, { from: false, to: true });
   });
 });
 

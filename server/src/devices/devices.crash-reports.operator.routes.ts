@@ -1,3 +1,4 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { holdApplication, requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
@@ -121,18 +122,25 @@ const changeGroup = operation({
   status: 200,
   result: CrashGroup,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, fingerprint }, parameters }, services) {
+  async handle({ path: { appid, fingerprint }, parameters, call }, services) {
     const { database, clock } = services;
     const change = readCrashGroupChange(parameters);
     const isEmpty = change.state === undefined && change.note === undefined;
     const group = await database.write(async ({ queries }) => {
       await holdApplication(appid, database.dialect, queries);
-      if (isEmpty) return findCrashGroup(appid, fingerprint, queries);
-      return updateCrashGroup({ application_id: appid, fingerprint }, change, clock.now(), queries);
+      const before = await findCrashGroup(appid, fingerprint, queries);
+      if (isEmpty || before === undefined) return before;
+      const after = await updateCrashGroup({ application_id: appid, fingerprint }, change, clock.now(), queries);
+      noteChanges(call, auditedColumns(before), auditedColumns(after ?? before));
+      return after;
     });
     return presentFound(appid, group, services);
   },
 });
+
+function auditedColumns({ state, resolved_in }: CrashGroupRow) {
+  return { state, resolvedIn: resolved_in };
+}
 
 const readStatistics = operation({
   method: "GET",

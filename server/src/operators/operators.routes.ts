@@ -1,3 +1,4 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { operatorTicket } from "../auth/hash-queue.ts";
 import { Type } from "../contract/schema.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
@@ -168,7 +169,14 @@ export const changeOperator = operation({
     };
     const known = operatorId === caller.operatorId ? { keptSession: caller.sessionId } : {};
     const changed = await database
-      .write(({ queries }) => updateOperator(operatorId, change, database.dialect, queries, known))
+      .write(async ({ queries }) => {
+        const before = await findOperator(operatorId, queries);
+        const updated = await updateOperator(operatorId, change, database.dialect, queries, known);
+        if (before !== undefined && typeof updated !== "string") {
+          noteChanges(call, { name: before.name, role: before.role }, { name: updated.name, role: updated.role });
+        }
+        return updated;
+      })
       .catch((error) => {
         throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by a concurrent request
       });

@@ -52,7 +52,7 @@ interface SettingsChange {
 /**
  * Stores the result of a change of the current settings; concurrent changes both take effect.
  *
- * @returns the stored settings, or undefined when there is no such application
+ * @returns the stored settings and those before, or undefined when there is no such application
  * @throws ApplicationSettingsError when they are too long; SettingsChangedError
  */
 export async function changeApplicationSettings(
@@ -61,7 +61,7 @@ export async function changeApplicationSettings(
   { mayReachInternal, isExpected, author }: SettingsChange,
   { dialect, sealer }: { readonly dialect: Dialect; readonly sealer: SettingsSealer },
   queries: Queries,
-): Promise<StoredVersion | undefined> {
+): Promise<(StoredVersion & { readonly before: ApplicationSettings }) | undefined> {
   await lockApplication(dialect, applicationId, queries);
   const stored = await loadGuardedSettings(applicationId, queries);
   const version = openVersion(applicationId, stored, sealer);
@@ -75,7 +75,8 @@ export async function changeApplicationSettings(
   const { settings: withoutSecrets, sealed } = sealer.seal(applicationId, settings, stored.sealed);
   const isUpdated = await updateApplicationSettings(applicationId, withoutSecrets, queries, { publicOnly, sealed });
   await updateSettingsChanges(applicationId, { before: current, after: settings }, author, queries);
-  return isUpdated ? openVersion(applicationId, await loadGuardedSettings(applicationId, queries), sealer) : undefined;
+  if (!isUpdated) return undefined;
+  return { ...openVersion(applicationId, await loadGuardedSettings(applicationId, queries), sealer), before: current };
 }
 
 /** Seals secrets that an earlier version has stored in clear, and reseals those under an older secret. */

@@ -1,9 +1,12 @@
+import { noteChanges } from "../audit/audit.changes.ts";
 import { operatorTicket } from "../auth/hash-queue.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { changedText } from "../contract/wire.ts";
 import { lockRow } from "../db/lock.ts";
+import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { maskEmail } from "../lib/masked-emails.ts";
 import type { MailRefusal } from "../mail/admission.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operation.ts";
@@ -85,10 +88,11 @@ const changeOperatedUser = operation({
   status: 200,
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
-  async handle({ path, parameters }, services) {
+  async handle({ path, parameters, call }, services) {
     const { appid, userId } = path;
     const { database, fuzzing, background, mails } = services;
     const { before, now, put } = await changeProfile(path, parameters, services);
+    noteChanges(call, auditedColumns(before), auditedColumns(now), { email: maskEmail });
     if (put.length > 0) background.run("mailNotices", () => mails.settle(put));
     if (now.location_fuzzing !== before.location_fuzzing) {
       const reshift = (limits: StepLimits) => reshiftUser(appid, userId, { database, fuzzing }, limits);
@@ -97,6 +101,11 @@ const changeOperatedUser = operation({
     return presentWithCounts(now, services);
   },
 });
+
+/** What the audit log may hold: not the names, which are the user's. */
+function auditedColumns({ email, celeb_mode, location_fuzzing }: UserRow) {
+  return { email, celebMode: celeb_mode === 1, locationFuzzing: location_fuzzing === 1 };
+}
 
 function changeProfile(
   { appid, userId }: Static<typeof OperatedUserPath>,

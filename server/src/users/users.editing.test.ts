@@ -89,7 +89,10 @@ describe("operators create and edit users", () => {
     assertError(answer, 400, "ItemAlreadyExists", 770, "The username is already in use. Choose a unique username.");
     assert.deepEqual((await auditOf(user.id))[0], {
       action: "changeOperatedUser",
-      details: { lastName: "given", email: "given", celebMode: false },
+      details: {
+        ...{ lastName: "given", email: "given", celebMode: false },
+        changes: { email: { from: "j…@example.com" }, celebMode: { from: true, to: false } },
+      },
     });
   });
 
