@@ -11,7 +11,7 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, getPriority, setPriority } from "node:os";
 import path from "node:path";
 import { run } from "node:test";
 import type { TestEvent } from "node:test/reporters";
@@ -25,8 +25,10 @@ import { startThrowawayPostgres } from "./throwaway-postgres.ts";
 const root = path.resolve(import.meta.dirname, "..");
 const testMsMax = 120_000; // for tests that hang; on a busy machine long tests take most of a minute
 const silenceMsMax = 240_000;
-/** More of them would starve what runs at a low priority. */
-const processesAtOnce = Math.max(2, availableParallelism());
+/** More than processors, because tests also wait for databases, hashes and child processes. */
+const processesAtOnce = availableParallelism() + 2;
+/** Near that of backups and decoders of pictures, which would otherwise starve among so many processes. */
+const niceness = 10;
 
 const { values: only, positionals: wanted } = parseArgs({
   options: { sqlite: { type: "boolean" }, postgres: { type: "boolean" }, seed: { type: "string" } },
@@ -35,6 +37,8 @@ const { values: only, positionals: wanted } = parseArgs({
 
 const seed = only.seed === "random" ? randomInt(2 ** 31) : Number(only.seed ?? 1);
 if (!Number.isSafeInteger(seed)) throw new TypeError("--seed must be an integer or random");
+
+if (getPriority() < niceness) setPriority(niceness);
 
 const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -22,7 +22,13 @@ after(async () => {
 });
 
 type Settings = Readonly<Record<string, string>>;
-const slowHashing = { PASSWORD_HASH_MEMORY_KIB: "19456", PASSWORD_HASH_PASSES: "12", PASSWORD_HASH_THREADS: "1" };
+/** The grace period is that of a busy machine. */
+const slowHashing = {
+  PASSWORD_HASH_MEMORY_KIB: "19456",
+  PASSWORD_HASH_PASSES: "12",
+  PASSWORD_HASH_THREADS: "1",
+  SHUTDOWN_GRACE_MS: "60000",
+};
 
 /** The settings of a new deployment on the engine under test, and an application of it. */
 async function newDeployment(): Promise<{ settings: Settings; appid: string; appkey: string }> {
@@ -91,7 +97,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     for (const { status, body } of await Promise.all(logins)) assert.equal(status, 200, JSON.stringify(body));
     assert.equal(await idle.receive(), undefined);
     assert.equal(await ended, 0);
-    assert.ok(performance.now() - signalledAt < 10_000);
+    assert.ok(performance.now() - signalledAt < 60_000, "it waited for the end of the grace period");
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -123,9 +129,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     const logins = Array.from({ length: 10 }, () => post(server.port, "/users/login", body, deviceToken));
     const results = Promise.allSettled(logins);
     await send(server.port, "GET", "/service/ping"); // the server has received them all
-    const signalledAt = performance.now();
     assert.equal(await server.end("SIGTERM"), 0);
-    assert.ok(performance.now() - signalledAt < 5_000);
     assert.equal(await half.receive(), undefined);
     assert.ok((await results).some(({ status }) => status === "rejected"));
   });

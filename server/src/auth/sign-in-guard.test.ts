@@ -173,10 +173,8 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
         statuses.push((await from(`6.6.${n % 100}.1`, "wrong", attacker)).status);
       });
       const guessed = Promise.allSettled(guesses);
-      const startedAt = performance.now();
       assert.equal((await from("10.0.0.1", jane.password, jane.deviceToken)).status, 200, round);
       assert.equal((await from("10.0.0.2", jane.password, await test.registerDevice())).status, 200, round);
-      assert.ok(performance.now() - startedAt < 5_000, round);
       assert.ok(statuses.length < guesses.length, "guesses are still waiting");
       await app.close(); // cuts off the waiting ones
       await guessed;

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { FileBytes } from "./file-bytes.ts";
 
 let folder: string;
@@ -23,14 +22,25 @@ async function read(start: number, end: number): Promise<FileBytes> {
   return new FileBytes(await open(path), start, end);
 }
 
-async function piecesOf(bytes: FileBytes, pauseMs: number, piecesMax: number): Promise<number[]> {
-  const lengths: number[] = [];
-  for await (const piece of bytes) {
-    lengths.push((piece as Buffer).length); // no encoding is set
-    if (lengths.length === piecesMax) break;
-    if (pauseMs > 0) await sleep(pauseMs);
-  }
-  return lengths;
+/** A reader that takes this time, on a clock of its own, for each piece. */
+async function startReader(msPerPiece: number) {
+  let now = 0;
+  const bytes = new FileBytes(await open(path), 0, content.length, () => now);
+  const pieces = bytes[Symbol.asyncIterator]();
+  return {
+    bytes,
+    /** The lengths of the next pieces, up to one that ends the reading. */
+    async take(isLast: (length: number, count: number) => boolean): Promise<number[]> {
+      const lengths: number[] = [];
+      for (;;) {
+        const piece = await pieces.next();
+        if (piece.done) return lengths;
+        now += msPerPiece;
+        lengths.push(piece.value.length);
+        if (isLast(piece.value.length, lengths.length)) return lengths;
+      }
+    },
+  };
 }
 
 describe("the bytes of an open file", () => {
@@ -48,24 +58,25 @@ describe("the bytes of an open file", () => {
   });
 
   it("are sent in large chunks to a fast reader, and in small ones to a slow reader", async () => {
-    assert.equal(Math.max(...(await piecesOf(await read(0, content.length), 0, 500))), 524_288);
-    assert.deepEqual(await piecesOf(await read(0, content.length), 150, 5), Array(5).fill(65_536));
+    const fast = await startReader(1);
+    assert.equal(Math.max(...(await fast.take(() => false))), 524_288);
+    const slow = await startReader(150);
+    assert.deepEqual(await slow.take((_, count) => count === 5), Array(5).fill(65_536));
+    slow.bytes.destroy();
   });
 
   it("are sent in large chunks to at most 32 readers at once", async () => {
     const readers: FileBytes[] = [];
     for (let number = 0; number < 32; number += 1) {
-      const bytes = await read(0, content.length);
+      const { bytes, take } = await startReader(1);
       readers.push(bytes);
-      const pieces = bytes[Symbol.asyncIterator]();
-      let piece: IteratorResult<Buffer>;
-      do piece = await pieces.next();
-      while (!piece.done && piece.value.length <= 65_536);
-      assert.equal(piece.done, false, "one alone has been fast enough");
+      assert.equal((await take((length) => length > 65_536)).at(-1), 524_288);
     }
-    assert.deepEqual([...new Set(await piecesOf(await read(0, 10_000_000), 0, 100))], [65_536]);
-    for (const bytes of readers) bytes.destroy();
-    assert.equal(Math.max(...(await piecesOf(await read(0, content.length), 0, 500))), 524_288);
+    const next = await startReader(1);
+    assert.deepEqual([...new Set(await next.take((_, count) => count === 100))], [65_536]);
+    for (const bytes of [...readers, next.bytes]) bytes.destroy();
+    const later = await startReader(1);
+    assert.equal(Math.max(...(await later.take(() => false))), 524_288);
   });
 
   it("close the file when they are read to the end or abandoned", async () => {

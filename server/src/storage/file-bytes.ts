@@ -24,12 +24,16 @@ export class FileBytes extends Readable {
   readonly #file: FileHandle;
   readonly #end: number;
   #position: number;
+  readonly #now: () => number;
   #isLarge = false;
-  #measuredAt = performance.now();
+  #measuredAt: number;
   #measuredPosition: number;
 
-  constructor(file: FileHandle, start: number, end: number) {
+  /** @param now the time in ms, from which the speed of the reader is measured */
+  constructor(file: FileHandle, start: number, end: number, now: () => number = () => performance.now()) {
     super({ highWaterMark: pieceBytes });
+    this.#now = now;
+    this.#measuredAt = now();
     this.#file = file;
     this.#position = start;
     this.#measuredPosition = start + 2 * pieceBytes; // read ahead, before the reader takes any
@@ -61,7 +65,7 @@ export class FileBytes extends Readable {
   }
 
   #measureSpeed(): void {
-    const now = performance.now();
+    const now = this.#now();
     const passedMs = now - this.#measuredAt;
     if (passedMs < measuredMs) return;
     this.#setLarge((this.#position - this.#measuredPosition) / passedMs >= fastBytesPerMs);

@@ -197,12 +197,14 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
 
   it("the mail goes through SMTP_URL if set, and the server waits for it when it stops", async (t) => {
     const arrived: { to: string | undefined; mail: string }[] = [];
+    const isStopping = Promise.withResolvers<void>();
     const smtp = new SMTPServer({
       disabledCommands: ["STARTTLS", "AUTH"],
       onData: (stream, { envelope }, done) =>
-        void text(stream).then((mail) => {
+        void text(stream).then(async (mail) => {
+          await isStopping.promise;
           arrived.push({ to: envelope.rcptTo[0]?.address, mail });
-          setTimeout(done, 300); // longer than the answer takes
+          done();
         }),
     });
     const listener = smtp.listen(0, "127.0.0.1");
@@ -216,7 +218,9 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     });
     const user = await signUpWithMail();
     assertResult(await ask(user.userName, {}, app), 200, true);
-    await app.close();
+    const closing = app.close();
+    isStopping.resolve();
+    await closing;
     assert.deepEqual(
       arrived.map(({ to }) => to),
       [user.email],
