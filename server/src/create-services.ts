@@ -58,6 +58,7 @@ import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
 import { createUserExporters } from "./user-exporters.ts";
 import { createResetDelays } from "./users/users.password.delays.ts";
+import { createWebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import { createPeers } from "./workers/peers.ts";
 
 /** What tests replace: the clock, the destination of the log and the DNS resolver. Never code of our own. */
@@ -176,6 +177,7 @@ export async function createServices(
     serverUrl,
     pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
     outgoing,
+    webhookSealer: createWebhookSealer(secrets),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     isDebugged: async (applicationId: string) =>

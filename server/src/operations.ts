@@ -48,6 +48,8 @@ import { userSessionOperations } from "./users/users.sessions.routes.ts";
 import { userSocialOperations } from "./users/users.social.routes.ts";
 import { testUserOperations } from "./users/users.test-users.operator.routes.ts";
 import { userTokenOperatorOperations } from "./users/users.tokens.operator.routes.ts";
+import { webhookDeliveryOperations } from "./webhooks/webhooks.deliveries.operator.routes.ts";
+import { webhookOperations } from "./webhooks/webhooks.operator.routes.ts";
 
 /** All operations, in the order of the documentation. */
 const operations: readonly Operation[] = [
@@ -91,6 +93,8 @@ const operations: readonly Operation[] = [
   ...locationFlagOperatorOperations,
   ...fileOperatorOperations,
   ...metadataOperatorOperations,
+  ...webhookOperations,
+  ...webhookDeliveryOperations,
   ...crashReportOperatorOperations,
   ...metricOperatorOperations,
   ...testDeviceOperations,

@@ -47,6 +47,7 @@ import type { Policies } from "./tenancy/policies.ts";
 import type { SettingsSealer } from "./tenancy/sealed-settings.ts";
 import type { PictureUrl } from "./users/users.contract.ts";
 import type { ResetDelays } from "./users/users.password.delays.ts";
+import type { WebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import type { Peers } from "./workers/peers.ts";
 
 /** What the handlers of operations work with. Each process has one of each, which `app.ts` creates. */
@@ -99,6 +100,7 @@ export interface Services {
   readonly ownReports: OwnReports;
 
   readonly outgoing: Outgoing;
+  readonly webhookSealer: WebhookSealer;
   readonly mailer: Mailer;
   readonly mails: Mails;
   readonly delivery: Delivery;

@@ -83,6 +83,8 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   });
   const operator = await test.createOperator();
   await succeed(`POST /_/api/applications/${appid}/locations`, operator.token, { location: "0,180", name: "Public" });
+  const hook = { url: "https://1.1.1.1/hook", types: ["*"], headers: { authorization: "Bearer" } };
+  await succeed(`POST /_/api/applications/${appid}/webhooks`, operator.token, hook);
   await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
   await test.app.statistics.save();
   return { jane, john, checkinId, blobId, blob, pictureId, picture };

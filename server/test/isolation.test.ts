@@ -258,7 +258,46 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   getCrashGroup: crash,
   changeCrashGroup: crash,
   readCrashStatistics: crash,
+  getWebhook: webhook,
+  changeWebhook: webhook,
+  deleteWebhook: webhook,
+  rotateWebhookSecret: webhook,
+  pauseWebhook: webhook,
+  resumeWebhook: webhook,
+  listWebhookDeliveries: webhook,
+  redeliverWebhook: webhook,
+  repeatWebhookDelivery: delivery,
 };
+
+async function webhook({ appid }: NewApplication): Promise<PathParameters> {
+  const { token } = await test.createOperator();
+  const body = { url: "https://1.1.1.1/hook", types: ["*"] };
+  const created = await test.call(`POST /_/api/applications/${appid}/webhooks`, { token, body });
+  return { webhookId: created.body.result.id };
+}
+
+/** A delivery that has ended, of an event that the log has. */
+async function delivery(application: NewApplication): Promise<PathParameters> {
+  const { appid: application_id } = application;
+  const { webhookId = "" } = await webhook(application);
+  await test.call("POST /checkins", {
+    token: (await test.signUp("Jane", application)).token,
+    body: { location: "1,2" },
+  });
+  const { position } = await test.app.eventLog.findEnd(application_id);
+  const [event] = await test.app.eventLog.list(application_id, position - 1, 1);
+  const id = test.app.ids.newId("WebhookDelivery");
+  const row = { application_id, webhook_id: webhookId, id, event_id: event?.id ?? "", type: event?.type ?? "" };
+  const ended = { log: "", position, gap: null, attempt: 10, state: "dead" as const, is_replay: 0 };
+  const answer = { status: 500, ms: 1, error: null, response: "", created_at: test.now(), next_attempt_at: null };
+  await test.app.database.write(({ queries }) =>
+    queries
+      .insertInto("webhook_deliveries")
+      .values({ ...row, ...ended, ...answer })
+      .execute(),
+  );
+  return { webhookId, deliveryId: id };
+}
 
 async function crash(application: NewApplication): Promise<PathParameters> {
   const token = await test.registerDevice(application);
@@ -305,6 +344,7 @@ const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>>
   changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),
   searchApplication: () => ({ q: "Jane" }),
+  createWebhook: () => ({ url: "https://1.1.1.1/hook", types: ["*"] }),
 };
 
 async function metric(application: NewApplication): Promise<PathParameters> {

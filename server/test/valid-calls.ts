@@ -73,6 +73,8 @@ export async function startValidCalls(): Promise<ValidCalls> {
       body: "@ResetCode",
       disabledOperations: [],
       origins: [],
+      types: ["*"],
+      timeoutMs: 1_000,
     };
     const { "x-wire": wire, "x-kind": kind, enum: words = [] } = schema as Keywords;
     const byWire: Record<string, unknown> = {

@@ -375,6 +375,26 @@ export interface ChangePublicLocationRequest {
   readonly location?: Place | string | undefined;
 }
 
+/** The parameters of changeWebhook. */
+export interface ChangeWebhookRequest {
+  /** https, at port 443 or from 1024 on, that leads to public addresses only. */
+  readonly url?: string | undefined;
+  /** Patterns: types such as checkin.created, checkin.* or *. */
+  readonly types?: readonly string[] | undefined;
+  readonly name?: string | undefined;
+  readonly format?: WebhookFormat | undefined;
+  /** Sent with each event; not shown. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Events under way at a time. */
+  readonly concurrency?: number | undefined;
+  /** Of an attempt, from the look-up on. */
+  readonly timeoutMs?: number | undefined;
+  /** Attempts in a second. */
+  readonly perSecond?: number | undefined;
+  /** Send locations as owners of objects see them. Owners alone may set it. */
+  readonly trueLocations?: boolean | undefined;
+}
+
 /** A key of an application, after a change. */
 export interface ChangedApplicationKey {
   readonly id: string;
@@ -576,6 +596,26 @@ export interface CreatePublicLocationRequest {
   readonly tag?: string | undefined;
 }
 
+/** The parameters of createWebhook. */
+export interface CreateWebhookRequest {
+  /** https, at port 443 or from 1024 on, that leads to public addresses only. */
+  readonly url: string;
+  /** Patterns: types such as checkin.created, checkin.* or *. */
+  readonly types: readonly string[];
+  readonly name?: string | undefined;
+  readonly format?: WebhookFormat | undefined;
+  /** Sent with each event; not shown. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Events under way at a time. */
+  readonly concurrency?: number | undefined;
+  /** Of an attempt, from the look-up on. */
+  readonly timeoutMs?: number | undefined;
+  /** Attempts in a second. */
+  readonly perSecond?: number | undefined;
+  /** Send locations as owners of objects see them. Owners alone may set it. */
+  readonly trueLocations?: boolean | undefined;
+}
+
 /** A new application, with its first key. */
 export interface CreatedApplication {
   /** The id of the application. */
@@ -618,6 +658,38 @@ export type CreatedOrDistanceSortOrder = "created" | "-created" | "distance" | "
 
 /** Ascending: `created`. Descending: `-created`. */
 export type CreatedSortOrder = "created" | "-created";
+
+/** A new webhook. */
+export interface CreatedWebhook {
+  readonly id: string;
+  /** Where events are sent. */
+  readonly url: string;
+  /** Patterns of what is sent. */
+  readonly types: readonly string[];
+  readonly name?: string;
+  readonly format: WebhookFormat | (string & {});
+  /** Their names. */
+  readonly headers: readonly string[];
+  /** Events under way at a time. */
+  readonly concurrency: number;
+  /** Of an attempt. */
+  readonly timeoutMs: number;
+  /** Attempts in a second, at most. */
+  readonly perSecond: number;
+  /** Locations are sent as their owners see them. */
+  readonly trueLocations: boolean;
+  readonly state: WebhookState | (string & {});
+  readonly secrets: readonly WebhookSecret[];
+  readonly behind: WebhookBehind;
+  /** When an event was accepted. */
+  readonly lastSuccess?: Date;
+  /** When an attempt failed. */
+  readonly lastFailure?: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+  /** Shown only once. */
+  readonly secret: string;
+}
 
 /** The session of the call, and the deployment that it belongs to. */
 export interface CurrentOperatorSession {
@@ -1112,6 +1184,30 @@ export interface ListTokensOfUserQuery {
 
 /** What listUsersOfDevice looks for. */
 export interface ListUsersOfDeviceQuery {
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listWebhookDeliveries looks for. */
+export interface ListWebhookDeliveriesQuery {
+  /** Only deliveries in this state. */
+  readonly state?: WebhookDeliveryState | undefined;
+  /** The id of an event. */
+  readonly eventID?: string | undefined;
+  /** Only events of this type. */
+  readonly type?: string | undefined;
+  /** When the delivery began. */
+  readonly created?: DateRange | undefined;
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listWebhooks looks for. */
+export interface ListWebhooksQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
@@ -1930,6 +2026,15 @@ export interface RecentRequests {
   readonly since?: Date;
 }
 
+/** The parameters of redeliverWebhook. */
+export interface RedeliverWebhookRequest {
+  readonly state?: WebhookRedeliverable | undefined;
+  /** Only events of this type. */
+  readonly type?: string | undefined;
+  /** When the delivery began. */
+  readonly created?: DateRange | undefined;
+}
+
 /**
  * Whether clients may ask for failures with the header Rollcall-Rehearse: for tests of apps.
  *
@@ -1999,6 +2104,11 @@ export interface ReportedMetricEventPage {
   readonly previousToken?: string;
 }
 
+/** The parameters of resumeWebhook. */
+export interface ResumeWebhookRequest {
+  readonly from?: WebhookResumeFrom | undefined;
+}
+
 /** How long data is kept. */
 export interface Retention {
   /** Days. */
@@ -2011,6 +2121,20 @@ export interface Retention {
 export interface RetireApplicationKeyRequest {
   /** The id of the key again, to retire the last one that is active. */
   readonly confirm?: string | undefined;
+}
+
+/** The parameters of rotateWebhookSecret. */
+export interface RotateWebhookSecretRequest {
+  /** How long the old secret is good, too. */
+  readonly overlapHours?: number | undefined;
+}
+
+/** The new secret of a webhook. */
+export interface RotatedWebhookSecret {
+  /** Shown only once. */
+  readonly secret: string;
+  /** When the secret before stops signing. */
+  readonly previousEnds?: Date;
 }
 
 /** What searchApplication looks for. */
@@ -2348,6 +2472,147 @@ export interface UserCounts {
   /** Bytes of these files together. */
   readonly fileBytes: number;
 }
+
+/** Where an application sends its events. */
+export interface Webhook {
+  readonly id: string;
+  /** Where events are sent. */
+  readonly url: string;
+  /** Patterns of what is sent. */
+  readonly types: readonly string[];
+  readonly name?: string;
+  readonly format: WebhookFormat | (string & {});
+  /** Their names. */
+  readonly headers: readonly string[];
+  /** Events under way at a time. */
+  readonly concurrency: number;
+  /** Of an attempt. */
+  readonly timeoutMs: number;
+  /** Attempts in a second, at most. */
+  readonly perSecond: number;
+  /** Locations are sent as their owners see them. */
+  readonly trueLocations: boolean;
+  readonly state: WebhookState | (string & {});
+  readonly secrets: readonly WebhookSecret[];
+  readonly behind: WebhookBehind;
+  /** When an event was accepted. */
+  readonly lastSuccess?: Date;
+  /** When an attempt failed. */
+  readonly lastFailure?: Date;
+  readonly created: Date;
+  readonly lastModified: Date;
+}
+
+/** What has not been delivered yet. */
+export interface WebhookBehind {
+  /** At most 10,000 are counted. */
+  readonly events: number;
+  /** When the oldest of them was written. */
+  readonly since?: Date;
+}
+
+/** The delivery of an event to a webhook. */
+export interface WebhookDelivery {
+  readonly id: string;
+  /** The receiver knows it as webhook-id. */
+  readonly eventID: string;
+  /** Of the event. */
+  readonly type: string;
+  /** Attempts so far. */
+  readonly attempt: number;
+  readonly state: WebhookDeliveryState | (string & {});
+  /** Of the last answer. */
+  readonly status?: number;
+  /** How long the last attempt took. */
+  readonly ms?: number;
+  /** Why there was no answer. */
+  readonly error?: string;
+  /** The first 1,024 characters of the last answer; not for viewers. */
+  readonly response?: string;
+  readonly created: Date;
+  /** When it is attempted again. */
+  readonly nextAttempt?: Date;
+}
+
+/** A page. */
+export interface WebhookDeliveryPage {
+  readonly pageResults: readonly WebhookDelivery[];
+  /** This page again. */
+  readonly currentToken: string;
+  /** The next page, if any. */
+  readonly nextToken?: string;
+  /** The page before, if any. */
+  readonly previousToken?: string;
+}
+
+/**
+ * How far a delivery has come.
+ *
+ * - `waiting`: It will be attempted.
+ * - `delivered`: The receiver has accepted it.
+ * - `failed`: The last attempt failed, and another one comes.
+ * - `dead`: All attempts failed.
+ * - `refused`: The URL leads to an address that webhooks may not reach.
+ */
+export type WebhookDeliveryState = "waiting" | "delivered" | "failed" | "dead" | "refused";
+
+/**
+ * The Content-Type of what is sent.
+ *
+ * - `standard`: application/json
+ * - `cloudevents`: application/cloudevents+json
+ */
+export type WebhookFormat = "standard" | "cloudevents";
+
+/** A page. */
+export interface WebhookPage {
+  readonly pageResults: readonly Webhook[];
+  /** This page again. */
+  readonly currentToken: string;
+  /** The next page, if any. */
+  readonly nextToken?: string;
+  /** The page before, if any. */
+  readonly previousToken?: string;
+}
+
+/**
+ * Deliveries that can be sent again together.
+ *
+ * - `dead`: All attempts failed.
+ * - `refused`: The URL led to an address that webhooks may not reach.
+ */
+export type WebhookRedeliverable = "dead" | "refused";
+
+/** What will be sent again. */
+export interface WebhookRedelivery {
+  /** The number of events, at most 10,000. */
+  readonly accepted: number;
+}
+
+/**
+ * Where to go on.
+ *
+ * - `stopped`: Where the webhook has stopped.
+ * - `now`: With the events after the call.
+ */
+export type WebhookResumeFrom = "stopped" | "now";
+
+/** A secret that signs events, without its value. */
+export interface WebhookSecret {
+  readonly created: Date;
+  /** When it stops signing. */
+  readonly ends?: Date;
+}
+
+/**
+ * Whether events are sent.
+ *
+ * - `active`: They are.
+ * - `paused`: An operator has paused it.
+ * - `failing`: The receiver does not accept events; one is sent from time to time.
+ * - `disabled`: The receiver did not accept events for too long, or is gone.
+ */
+export type WebhookState = "active" | "paused" | "failing" | "disabled";
 
 /**
  * Sign in as an operator
@@ -2929,6 +3194,83 @@ export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Downl
  * Private values are among them.
  */
 export const listOperatedMetadata: (appid: string, objectId: string, fields?: ListOperatedMetadataQuery) => Call<OperatedMetadataItemPage> = /* @__PURE__ */ define("listOperatedMetadata", "GET /_/api/applications/{appid}/metadata/{objectId}", "os");
+
+/**
+ * Send the events of an application to a URL, from now on
+ *
+ * The secret that signs them is shown only once.
+ */
+export const createWebhook: (appid: string, fields: CreateWebhookRequest) => Call<CreatedWebhook> = /* @__PURE__ */ define("createWebhook", "POST /_/api/applications/{appid}/webhooks", "ops");
+
+/**
+ * List the webhooks of an application, oldest first
+ *
+ * Secrets and the values of headers are not shown.
+ */
+export const listWebhooks: (appid: string, fields?: ListWebhooksQuery) => Call<WebhookPage> = /* @__PURE__ */ define("listWebhooks", "GET /_/api/applications/{appid}/webhooks", "os");
+
+/**
+ * Read a webhook
+ *
+ * Its secrets and the values of its headers are not shown.
+ */
+export const getWebhook: (appid: string, webhookId: string) => Call<Webhook> = /* @__PURE__ */ define("getWebhook", "GET /_/api/applications/{appid}/webhooks/{webhookId}", "os");
+
+/**
+ * Change a webhook, from the next attempt on
+ *
+ * The secret stays. Types that are added begin with the events after the call.
+ */
+export const changeWebhook: (appid: string, webhookId: string, fields?: ChangeWebhookRequest) => Call<Webhook> = /* @__PURE__ */ define("changeWebhook", "PATCH /_/api/applications/{appid}/webhooks/{webhookId}", "ops");
+
+/**
+ * Delete a webhook with its deliveries
+ *
+ * Events that are under way are not waited for.
+ */
+export const deleteWebhook: (appid: string, webhookId: string) => Call<void> = /* @__PURE__ */ define("deleteWebhook", "DELETE /_/api/applications/{appid}/webhooks/{webhookId}", "ops");
+
+/**
+ * Replace the secret of a webhook; the new one is shown only once
+ *
+ * For some hours events are signed with the old secret, too. A secret from before that ends at once.
+ */
+export const rotateWebhookSecret: (appid: string, webhookId: string, fields?: RotateWebhookSecretRequest) => Call<RotatedWebhookSecret> = /* @__PURE__ */ define("rotateWebhookSecret", "POST /_/api/applications/{appid}/webhooks/{webhookId}/rotate-secret", "ops");
+
+/**
+ * Stop sending events to a webhook
+ *
+ * They wait as long as the log keeps them.
+ */
+export const pauseWebhook: (appid: string, webhookId: string) => Call<Webhook> = /* @__PURE__ */ define("pauseWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/pause", "ops");
+
+/**
+ * Send events to a webhook again
+ *
+ * Also to one that is failing or disabled.
+ */
+export const resumeWebhook: (appid: string, webhookId: string, fields?: ResumeWebhookRequest) => Call<Webhook> = /* @__PURE__ */ define("resumeWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/resume", "ops");
+
+/**
+ * List the deliveries of a webhook, newest first
+ *
+ * Of those that succeeded the newest 1,000 are kept.
+ */
+export const listWebhookDeliveries: (appid: string, webhookId: string, fields?: ListWebhookDeliveriesQuery) => Call<WebhookDeliveryPage> = /* @__PURE__ */ define("listWebhookDeliveries", "GET /_/api/applications/{appid}/webhooks/{webhookId}/deliveries", "os");
+
+/**
+ * Send the event of a delivery again
+ *
+ * Also one that was accepted. Receivers know the event by its id.
+ */
+export const repeatWebhookDelivery: (appid: string, webhookId: string, deliveryId: string) => Call<WebhookDelivery> = /* @__PURE__ */ define("repeatWebhookDelivery", "POST /_/api/applications/{appid}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", "ops");
+
+/**
+ * Send the events of dead or refused deliveries again, the oldest 10,000
+ *
+ * Another call takes the next.
+ */
+export const redeliverWebhook: (appid: string, webhookId: string, fields?: RedeliverWebhookRequest) => Call<WebhookRedelivery> = /* @__PURE__ */ define("redeliverWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/redeliver", "ops");
 
 /**
  * List the crashes of an application, one group per bug

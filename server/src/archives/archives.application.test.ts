@@ -97,6 +97,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
         usage(blob.length, 1, jane.id),
         usage(pictureBytes + 1, 2, john.id),
       ].sort();
+      expected["webhooks"] = expected["webhooks"]?.map(asExported) ?? [];
       const imported = await readTables(target.config.databaseUrl, exportedTables, appid);
       assert.notEqual(revisionIn(imported), revisionIn(expected), "no token counts as checked before the import");
       assert.deepEqual(withoutRevision(imported), withoutRevision(expected));
@@ -501,3 +502,18 @@ describe("importing an application", () => {
     if (isErased) await deleteApplicationRows(appid, app);
   }
 });
+
+/** A webhook leaves its deployment paused, without secrets, and without its place in a log that stays behind. */
+function asExported(row: string): string {
+  const webhook = JSON.parse(row);
+  assert.ok(webhook.secret !== null && webhook.headers !== null);
+  return JSON.stringify({
+    ...webhook,
+    state: "paused",
+    secret: null,
+    headers: null,
+    log: "",
+    position: 0,
+    event_id: "",
+  });
+}

@@ -63,6 +63,7 @@ export async function* archiveApplication(
     ].flatMap(({ name, text }) => (text === undefined ? [] : [{ name, content: Buffer.from(text) }]));
     function change(table: string, row: StoredRow): StoredRow | undefined {
       if (table === "applications") return { ...withoutSecrets, signing_secret: null, moving_to: null };
+      if (table === "webhooks") return withoutSecretsOf(row);
       if (table === "file_usage") return without(unfinished.get(String(row["user_id"])), row);
       return row;
     }
@@ -103,6 +104,22 @@ async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): 
     }
   }
   return sums;
+}
+
+/** A webhook as it leaves the deployment: it sends nothing until an operator of the other one resumes it. */
+function withoutSecretsOf(webhook: StoredRow): StoredRow {
+  const secrets = { secret: null, older_secret: null, older_secret_at: 0, older_secret_ends_at: 0, headers: null };
+  const nowhere = { log: "", position: 0, event_id: "", wake_at: null, lease_holder: "", lease_ends_at: 0 };
+  const calm = {
+    failures: 0,
+    failed_events: "",
+    failing_since: null,
+    probes: 0,
+    probed: "",
+    held_until: 0,
+    held_since: null,
+  };
+  return { ...webhook, state: "paused", ...secrets, ...nowhere, ...calm };
 }
 
 function without({ bytes, files }: Usage = { bytes: 0, files: 0 }, row: StoredRow): StoredRow {

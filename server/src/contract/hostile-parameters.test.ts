@@ -14,6 +14,11 @@ after(() => calls.close());
 const refusals: Readonly<Record<string, string>> = {
   createOperatorSession: "AuthFailed", // the name and password of the body do not exist
   sendPasswordReset: "ParameterOutOfRange", // the user has no address
+  createWebhook: "ParameterOutOfRange", // its url is a text
+  changeWebhook: "ItemDoesNotExist", // there is no webhook
+  rotateWebhookSecret: "ItemDoesNotExist",
+  resumeWebhook: "ItemDoesNotExist",
+  redeliverWebhook: "ItemDoesNotExist",
   changeCrashGroup: "ParameterOutOfRange", // two of its parameters belong to different states
 };
 

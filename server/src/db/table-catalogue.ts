@@ -27,6 +27,8 @@ const ownedEntries = Object.fromEntries(
 
 /** One entry for each table, in the order of erasure: a row is erased before those that it refers to. */
 export const tableCatalogue = {
+  webhook_deliveries: { owner: "application", key: ["webhook_id", "id"], archive: "never" },
+  webhooks: { owner: "application", key: ["id"], archive: "everywhere" },
   events: { owner: "application", key: ["number"], archive: "never" },
   event_logs: { owner: "application", key: ["name"], archive: "never" },
   kept_replies: { owner: "user", key: ["user_id", "device_id", "key"], archive: "backup" },

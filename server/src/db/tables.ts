@@ -55,6 +55,8 @@ export interface Tables {
   application_regions: ApplicationRegionsTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
   event_logs: EventLogsTable;
   events: EventsTable;
   files: FilesTable;
@@ -835,6 +837,103 @@ interface UploadSegmentsTable {
   key: string;
 }
 
+/** Where an application sends its events (`webhooks/`). */
+interface WebhooksTable {
+  application_id: string;
+  id: string;
+  /** Empty for none. */
+  name: string;
+  url: string;
+  /** JSON array of patterns such as `checkin.*`. */
+  types: string;
+  format: WebhookFormat;
+  /** JSON array. */
+  header_names: string;
+  /** JSON object of values by name, sealed; null without headers, and after an import. */
+  headers: string | null;
+  concurrency: number;
+  timeout_ms: number;
+  per_second: number;
+  true_locations: number;
+  state: WebhookState;
+  /** Sealed; null after an import. */
+  secret: string | null;
+  secret_at: number;
+  /** The secret before the latest rotation, which signs as well until its end. */
+  older_secret: string | null;
+  older_secret_at: number;
+  older_secret_ends_at: number;
+  /** The name of the log that `position` belongs to; empty after an import. */
+  log: string;
+  /** The events up to here have been delivered, or have a row of their own. */
+  position: number;
+  /** The id of the event at `position`. */
+  event_id: string;
+  /** When that event was written. */
+  position_at: number;
+  /** Changes when an operator moves `position`, so that a process that is sending does not move it back. */
+  turn: number;
+  /** The process that sends, until `lease_ends_at`. */
+  lease_holder: string;
+  lease_ends_at: number;
+  /** When there is something to do although no event is written; null for never. */
+  wake_at: number | null;
+  /** Failed attempts in a row, and the events of the first of them: JSON `{ since, ids }`. */
+  failures: number;
+  failed_events: string;
+  failing_since: number | null;
+  /** Attempts since `failing_since`, and the delivery or event of the latest. */
+  probes: number;
+  probed: string;
+  /** The receiver asked for no attempt until then. */
+  held_until: number;
+  /** Since when it has asked, without an attempt that was answered otherwise. */
+  held_since: number | null;
+  last_success_at: number | null;
+  last_failure_at: number | null;
+  /** Tests by operators since `tests_since`. */
+  tests: number;
+  tests_since: number;
+  created_at: number;
+  modified_at: number;
+}
+
+export type WebhookFormat = "standard" | "cloudevents";
+export type WebhookState = "active" | "paused" | "failing" | "disabled";
+
+/** A delivery of an event to a webhook: one that waits for another attempt, or has ended. */
+interface WebhookDeliveriesTable {
+  application_id: string;
+  webhook_id: string;
+  id: string;
+  event_id: string;
+  type: string;
+  /** Where the event is: in the log of this name. */
+  log: string;
+  position: number;
+  /** For `webhook.gap`: the times of the first and the last event that are missing, with `-` in between. */
+  gap: string | null;
+  /** Attempts so far that count. */
+  attempt: number;
+  state: DeliveryState;
+  /** Of the last answer. */
+  status: number | null;
+  /** How long the last attempt took. */
+  ms: number | null;
+  /** Why there was no answer. */
+  error: string | null;
+  /** The beginning of the last answer. */
+  response: string | null;
+  /** An operator asked for it. */
+  is_replay: number;
+  created_at: number;
+  next_attempt_at: number | null;
+}
+
+export type DeliveryState = "waiting" | "delivered" | "failed" | "dead" | "refused";
+
+export type WebhookRow = Selectable<WebhooksTable>;
+export type WebhookDeliveryRow = Selectable<WebhookDeliveriesTable>;
 export type UserRow = Selectable<UsersTable>;
 export type LocationRow = Selectable<LocationsTable>;
 export type LocationFlagRow = Selectable<LocationFlagsTable>;

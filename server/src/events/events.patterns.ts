@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
+import { matchTypes } from "../event-log/type-patterns.ts";
 
 const patternsMax = 20;
 
@@ -11,19 +12,15 @@ const patternsMax = 20;
  * @throws ApiError ParameterIncorrectFormat
  */
 export function readPatterns(types = "*", known: readonly string[] = clientEventTypes): (type: string) => boolean {
-  const patterns = types.split(",").map((pattern) => pattern.trim().toLowerCase());
+  const patterns = types.split(",");
   if (patterns.length > patternsMax) throw refusal(`types may have ${patternsMax} patterns.`);
   const wanted = new Set<string>();
   for (const pattern of patterns) {
-    const matching = known.filter((type) => pattern === "*" || type === pattern || pattern === `${kindOf(type)}.*`);
+    const matching = matchTypes(pattern, known);
     if (matching.length === 0) throw refusal("types must be types such as checkin.created, checkin.* or *.");
     for (const type of matching) wanted.add(type);
   }
   return (type) => wanted.has(type);
-}
-
-function kindOf(type: string): string {
-  return type.split(".", 1)[0] ?? "";
 }
 
 function refusal(message: string): ApiError {

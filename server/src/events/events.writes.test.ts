@@ -67,6 +67,8 @@ const silent: readonly string[] = [
   ...["createApplication", "changeApplication", "deleteApplication", "changeApplicationKey"],
   ...["testMailSettings", "testOidcProvider", "exportUser", "sendPasswordReset"],
   ...["createTestDevice", "createTestUser", "changeCrashGroup"],
+  ...["createWebhook", "changeWebhook", "deleteWebhook", "rotateWebhookSecret", "pauseWebhook", "resumeWebhook"],
+  ...["redeliverWebhook", "repeatWebhookDelivery"],
 ];
 
 /** Calls that need more than a valid body to succeed; `events.accounts.test.ts` has their events. */

@@ -21,6 +21,8 @@ const prefixes = {
   Location: "loc",
   LocationFlag: "flg",
   Event: "evt",
+  Webhook: "whk",
+  WebhookDelivery: "whd",
 } as const;
 
 export type IdKind = keyof typeof prefixes;

@@ -7,6 +7,8 @@ type Network = readonly [network: Address, prefixLength: number];
 export interface AddressRule {
   /** False for anything that is not an IP address, and for every address that is neither public nor opened. */
   isAllowed(address: string): boolean;
+  /** Whether an allowed address lies in the open networks. */
+  isOpened(address: string): boolean;
 }
 
 /**
@@ -28,15 +30,27 @@ export function createAddressRule(openNetworks: readonly string[]): AddressRule 
     return embedded.length > 0 ? embedded.every(isPublicOrOpen) : isGlobalUnicast(address);
   }
 
+  function isAllowed(text: string): boolean {
+    const address = parseAddress(text);
+    if (address === undefined) return false;
+    const all = [address, ...embeddedAddresses(address)];
+    return !all.some((each) => closedNetworks.some((network) => isIn(each, network))) && isPublicOrOpen(address);
+  }
+
   return {
-    isAllowed(text) {
-      // The library misreads the deprecated `::1.2.3.4` as an IPv4-mapped address.
-      if (!ipaddr.isValid(text) || /^::\d+\./.test(text)) return false;
-      const address = ipaddr.parse(text);
-      const all = [address, ...embeddedAddresses(address)];
-      return !all.some((each) => closedNetworks.some((network) => isIn(each, network))) && isPublicOrOpen(address);
+    isAllowed,
+    isOpened(text) {
+      const address = parseAddress(text);
+      if (address === undefined || !isAllowed(text)) return false;
+      const embedded = embeddedAddresses(address);
+      return [address, ...embedded].some((each) => open.some((network) => isIn(each, network)));
     },
   };
+}
+
+function parseAddress(text: string): Address | undefined {
+  // The library misreads the deprecated `::1.2.3.4` as an IPv4-mapped address.
+  return ipaddr.isValid(text) && !/^::\d+\./.test(text) ? ipaddr.parse(text) : undefined;
 }
 
 function isGlobalUnicast(address: Address): boolean {

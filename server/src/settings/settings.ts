@@ -107,6 +107,13 @@ export const rows = {
       "Private blocks (10.0.0.0/8) that URLs in an editor's settings may lead to, besides public addresses, separated by commas; owners' URLs may lead anywhere.",
     read: networks,
   },
+  webhookNetworks: {
+    name: "WEBHOOK_NETWORKS",
+    default: "",
+    about:
+      "Private blocks (10.0.0.0/8) that webhooks may reach, by http and at any port too, besides public addresses, separated by commas.",
+    read: networks,
+  },
   secrets: {
     name: "ROLLCALL_SECRET",
     default: "",

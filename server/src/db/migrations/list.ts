@@ -44,6 +44,7 @@ import { settingsChanges } from "./0045-settings-changes.ts";
 import { keptCounts } from "./0046-kept-counts.ts";
 import { crashStates } from "./0047-crash-states.ts";
 import { eventActors } from "./0048-event-actors.ts";
+import { webhooks } from "./0050-webhooks.ts";
 import { operatorSearch } from "./0051-operator-search.ts";
 import type { Migration } from "./migration.ts";
 
@@ -95,5 +96,6 @@ export const migrations: readonly Migration[] = [
   keptCounts,
   crashStates,
   eventActors,
+  webhooks,
   operatorSearch,
 ];

@@ -1,0 +1,28 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+import type { WebhookRow } from "../db/tables.ts";
+import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
+import { typesOf } from "./webhooks.fields.ts";
+import type { Backlog } from "./webhooks.operator.contract.ts";
+
+/** What is counted at most. */
+const countMax = 10_000;
+
+/** Counts what of a webhook's events waits behind its cursor, and for another attempt. */
+export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
+  const { application_id, id, position } = row;
+  const types = [...typesOf(JSON.parse(row.types))]; // as `readTypes` stored it
+  const { rows } = await sql<{ count: number; oldest_at: number | null }>`
+    select count(*) as count, min(at) as oldest_at from (
+      select at from events
+      where application_id = ${application_id} and position > ${position} and type in (${sql.join(types)})
+      limit ${countMax}
+    ) as behind`.execute(queries);
+  const [behind] = rows;
+  const open = await sumOpenDeliveries(application_id, id, countMax, queries);
+  const since = [behind?.oldest_at, open.oldestAt].filter((at) => typeof at === "number");
+  return {
+    events: Math.min(countMax, Number(behind?.count ?? 0) + open.count),
+    since: since.length === 0 ? undefined : Math.min(...since.map(Number)),
+  };
+}

@@ -1,0 +1,148 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import type { Queries } from "../db/database.ts";
+import { lockRow } from "../db/lock.ts";
+import type { WebhookDeliveryRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
+import { findEventId, listEvents } from "../event-log/log-rows.store.ts";
+import { operation } from "../operation.ts";
+import { mayDo } from "../roles.ts";
+import {
+  Accepted,
+  DeliveryPage,
+  DeliveryPath,
+  DeliveryResult,
+  ListDeliveries,
+  presentDelivery,
+  RedeliverWebhook,
+} from "./webhooks.deliveries.operator.contract.ts";
+import {
+  findDelivery,
+  insertDeliveries,
+  listDeliveries as listDeliveryRows,
+  listOldestDeliveries,
+  reopenDeliveries,
+} from "./webhooks.deliveries.store.ts";
+import { WebhookPath } from "./webhooks.operator.contract.ts";
+import { requireWebhook } from "./webhooks.operator.routes.ts";
+import { updateWebhook } from "./webhooks.store.ts";
+
+const acceptedMax = 10_000;
+const rowsPerStep = 1_000;
+
+const listDeliveries = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/webhooks/{webhookId}/deliveries",
+  operation: "listWebhookDeliveries",
+  summary: "List the deliveries of a webhook, newest first",
+  description: "Of those that succeeded the newest 1,000 are kept.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: WebhookPath,
+  parameters: ListDeliveries,
+  status: 200,
+  result: DeliveryPage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid, webhookId }, parameters, call }, { paging, database: { reads } }) {
+    await requireApplication(appid, reads);
+    await requireWebhook(appid, webhookId, reads);
+    const listing = `webhook deliveries of ${webhookId}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    const { position, size, filters } = request;
+    const page = await listDeliveryRows(appid, webhookId, filters, position, size, reads, call.work);
+    const isEditor = mayDo(caller.role, "editor");
+    return paging.present(listing, caller, request, page, (row) => presentDelivery(row, isEditor));
+  },
+});
+
+const repeatDelivery = operation({
+  method: "POST",
+  path: "/_/api/applications/{appid}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
+  operation: "repeatWebhookDelivery",
+  summary: "Send the event of a delivery again",
+  description: "Also one that was accepted. Receivers know the event by its id.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: DeliveryPath,
+  status: 201,
+  result: DeliveryResult,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, webhookId, deliveryId } }, { database, clock, ids }) {
+    await requireApplication(appid, database.reads);
+    const id = ids.newId("WebhookDelivery");
+    const now = clock.now();
+    const repeated = await database.write(async ({ queries }) => {
+      await lockRow(database.dialect, "webhooks", appid, webhookId, queries);
+      await requireWebhook(appid, webhookId, queries);
+      const found = await findDelivery(appid, webhookId, deliveryId, queries);
+      if (found === undefined || !(await isKept(found, queries))) throw new ApiError("ItemDoesNotExist");
+      const row: WebhookDeliveryRow = {
+        ...found,
+        id,
+        attempt: 0,
+        state: "waiting",
+        ...{ status: null, ms: null, error: null, response: null },
+        is_replay: 1,
+        created_at: now,
+        next_attempt_at: now,
+      };
+      await insertDeliveries([row], queries);
+      await updateWebhook(appid, webhookId, { wake_at: now }, queries);
+      return row;
+    });
+    return presentDelivery(repeated, true);
+  },
+});
+
+const redeliver = operation({
+  method: "POST",
+  path: "/_/api/applications/{appid}/webhooks/{webhookId}/redeliver",
+  operation: "redeliverWebhook",
+  summary: "Send the events of dead or refused deliveries again, the oldest 10,000",
+  description: "Another call takes the next.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: WebhookPath,
+  parameters: RedeliverWebhook,
+  status: 200,
+  result: Accepted,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, webhookId }, parameters: { state = "dead", ...filters } }, { database, clock }) {
+    await requireApplication(appid, database.reads);
+    const now = clock.now();
+    const accepted = await database.write(async ({ queries }) => {
+      await lockRow(database.dialect, "webhooks", appid, webhookId, queries);
+      await requireWebhook(appid, webhookId, queries);
+      const [oldestEvent] = await listEvents(appid, 0, 1, queries);
+      if (oldestEvent === undefined) return 0;
+      const keptFrom = oldestEvent.position;
+      let count = 0;
+      let after = "";
+      while (count < acceptedMax) {
+        const size = Math.min(rowsPerStep, acceptedMax - count);
+        const found = await listOldestDeliveries(
+          appid,
+          webhookId,
+          { ...filters, state, after, keptFrom },
+          size,
+          queries,
+        );
+        if (found.length === 0) break;
+        after = found.at(-1)?.id ?? after;
+        const oldest = found.map(({ id }) => id);
+        await reopenDeliveries(appid, webhookId, oldest, now, queries);
+        count += found.length;
+      }
+      if (count > 0) await updateWebhook(appid, webhookId, { wake_at: now }, queries);
+      return count;
+    });
+    return { accepted };
+  },
+});
+
+/** Whether the log still has the event. */
+async function isKept({ application_id, event_id, position }: WebhookDeliveryRow, queries: Queries): Promise<boolean> {
+  return (await findEventId(application_id, position, queries)) === event_id;
+}
+
+/** What was sent to a webhook, and what to send again (spec/webhooks#deliveries). */
+export const webhookDeliveryOperations = [listDeliveries, repeatDelivery, redeliver];

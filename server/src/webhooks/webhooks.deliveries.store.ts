@@ -1,0 +1,130 @@
+import { sql } from "kysely";
+import { type Condition, equals, tieOrder, within } from "../db/conditions.ts";
+import type { Queries } from "../db/database.ts";
+import { readPage } from "../db/page.ts";
+import { prepare } from "../db/prepared.ts";
+import { rowLimit } from "../db/row-limit.ts";
+import { scopeStream } from "../db/scope.ts";
+import type { DeliveryState, WebhookDeliveryRow } from "../db/tables.ts";
+import type { CallWork } from "../lib/call-work.ts";
+import type { DateRange } from "../lib/dates.ts";
+import type { Page, Position } from "../lib/keyset.ts";
+
+export interface DeliveryFilters {
+  readonly state?: DeliveryState;
+  readonly eventID?: string;
+  readonly type?: string;
+  readonly created?: DateRange;
+}
+
+/** A page of the deliveries of a webhook, newest first. */
+export function listDeliveries(
+  applicationId: string,
+  webhookId: string,
+  filters: DeliveryFilters,
+  position: Position,
+  size: number,
+  queries: Queries,
+  work?: CallWork,
+): Promise<Page<WebhookDeliveryRow>> {
+  const { state, eventID, type, created = {} } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId), equals("webhook_id", webhookId)];
+  if (state !== undefined) conditions.push(equals("state", state));
+  if (eventID !== undefined) conditions.push(equals("event_id", eventID));
+  if (type !== undefined) conditions.push(equals("type", type));
+  conditions.push(...within("created_at", created));
+  const scope = { shape: "webhook deliveries", from: sql`webhook_deliveries`, select: sql`*`, conditions };
+  const stream = scopeStream<WebhookDeliveryRow>(scope, tieOrder("id"), true, queries);
+  return readPage(stream, position, size, work);
+}
+
+export async function findDelivery(
+  applicationId: string,
+  webhookId: string,
+  id: string,
+  queries: Queries,
+): Promise<WebhookDeliveryRow | undefined> {
+  return queries
+    .selectFrom("webhook_deliveries")
+    .selectAll()
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", webhookId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+}
+
+export async function insertDeliveries(rows: readonly WebhookDeliveryRow[], queries: Queries): Promise<void> {
+  if (rows.length > 0) await queries.insertInto("webhook_deliveries").values(rows).execute();
+}
+
+/** The ids of the oldest deliveries in a state, of events from a position on. */
+export function listOldestDeliveries(
+  applicationId: string,
+  webhookId: string,
+  filters: DeliveryFilters & { readonly state: DeliveryState; readonly after: string; readonly keptFrom: number },
+  count: number,
+  queries: Queries,
+): Promise<readonly Pick<WebhookDeliveryRow, "id">[]> {
+  const { state, type, created: { start, end } = {}, after, keptFrom } = filters;
+  let found = queries
+    .selectFrom("webhook_deliveries")
+    .select("id")
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", webhookId)
+    .where("state", "=", state)
+    .where("id", ">", after)
+    .where("position", ">=", keptFrom);
+  if (type !== undefined) found = found.where("type", "=", type);
+  if (start !== undefined) found = found.where("created_at", ">=", start);
+  if (end !== undefined) found = found.where("created_at", "<=", end);
+  return found.orderBy("id").limit(count).execute();
+}
+
+/** Lets deliveries that have ended wait for an attempt again, as replays. */
+export async function reopenDeliveries(
+  applicationId: string,
+  webhookId: string,
+  ids: readonly string[],
+  nextAttemptAt: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("webhook_deliveries")
+    .set({ state: "waiting", attempt: 0, is_replay: 1, next_attempt_at: nextAttemptAt })
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", webhookId)
+    .where("id", "in", ids)
+    .execute();
+}
+
+interface OfWebhook {
+  readonly applicationId: string;
+  readonly webhookId: string;
+}
+
+/** How many deliveries wait for an attempt, at most `countMax`, and the position of the oldest. */
+export async function sumOpenDeliveries(
+  applicationId: string,
+  webhookId: string,
+  countMax: number,
+  queries: Queries,
+): Promise<{ readonly count: number; readonly oldestAt: number | undefined }> {
+  const [row] = await sumOpen(queries, { applicationId, webhookId, countMax });
+  return { count: Number(row?.count ?? 0), oldestAt: row?.oldest_at ?? undefined };
+}
+
+const sumOpen = prepare<OfWebhook & { countMax: number }, { count: number | bigint; oldest_at: number | null }>(
+  (queries, parameter) =>
+    queries
+      .selectFrom(
+        queries
+          .selectFrom("webhook_deliveries")
+          .select("created_at")
+          .where("application_id", "=", parameter("applicationId"))
+          .where("webhook_id", "=", parameter("webhookId"))
+          .where("next_attempt_at", "is not", null)
+          .limit(rowLimit(parameter("countMax")))
+          .as("open"),
+      )
+      .select((from) => [from.fn.countAll<number>().as("count"), from.fn.min("created_at").as("oldest_at")]),
+);

@@ -1,0 +1,64 @@
+import { ApiError } from "../errors.ts";
+import { eventTypes } from "../event-log/event-types.ts";
+import { matchTypes } from "../event-log/type-patterns.ts";
+import { headersMax, patternsMax } from "./webhooks.operator.contract.ts";
+
+const patternCharactersMax = 100;
+
+/**
+ * Reads the patterns of a webhook.
+ *
+ * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+ */
+export function readTypes(given: readonly unknown[]): readonly string[] {
+  if (given.length === 0 || given.length > patternsMax) {
+    throw outOfRange("types", `must have 1 to ${patternsMax} patterns`);
+  }
+  return given.map((pattern) => {
+    const isKnown = typeof pattern === "string" && matchTypes(pattern, eventTypes).length > 0;
+    if (isKnown && pattern.length <= patternCharactersMax) return pattern.trim().toLowerCase();
+    throw new ApiError("ParameterIncorrectFormat", "types must be types such as checkin.created, checkin.* or *.", {
+      parameter: "types",
+    });
+  });
+}
+
+/** The types that patterns name. */
+export function typesOf(patterns: readonly string[]): ReadonlySet<string> {
+  return new Set(patterns.flatMap((pattern) => matchTypes(pattern, eventTypes)));
+}
+
+const headerNameCharactersMax = 256;
+const headerValueCharactersMax = 4_096;
+const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Visible characters, blanks and tabs (RFC 9110 section 5.5), without line breaks. */
+const valuePattern = /^[\t\x20-\x7e]*$/;
+/** What Rollcall sends itself, what is about the connection, and what would be a session. */
+const ownHeaders =
+  /^(?:host|connection|keep-alive|upgrade|te|trailer|expect|content-.*|transfer-encoding|cookie|proxy-.*|accept-encoding|user-agent|webhook-.*|rollcall-.*)$/;
+
+/**
+ * Reads the own headers of a webhook.
+ *
+ * @throws ApiError ParameterOutOfRange
+ */
+export function readHeaders(given: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const [name, value] of Object.entries(given)) {
+    const lower = name.toLowerCase();
+    if (name.length > headerNameCharactersMax || !namePattern.test(name)) {
+      throw outOfRange("headers", `must have names of 1 to ${headerNameCharactersMax} characters of a header's name`);
+    }
+    if (ownHeaders.test(lower) || headers.has(lower)) throw outOfRange("headers", `must not have ${name}`);
+    if (typeof value !== "string" || value.length > headerValueCharactersMax || !valuePattern.test(value)) {
+      throw outOfRange("headers", `must have values of up to ${headerValueCharactersMax} visible ASCII characters`);
+    }
+    headers.set(lower, value);
+  }
+  if (headers.size > headersMax) throw outOfRange("headers", `must have at most ${headersMax} members`);
+  return headers;
+}
+
+export function outOfRange(parameter: string, rule: string): ApiError {
+  return new ApiError("ParameterOutOfRange", `${parameter} ${rule}.`, { parameter });
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import type { WebhookRow } from "../db/tables.ts";
+import { createSealer } from "../lib/seal.ts";
+
+const secretPrefix = "whsec_";
+const secretBytes = 32;
+
+/** A new secret, as receivers configure it. */
+export function newWebhookSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString("base64");
+}
+
+/** What one attempt needs of the sealed columns. */
+export interface OpenedWebhook {
+  /** The secrets that are good, newest first. */
+  readonly secrets: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type SealedColumns = Pick<
+  WebhookRow,
+  "application_id" | "id" | "secret" | "older_secret" | "older_secret_ends_at" | "headers" | "header_names"
+>;
+
+/** Seals secrets and header values, bound to their webhook. */
+export interface WebhookSealer {
+  sealSecret(applicationId: string, id: string, secret: string): string;
+  sealHeaders(applicationId: string, id: string, headers: ReadonlyMap<string, string>): string | null;
+  /** @returns undefined when something is missing, as after an import, or sealed under another ROLLCALL_SECRET */
+  open(row: SealedColumns, now: number): OpenedWebhook | undefined;
+  /** The columns that are sealed under an older ROLLCALL_SECRET, sealed under the newest. */
+  resealed(row: SealedColumns): Partial<Pick<WebhookRow, "secret" | "older_secret" | "headers">>;
+}
+
+/** @param given newest first */
+export function createWebhookSealer(given: readonly string[]): WebhookSealer {
+  const sealer = createSealer(given, "webhooks");
+  const contextOf = (applicationId: string, id: string, what: "secret" | "headers") => `${applicationId} ${id} ${what}`;
+
+  function reseal(row: SealedColumns, column: "secret" | "older_secret" | "headers") {
+    const sealed = row[column];
+    if (sealed === null || sealer.isNewest(sealed)) return {};
+    const context = contextOf(row.application_id, row.id, column === "headers" ? "headers" : "secret");
+    const text = sealer.open(sealed, context);
+    return text === undefined ? {} : { [column]: sealer.seal(text, context) };
+  }
+
+  return {
+    sealSecret: (applicationId, id, secret) => sealer.seal(secret, contextOf(applicationId, id, "secret")),
+
+    sealHeaders: (applicationId, id, headers) =>
+      headers.size === 0
+        ? null
+        : sealer.seal(JSON.stringify(Object.fromEntries(headers)), contextOf(applicationId, id, "headers")),
+
+    open({ application_id, id, secret, older_secret, older_secret_ends_at, headers, header_names }, now) {
+      const context = contextOf(application_id, id, "secret");
+      const newest = secret === null ? undefined : sealer.open(secret, context);
+      const older =
+        older_secret === null || older_secret_ends_at <= now ? undefined : sealer.open(older_secret, context);
+      const values = headers === null ? "{}" : sealer.open(headers, contextOf(application_id, id, "headers"));
+      const areHeadersMissing = headers === null && header_names !== "[]";
+      if (newest === undefined || values === undefined || areHeadersMissing) return undefined;
+      const secrets = older === undefined ? [newest] : [newest, older];
+      return { secrets, headers: JSON.parse(values) }; // the seal guarantees its shape
+    },
+
+    resealed: (row) => ({ ...reseal(row, "secret"), ...reseal(row, "older_secret"), ...reseal(row, "headers") }),
+  };
+}
