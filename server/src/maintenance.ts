@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { App } from "./app.ts";
+import { keepLogSettings } from "./applications/applications.log-settings.ts";
 import { deleteApplicationRows, endLapsedImport, listApplications } from "./applications/applications.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
@@ -149,6 +150,8 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await sealOutdatedSettings(appid, stored, { database, sealer: settingsSealer });
     await policies.resealOutdated(appid);
     const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
+    await keepLogSettings(appid, stored.settings, app);
+    await keepLogSettings(appid, stored.settings, app);
     await eventLog.maintain(appid, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);

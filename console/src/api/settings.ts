@@ -33,6 +33,7 @@ const members = [
   "locationData",
   "debug",
   "email",
+  "events",
   "rehearsal",
 ] as const satisfies readonly (keyof Settings)[];
 

@@ -188,6 +188,35 @@ export const parts: readonly Part[] = [
     ],
   },
   {
+    id: "events",
+    title: "Events",
+    lead: "What is recorded of changes, for apps that keep a copy and for systems of yours that learn of changes.",
+    fields: [
+      {
+        path: "events.record",
+        label: "Changes are recorded",
+        kind: [
+          { value: "wanted", label: "While there are readers (default)" },
+          { value: "always", label: "Always" },
+          { value: "never", label: "Never: reading events is refused" },
+        ],
+        hint: "",
+      },
+      {
+        path: "events.retentionDays",
+        label: "Days that events are kept",
+        kind: "number",
+        hint: "1 to 30; 7 by default.",
+      },
+      {
+        path: "events.types",
+        label: "Types that are recorded",
+        kind: "list",
+        hint: "One to a line, such as checkin.* or user.deleted. Empty: all.",
+      },
+    ],
+  },
+  {
     id: "rehearsals",
     title: "Rehearsals",
     lead: "What does the app do when the service fails? Clients ask for a failure with the header Rollcall-Rehearse.",

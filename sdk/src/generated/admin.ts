@@ -156,6 +156,7 @@ export interface ApplicationSettings {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean;
   readonly email?: EmailSettings;
+  readonly events?: EventSettings;
   readonly rehearsal?: Rehearsal | (string & {});
 }
 
@@ -309,6 +310,7 @@ export interface ChangeApplicationSettingsRequest {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean | undefined;
   readonly email?: EmailSettings | undefined;
+  readonly events?: EventSettings | undefined;
   readonly rehearsal?: Rehearsal | undefined;
 }
 
@@ -895,6 +897,24 @@ export interface ErrorStatistics {
   readonly count: number;
   /** True for all that are not among the most frequent ones. */
   readonly isOther?: boolean;
+}
+
+/**
+ * When changes are recorded for readers of events.
+ *
+ * - `wanted`: While there are readers. The default.
+ * - `always`: Also without readers.
+ * - `never`: Not at all; calls that read events are refused.
+ */
+export type EventRecording = "wanted" | "always" | "never";
+
+/** What the log of events records. */
+export interface EventSettings {
+  readonly record?: EventRecording | (string & {});
+  /** How long events are kept. */
+  readonly retentionDays?: number;
+  /** Types such as checkin.created or checkin.*; all without it. */
+  readonly types?: readonly string[];
 }
 
 /** What exportAuditAsCsv looks for. */
@@ -1913,6 +1933,7 @@ export interface PutApplicationSettingsRequest {
   /** Social logins tell which check they failed; false without it. */
   readonly debug?: boolean | undefined;
   readonly email?: EmailSettings | undefined;
+  readonly events?: EventSettings | undefined;
   readonly rehearsal?: Rehearsal | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { readRateLimits } from "../api/rate-limit-settings.ts";
 import { requireApplication } from "../auth/operated-application.ts";
+import { defaultLogSettings } from "../event-log/log-settings.ts";
 import { formatDate } from "../lib/dates.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { operation } from "../operation.ts";
@@ -59,6 +60,7 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
     locationData: "strip",
     debug: false,
     email: { requirePassword: false },
+    events: defaultLogSettings,
     rehearsal: "off",
   };
 }

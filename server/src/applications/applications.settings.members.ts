@@ -5,6 +5,9 @@ import {
   type ApplicationSettings,
   callsMax,
   type EmailSettings,
+  type EventSettings,
+  type eventRecordingWords,
+  eventRetentionDaysMax,
   type GivenLimit,
   type locationDataWords,
   perSecondMin,
@@ -166,6 +169,35 @@ const Rehearsal = enumeration<(typeof rehearsalWords)[number]>(
   { off: "Such calls are refused. The default.", on: "They are answered as asked for." },
 );
 
+const EventRecording = enumeration<(typeof eventRecordingWords)[number]>(
+  "EventRecording",
+  "When changes are recorded for readers of events.",
+  {
+    wanted: "While there are readers. The default.",
+    always: "Also without readers.",
+    never: "Not at all; calls that read events are refused.",
+  },
+);
+
+const Events = named(
+  "EventSettings",
+  "What the log of events records.",
+  optional<keyof EventSettings>({
+    record: EventRecording,
+    retentionDays: Type.Integer({
+      minimum: 1,
+      maximum: eventRetentionDaysMax,
+      default: 7,
+      description: "How long events are kept.",
+    }),
+    types: {
+      ...Type.Array(Type.String()),
+      maxItems: textsMax,
+      description: "Types such as checkin.created or checkin.*; all without it.",
+    },
+  }),
+);
+
 const texts = Type.String();
 
 /** The settings of an application, in the order of the documentation. */
@@ -186,5 +218,6 @@ export const settingsMembers = {
   locationData: Type.Optional(Choice(LocationData)),
   debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
   email: Type.Optional(Members(Email)),
+  events: Type.Optional(Members(Events)),
   rehearsal: Type.Optional(Choice(Rehearsal)),
 } satisfies Record<keyof ApplicationSettings, unknown>;

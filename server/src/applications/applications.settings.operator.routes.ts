@@ -4,6 +4,7 @@ import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { ApiError, type Problem } from "../errors.ts";
+import { unknownPatterns, updateLogSettings } from "../event-log/log-settings.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
 import { operation } from "../operation.ts";
 import { OutgoingError } from "../outgoing/outgoing.ts";
@@ -104,7 +105,7 @@ async function change(
         appid,
         (current) => {
           before = current;
-          return read(current);
+          return withKnownTypes(read(current));
         },
         {
           mayReachInternal,
@@ -115,14 +116,26 @@ async function change(
         queries,
       );
       if (stored === undefined || before === undefined) return undefined;
+      // Both are still recorded by a change that ends the recording.
       await events.record(appid, settingsEvent(appid, before, stored.settings), queries);
       await revocations.invalidatePolicies(appid, transaction);
+      await updateLogSettings(appid, stored.settings.events, clock.now(), database, queries);
+      transaction.afterCommit(() => events.forgetSettings(appid));
       return stored;
     })
     .catch((error: unknown) => refuseChanged(error, call));
   if (changed === undefined) throw new ApiError("ItemDoesNotExist");
   noteChanges(call, shownSettings(changed.before), shownSettings(changed.settings));
   return present(changed, call);
+}
+
+/** @throws ApplicationSettingsError */
+function withKnownTypes(settings: ApplicationSettings): ApplicationSettings {
+  const [unknown] = unknownPatterns(settings.events?.types ?? []);
+  if (unknown === undefined) return settings;
+  throw new ApplicationSettingsError([
+    `events.types must be types such as checkin.created or checkin.*, not ${unknown}`,
+  ]);
 }
 
 /** Whether an If-Match names this version, or is absent. */

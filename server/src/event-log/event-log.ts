@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
-import { openLog, retentionMs } from "./log-heads.ts";
+import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
 import {
   dropOldEvents,
   findEventId,
@@ -64,8 +64,10 @@ export function createEventLog(
     listRevocations: (applicationId, after) => listRevocations(applicationId, after, database.reads),
 
     async maintain(applicationId, signal) {
+      const [head] = await findHead(database.reads, { applicationId });
+      if (head === undefined) return;
       await positions.settle(applicationId);
-      const limits = { before: clock.now() - retentionMs, rowsMax: eventsRowsMax };
+      const limits = { before: clock.now() - retentionMsOf(head), rowsMax: eventsRowsMax };
       await dropOldEvents(applicationId, limits, database, signal);
     },
   };

@@ -6,10 +6,9 @@ import { prepare } from "../db/prepared.ts";
 import type { EventLogRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { takeRandomBytes } from "../lib/random.ts";
+import { newLogName } from "./log-names.ts";
+import { dayMs, defaultLogSettings } from "./log-settings.ts";
 
-/** How long events are kept, and recorded after the last reader. */
-export const retentionMs = 7 * 86_400_000;
 /** The log is wanted for longer at most this often, so that readers rarely write. */
 const renewalMs = 3_600_000;
 const pollMs = 10;
@@ -18,7 +17,6 @@ const pollMs = 10;
  * cost nothing. The first reader waits as long before it relies on the log.
  */
 export const rememberedMs = 250;
-const nameBytes = 6;
 
 interface HeadServices {
   readonly database: Database;
@@ -26,7 +24,7 @@ interface HeadServices {
   readonly databaseTimeoutMs: number;
 }
 
-const findHead = prepare<{ applicationId: string }, EventLogRow>(
+export const findHead = prepare<{ applicationId: string }, EventLogRow>(
   (queries, parameter) =>
     queries.selectFrom("event_logs").selectAll().where("application_id", "=", parameter("applicationId")),
   { isLookup: true },
@@ -36,12 +34,14 @@ const findHead = prepare<{ applicationId: string }, EventLogRow>(
  * The log of an application, which records from now on. When it did not before, resolves once every write that may be
  * missing has ended, and the log has another name.
  *
- * @throws ApiError AuthAccessTokenInvalid when the application has been erased
+ * @throws ApiError AuthAPICallDisabledByDeveloper when the application records never, AuthAccessTokenInvalid when it has
+ * been erased
  */
 export async function openLog(applicationId: string, services: HeadServices): Promise<EventLogRow> {
   const { database, clock } = services;
   const [found] = await findHead(database.reads, { applicationId });
-  const isWanted = found !== undefined && found.wanted_until > clock.now() + retentionMs - renewalMs;
+  if (found?.recording === "never") throw new ApiError("AuthAPICallDisabledByDeveloper");
+  const isWanted = found !== undefined && found.wanted_until > clock.now() + retentionMsOf(found) - renewalMs;
   if (isWanted && found.is_complete === 1) return found;
   // Outside of a transaction of the caller, which would itself be one of the writes to wait for.
   return database.apart(`event log of ${applicationId}`, () => completeLog(applicationId, services), {
@@ -52,6 +52,7 @@ export async function openLog(applicationId: string, services: HeadServices): Pr
 async function completeLog(applicationId: string, services: HeadServices): Promise<EventLogRow> {
   const { database, clock } = services;
   const log = await database.write(({ queries }) => wantLog(applicationId, clock.now(), database, queries));
+  if (log.recording === "never") throw new ApiError("AuthAPICallDisabledByDeveloper");
   if (log.is_complete === 1) return log;
   await waitForWriters(services);
   await database.write(({ queries }) =>
@@ -65,6 +66,11 @@ async function completeLog(applicationId: string, services: HeadServices): Promi
   return log;
 }
 
+/** How long events are kept, and recorded after the last reader. */
+export function retentionMsOf({ retention_days }: Pick<EventLogRow, "retention_days">): number {
+  return retention_days * dayMs;
+}
+
 /** Records from the commit on. A log that has stopped meanwhile gets another name. */
 async function wantLog(
   applicationId: string,
@@ -72,15 +78,17 @@ async function wantLog(
   { dialect }: Database,
   queries: Queries,
 ): Promise<EventLogRow> {
-  const name = takeRandomBytes(nameBytes).toString("base64url");
+  const name = newLogName();
   const isComplete = dialect.runningWriters === undefined ? 1 : 0;
   const { rows } = await sql<EventLogRow>`
     insert into event_logs (application_id, name, wanted_until, is_complete, dropped_to)
-    values (${applicationId}, ${name}, ${now + retentionMs}, ${isComplete}, 0)
+    values (${applicationId}, ${name}, ${now + defaultLogSettings.retentionDays * dayMs}, ${isComplete}, 0)
     on conflict (application_id) do update set
       name = case when event_logs.wanted_until > ${now} then event_logs.name else excluded.name end,
       is_complete = case when event_logs.wanted_until > ${now} then event_logs.is_complete else excluded.is_complete end,
-      wanted_until = excluded.wanted_until
+      wanted_until = case
+        when event_logs.recording = 'wanted' then ${now} + event_logs.retention_days * ${dayMs}
+        else event_logs.wanted_until end
     returning *`
     .execute(queries)
     .catch((error) => {

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { compilable, prepare } from "../db/prepared.ts";
-import type { EventRow } from "../db/tables.ts";
+import type { EventLogRow, EventRow } from "../db/tables.ts";
+import { isRevocation } from "./revocations.ts";
 
 /** An event before its log gives it a number. */
 export type NewEventRow = Omit<EventRow, "number" | "position">;
@@ -11,14 +12,21 @@ const columns = [
   ...(["key", "slot", "changed", "was_shown", "is_shown", "item_id", "actor_kind", "actor_id"] as const),
 ] as const satisfies readonly (keyof NewEventRow)[];
 
-/** Whether an application wants events at a time. */
-export async function isLogWanted(applicationId: string, wantedAfter: number, queries: Queries): Promise<boolean> {
+/** The patterns of the types that an application wants at a time; undefined if it wants no events. */
+export async function findWantedTypes(
+  applicationId: string,
+  wantedAfter: number,
+  queries: Queries,
+): Promise<string | undefined> {
   const [log] = await findLog(queries, { applicationId });
-  return log !== undefined && log.wanted_until > wantedAfter;
+  return log !== undefined && log.wanted_until > wantedAfter ? log.types : undefined;
 }
 
-const findLog = prepare<{ applicationId: string }, { wanted_until: number }>((queries, parameter) =>
-  queries.selectFrom("event_logs").select("wanted_until").where("application_id", "=", parameter("applicationId")),
+const findLog = prepare<{ applicationId: string }, Pick<EventLogRow, "wanted_until" | "types">>((queries, parameter) =>
+  queries
+    .selectFrom("event_logs")
+    .select(["wanted_until", "types"])
+    .where("application_id", "=", parameter("applicationId")),
 );
 
 /** Inserts an event, which an identity column numbers. */
@@ -42,22 +50,28 @@ const insertRow = prepare<NewEventRow, unknown>(
  * @returns whether it was inserted
  */
 export async function insertNumbered(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
-  return (await insertNext(queries, { ...row, wantedAfter })).length > 0;
+  const [kind = ""] = row.type.split(".", 1);
+  // A comma is in every list of patterns.
+  const marks = isRevocation(row) ? { ofType: ",", ofKind: "," } : { ofType: `,${row.type},`, ofKind: `,${kind}.*,` };
+  return (await insertNext(queries, { ...row, wantedAfter, ...marks })).length > 0;
 }
 
-const insertNext = prepare<NewEventRow & { wantedAfter: number }, { id: string }>((queries, parameter) => {
-  const number = nextNumber(parameter("application_id"));
-  const values = columns.slice(1).map((column) => sql`${parameter(column)}`);
-  return compilable(
-    sql<{ id: string }>`
+const insertNext = prepare<NewEventRow & { wantedAfter: number; ofType: string; ofKind: string }, { id: string }>(
+  (queries, parameter) => {
+    const number = nextNumber(parameter("application_id"));
+    const values = columns.slice(1).map((column) => sql`${parameter(column)}`);
+    return compilable(
+      sql<{ id: string }>`
       insert into events (application_id, number, position, ${sql.join(columns.slice(1).map((column) => sql.ref(column)))})
       select log.application_id, ${number}, ${number}, ${sql.join(values)}
       from event_logs as log
       where log.application_id = ${parameter("application_id")} and log.wanted_until > ${parameter("wantedAfter")}
+        and (log.types = '' or instr(log.types, ${parameter("ofType")}) > 0 or instr(log.types, ${parameter("ofKind")}) > 0)
       returning id`,
-    queries,
-  );
-});
+      queries,
+    );
+  },
+);
 
 function nextNumber(applicationId: unknown): RawBuilder<number> {
   return sql<number>`1 + coalesce(

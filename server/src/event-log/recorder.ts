@@ -8,8 +8,9 @@ import type { IdGenerator } from "../lib/ids.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { EventType } from "./event-types.ts";
 import { rememberedMs } from "./log-heads.ts";
-import { insertNumbered, insertUnnumbered, isLogWanted, type NewEventRow } from "./recorder.store.ts";
-import { type RevokedSubject, revocationType } from "./revocations.ts";
+import { isRecorded } from "./log-settings.ts";
+import { findWantedTypes, insertNumbered, insertUnnumbered, type NewEventRow } from "./recorder.store.ts";
+import { isRevocation, type RevokedSubject, revocationType } from "./revocations.ts";
 
 /** What a write changed. */
 export interface NewEvent {
@@ -44,10 +45,12 @@ export interface EventRecorder {
    * (`EventLog.listRevocations`), and close what those tokens have opened.
    */
   recordRevocation(applicationId: string, subject: RevokedSubject, queries: Queries): Promise<void>;
+  /** To be called after a commit that changes what an application records; other processes learn of it by themselves. */
+  forgetSettings(applicationId: string): void;
 }
 
 /** Records nothing: for writes that are no events, such as those of a restore. */
-export const noEvents: EventRecorder = { async record() {}, async recordRevocation() {} };
+export const noEvents: EventRecorder = { async record() {}, async recordRevocation() {}, forgetSettings() {} };
 
 /**
  * Clocks of processes differ: a writer records this much longer than the log is wanted, so that readers notice the gap
@@ -68,15 +71,20 @@ export function createEventRecorder({
   readonly ids: IdGenerator;
 }): EventRecorder {
   /** What the log of an application said, and until when it is not asked again, by the time of this process. */
-  const known = new LruMap<string, { readonly isWanted: boolean; readonly until: number }>(applicationsMax);
+  const known = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(applicationsMax);
 
-  async function isWanted(applicationId: string, wantedAfter: number, queries: Queries): Promise<boolean> {
+  /** @returns undefined if the application wants no events */
+  async function wantedTypes(
+    applicationId: string,
+    wantedAfter: number,
+    queries: Queries,
+  ): Promise<string | undefined> {
     const now = performance.now();
     const answer = known.get(applicationId);
-    if (answer !== undefined && now < answer.until) return answer.isWanted;
-    const wanted = await isLogWanted(applicationId, wantedAfter, queries);
-    known.set(applicationId, { isWanted: wanted, until: now + rememberedMs });
-    return wanted;
+    if (answer !== undefined && now < answer.until) return answer.types;
+    const types = await findWantedTypes(applicationId, wantedAfter, queries);
+    known.set(applicationId, { types, until: now + rememberedMs });
+    return types;
   }
 
   function rowOf(applicationId: string, event: Omit<NewEvent, "type"> & { readonly type: string }): NewEventRow {
@@ -100,20 +108,19 @@ export function createEventRecorder({
     };
   }
 
-  /** @returns false if the application wants no events */
-  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
-    if (!dialect.hasRowLocks) return insertNumbered(row, wantedAfter, queries);
-    if (!(await isWanted(row.application_id, wantedAfter, queries))) return false;
-    await insertUnnumbered(row, queries);
-    return true;
+  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<void> {
+    if (!dialect.hasRowLocks) {
+      await insertNumbered(row, wantedAfter, queries);
+      return;
+    }
+    const types = await wantedTypes(row.application_id, wantedAfter, queries);
+    if (types !== undefined && (isRevocation(row) || isRecorded(types, row.type))) await insertUnnumbered(row, queries);
   }
 
   async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
     const wantedAfter = clock.now() - overlapMs;
     try {
-      for (const row of rows) {
-        if (!(await insert(row, wantedAfter, queries))) return;
-      }
+      for (const row of rows) await insert(row, wantedAfter, queries);
     } catch (error) {
       // The application was erased after the token was checked.
       throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
@@ -121,6 +128,7 @@ export function createEventRecorder({
   }
 
   return {
+    forgetSettings: (applicationId) => known.delete(applicationId),
     record: (applicationId, events, queries) =>
       insertAll(
         [events].flat().map((event) => rowOf(applicationId, event)),

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { waitUntil } from "../../test/mails.ts";
 import { dataPart, formHeaders, formOf } from "../../test/uploads.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
+import { maintain } from "../maintenance.ts";
 
 interface Told {
   readonly id: string;
@@ -42,7 +44,7 @@ function follow(token: string, query = "") {
   };
 }
 
-function typesOf(events: readonly Told[]): string[] {
+function typesOf(events: readonly { readonly type: string }[]): string[] {
   return events.map(({ type }) => type);
 }
 
@@ -385,6 +387,103 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
 });
 
 describe("the log: spec/events#recording", () => {
+  async function configured(events: object | null) {
+    const application = await test.createApplication("Configured");
+    const operator = await test.createOperator();
+    const configure = (given: object | null) =>
+      call(`PATCH /_/api/applications/${application.appid}/settings`, { events: given }, operator.token);
+    await configure(events);
+    return { application, user: await test.signUp("Quin", application), configure };
+  }
+
+  it("an application that records always has events from before its first reader", async () => {
+    const { application, user, configure } = await configured({ record: "always" });
+    const { appid } = application;
+    await call("POST /checkins", { location: "1,2" }, user.token);
+    const types = ["device.registered", "user.created", "user.signed_in", "checkin.created"];
+    assert.deepEqual(typesOf(await rowsOf(appid)), types);
+    const reader = follow(user.token);
+    await reader.next();
+    await configure(null);
+    await call("POST /checkins", { location: "3,4" }, user.token);
+    assert.deepEqual(typesOf(await reader.next()), ["checkin.created"], "its readers miss nothing");
+  });
+
+  it("an application that records never refuses readers, and stores nothing any more", async () => {
+    const { application, user, configure } = await configured(null);
+    const reader = follow(user.token);
+    await reader.next();
+    await configure({ record: "never" });
+    const disabled = { status: 403, error: "AuthAPICallDisabledByDeveloper" };
+    for (const query of ["", `?after=${reader.cursor}`]) {
+      const { status, body } = await test.call(`GET /events${query}`, { token: user.token });
+      assert.deepEqual({ status, error: body.error }, disabled);
+    }
+    await waitUntil(async () => {
+      const rows = await rowsOf(application.appid);
+      await call("POST /checkins", { location: "1,2" }, user.token);
+      return (await rowsOf(application.appid)).length === rows.length;
+    });
+    await configure({ record: "wanted" });
+    const { isReset } = await call(`GET /events?after=${reader.cursor}`, undefined, user.token);
+    assert.equal(isReset, true, "what was written meanwhile is missing");
+  });
+
+  it("types that the setting leaves out are not recorded, and revocations are", async () => {
+    const { application, user, configure } = await configured({ types: ["CheckIn.*", "user.deleted"] });
+    const reader = follow(user.token);
+    const silent = follow(user.token, "&types=location.*");
+    await Promise.all([reader.next(), silent.next()]);
+    await call("POST /checkins", { location: "1,2" }, user.token);
+    await call("POST /locations", { name: "Place", location: "1,2" }, user.token);
+    await call("PATCH /users/me", { firstName: "Quin" }, user.token);
+    assert.deepEqual(typesOf(await reader.next()), ["checkin.created"]);
+    assert.deepEqual(await silent.next(), []);
+    await call("DELETE /users/me", undefined, user.token);
+    assert.deepEqual(typesOf(await rowsOf(application.appid)), ["checkin.created", "user.deleted", "revocation.user"]);
+    for (const events of [
+      { types: ["chekin.*"] },
+      { types: ["revocation.user"] },
+      { types: "*" },
+      { record: "sometimes" },
+      { retentionDays: 31 },
+      { days: 3 },
+    ]) {
+      const operator = await test.createOperator();
+      const path = `PATCH /_/api/applications/${application.appid}/settings`;
+      const { status, body } = await test.call(path, { token: operator.token, body: { events } });
+      assert.deepEqual([status, body.error], [400, "ParameterOutOfRange"], JSON.stringify(events));
+      assert.match(body.message, /events/);
+    }
+    await configure({ types: ["checkin.*"], retentionDays: 30 });
+  });
+
+  it("events are kept as long as the setting says: spec/events#retention", async () => {
+    const { application, user } = await configured({ retentionDays: 1, record: "always" });
+    await call("POST /checkins", { location: "1,2" }, user.token);
+    const old = (await rowsOf(application.appid)).length;
+    test.advance(86_400_001);
+    const { token } = await test.signUp("Rob", application);
+    await call("POST /checkins", { location: "1,2" }, token);
+    await test.app.eventLog.maintain(application.appid);
+    const rows = await rowsOf(application.appid);
+    assert.ok(old > 1);
+    assert.deepEqual(typesOf(rows), ["device.registered", "user.created", "user.signed_in", "checkin.created"]);
+  });
+
+  it("maintenance takes the setting to a log that a restore did not bring", async () => {
+    const { application, user } = await configured({ record: "always" });
+    await test.app.database.write(async ({ queries }) => {
+      await queries.deleteFrom("events").where("application_id", "=", application.appid).execute();
+      await queries.deleteFrom("event_logs").where("application_id", "=", application.appid).execute();
+    });
+    await maintain(test.app);
+    await waitUntil(async () => {
+      await call("POST /checkins", { location: "1,2" }, user.token);
+      return (await rowsOf(application.appid)).length > 0;
+    });
+  });
+
   it("without a reader nothing is written", async () => {
     const application = await test.createApplication("Quiet");
     const user = await test.signUp("Quiet", application);

@@ -31,12 +31,24 @@ export interface ApplicationSettings {
    */
   readonly locationData?: (typeof locationDataWords)[number];
   readonly email?: EmailSettings;
+  /** What the log of events records (spec/events#recording). */
+  readonly events?: EventSettings;
   /** Whether clients may ask for failures (spec/rehearsal): for tests; `off` if absent. */
   readonly rehearsal?: (typeof rehearsalWords)[number];
   /** Refusals reveal more to clients than the specification allows: for development only. */
   readonly debug?: boolean;
 }
 
+export interface EventSettings {
+  /** `wanted` if absent: while there are readers. */
+  readonly record?: (typeof eventRecordingWords)[number];
+  readonly retentionDays?: number;
+  /** Patterns of types that are recorded; all if absent. */
+  readonly types?: readonly string[];
+}
+
+export const eventRecordingWords = ["wanted", "always", "never"] as const;
+export const eventRetentionDaysMax = 30;
 export const rehearsalWords = ["off", "on"] as const;
 export const locationDataWords = ["strip", "refuse", "keep"] as const;
 
@@ -148,6 +160,7 @@ const readers = {
   locationData: readLocationData,
   debug: readFlag("debug"),
   email: readEmail,
+  events: readEvents,
   rehearsal: readRehearsal,
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
@@ -322,6 +335,24 @@ function readEmail(value: unknown, problems: string[]): unknown {
   }
   return value;
 }
+
+function readEvents(value: unknown, problems: string[]): unknown {
+  const members = readObject("events", value, ["record", "retentionDays", "types"], problems);
+  const [record, days] = [members?.get("record"), members?.get("retentionDays")];
+  if (members?.has("record") && !eventRecordingWords.some((word) => word === record)) {
+    problems.push("events.record must be wanted, always or never");
+  }
+  const isRight = Number.isSafeInteger(days) && Number(days) >= 1 && Number(days) <= eventRetentionDaysMax;
+  if (members?.has("retentionDays") && !isRight) {
+    problems.push(`events.retentionDays must be an integer from 1 to ${eventRetentionDaysMax}`);
+  }
+  if (members?.has("types")) readEventTypes(members.get("types"), problems);
+  return value;
+}
+
+const readEventTypes = texts("events.types", "such as checkin.* or user.deleted", (text) =>
+  /^(\*|[a-z_]+\.(\*|[a-z_]+))$/i.test(text),
+);
 
 export const perSecondMin = 0.001;
 export const callsMax = 1_000_000;

@@ -1,0 +1,18 @@
+import { lockApplication } from "../db/lock.ts";
+import { hasLogSettings, updateLogSettings } from "../event-log/log-settings.ts";
+import type { Services } from "../services.ts";
+import { type ApplicationSettings, loadApplicationSettings } from "../tenancy/application-settings.ts";
+
+/** Stores the settings of the log of events with the log, where they are not: a restore or an import brings no log. */
+export async function keepLogSettings(
+  appid: string,
+  found: ApplicationSettings,
+  { database, clock }: Pick<Services, "database" | "clock">,
+): Promise<void> {
+  if (await hasLogSettings(appid, found.events, database.reads)) return;
+  await database.write(async ({ queries }) => {
+    await lockApplication(database.dialect, appid, queries);
+    const { events } = await loadApplicationSettings(appid, queries); // they may have been changed meanwhile
+    await updateLogSettings(appid, events, clock.now(), database, queries);
+  });
+}
