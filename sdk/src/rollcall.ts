@@ -145,7 +145,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   }
 
   const send: Send = (call, options) => {
-    inBackground(ready());
+    if (!isReady) inBackground(ready());
     return transport.send(call, sessions.principal(client, call), options);
   };
   const nouns = createNouns(send);

@@ -79,12 +79,14 @@ interface Entry {
   failure?: Failure | undefined;
 }
 
+type ItemAnswer = Readonly<Record<string, unknown>>;
+
 interface BatchAnswer {
-  readonly responses: readonly Readonly<Record<string, unknown>>[];
+  readonly responses: readonly ItemAnswer[];
 }
 
 /** What an item answers that cannot be sent. */
-const notRun = {
+const notRun: ItemAnswer = {
   status: 424,
   error: "BatchItemNotRun",
   errorNumber: 1286,
@@ -146,14 +148,14 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
     return end < 0 ? waiting : waiting.slice(0, end);
   }
 
-  function settle(entry: Entry, response: object, attempts: number): void {
+  function settle(entry: Entry, response: ItemAnswer, attempts: number): void {
     const { call, idempotencyKey } = entry;
     const repeatability = repeatabilityOf(call, idempotencyKey);
     const judged = judgeAnswer(repeatability, { status: 500, headers: new Headers() }, JSON.stringify(response));
     entry.attempts += attempts;
     entry.failure = undefined;
     if (judged.isSuccess) {
-      entry.result = judged.result;
+      entry.result = response["result"];
       entry.outcome = { ok: true, value: decodeResult(judged.result) };
       return;
     }

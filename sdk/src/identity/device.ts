@@ -1,6 +1,7 @@
 import { changeDevice, registerDevice } from "../generated/calls.ts";
 import type { DeviceRegistration, DeviceToken as IssuedToken } from "../generated/types.ts";
 import { isInsecure, normalizeAddress } from "../lib/address.ts";
+import type { Awaitable } from "../lib/awaitable.ts";
 import { inBackground } from "../lib/background.ts";
 import { createFlights } from "../lib/flights.ts";
 import { newUuid } from "../lib/uuid.ts";
@@ -11,7 +12,6 @@ import { digestsOf, factsOf } from "./facts.ts";
 import type { DeviceFacts } from "./options.ts";
 import type { ScopeParts } from "./scope-parts.ts";
 import type { DeviceToken, Token } from "./state.ts";
-import type { Awaitable } from "./store.ts";
 
 /** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
 export type DeviceState = "new" | "registering" | "registered" | "rejected" | "disabled";

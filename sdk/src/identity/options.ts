@@ -1,5 +1,6 @@
 import type { LoginSocialUserRequest, LoginUserRequest, RegisterDeviceRequest } from "../generated/types.ts";
-import type { Awaitable, Store } from "./store.ts";
+import type { Awaitable } from "../lib/awaitable.ts";
+import type { Store } from "./store.ts";
 
 /** What an app reports about its device. The platform is by default the runtime: `Web`, `Worker`, `Node`, `Deno` or `Bun`. */
 export interface DeviceFacts

@@ -1,4 +1,5 @@
-import type { Awaitable, Store } from "./store.ts";
+import type { Awaitable } from "../lib/awaitable.ts";
+import type { Store } from "./store.ts";
 
 /** Records of the client in a store, below a prefix of their own. No operation rejects: see `createRecords`. */
 export interface Records {

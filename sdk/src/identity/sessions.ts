@@ -111,7 +111,7 @@ export function createSessions(
   function userPrincipal(client: IdentityClient, userId: string, call: AnyCall): Principal {
     return {
       id: `user:${userId}`,
-      async credentials() {
+      credentials() {
         const session = find(userId);
         const details = { call: describeCall(call) };
         if (session === undefined) throw new NotSignedIn("the user is not signed in", details);
@@ -120,27 +120,30 @@ export function createSessions(
         return session.token;
       },
       replace: (dead, error, call) => recoveries.join(dead.token, () => recover(client, userId, dead, error, call)),
-      answered: (credentials, answer) => inBackground(observe(client, userId, credentials, answer)),
+      answered: (credentials, answer) => observe(client, userId, credentials, answer),
     };
   }
 
   /** Follows what the answers say about the user. */
-  async function observe(
+  function observe(
     client: IdentityClient,
     userId: string,
     { token }: Credentials,
     { call, error, date }: Answered,
-  ): Promise<void> {
+  ): void {
     serviceClock.observe(date);
     const session = find(userId);
     const isSuccess = error === undefined;
     if (isSuccess) outbox.flushSoon(client);
     if (session?.token?.token !== token) return;
     const { id } = call.operation;
-    if (isSuccess && (id === "deleteUser" || id === "logoutUser")) return remove(session);
+    if (isSuccess && (id === "deleteUser" || id === "logoutUser")) {
+      inBackground(remove(session));
+      return;
+    }
     const isDisabled = session.state === "disabled";
     if (isSuccess ? isDisabled : error.is("AuthUserAccountDisabled"))
-      await update(session.login, (now) => ({ ...now, state: isSuccess ? "active" : "disabled" }));
+      inBackground(update(session.login, (now) => ({ ...now, state: isSuccess ? "active" : "disabled" })));
   }
 
   /** Finds other credentials of a user whose token the service refuses, or ends the session. */
@@ -270,14 +273,16 @@ export function createSessions(
 
   function principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource {
     const { id, caller } = call.operation;
-    return async () => {
-      if (caller === "anyone" && userId === undefined)
-        return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
-      await state.load();
+    const choose = () => {
       const user = userId ?? current()?.userId;
       if (ofDevice.has(id) || (user === undefined && caller === "device")) return device.principal(client);
       if (user === undefined) throw new NotSignedIn("no user is signed in", { call: describeCall(call) });
       return userPrincipal(client, user, call);
+    };
+    return () => {
+      if (caller === "anyone" && userId === undefined)
+        return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
+      return state.now === undefined ? state.load().then(choose) : choose();
     };
   }
 

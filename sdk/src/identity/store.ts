@@ -1,5 +1,4 @@
-/** A value, or a promise of it. */
-export type Awaitable<T> = T | PromiseLike<T>;
+import type { Awaitable } from "../lib/awaitable.ts";
 
 /** What a store keeps under a key. */
 export type Stored = string;

@@ -62,7 +62,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: P
   /** Loads one page ahead of the loop. */
   async function* iteratePages(): AsyncGenerator<Page<T>> {
     const leaving = new AbortController();
-    const release = whenAborted([options.signal], () => leaving.abort(options.signal?.reason));
+    const release = whenAborted(options.signal, () => leaving.abort(options.signal?.reason));
     try {
       let coming: Promise<Page<T>> | undefined = load(undefined, leaving.signal);
       while (coming !== undefined) {

@@ -18,8 +18,8 @@ export interface Success {
   readonly replayed: boolean;
   /** As on the wire. */
   readonly result: unknown;
-  /** The time of the service. */
-  readonly date?: Date | undefined;
+  /** Of the answer. */
+  readonly headers?: Headers;
 }
 
 export interface Failure {
@@ -32,8 +32,8 @@ export interface Failure {
   readonly provesUndone?: boolean;
   readonly status?: number;
   readonly retryAfterMs?: number | undefined;
-  /** The time of the service. */
-  readonly date?: Date | undefined;
+  /** Of the answer, if one came. */
+  readonly headers?: Headers;
   /** Whether further calls of the principal would be refused, too. */
   readonly closesGate?: boolean;
   create(details: ErrorDetails): RollcallError;
@@ -73,27 +73,25 @@ export function repeatabilityOf(
 /** What a response means for a call. */
 export function judgeAnswer(
   repeatability: Repeatability,
-  response: Pick<Response, "status" | "headers">,
+  { headers, status: httpStatus }: Pick<Response, "status" | "headers">,
   text: string,
 ): Judged {
   const envelope = readEnvelope(text);
-  const header = (name: string) => response.headers.get(name) ?? "";
-  const dateMs = Date.parse(header("date"));
-  const common = {
-    status: envelope?.status ?? response.status,
-    date: Number.isNaN(dateMs) ? undefined : new Date(dateMs),
-  };
-  const { status } = common;
+  const header = (name: string) => headers.get(name) ?? "";
+  const status = envelope?.status ?? httpStatus;
   if (envelope?.success === true) {
     const { request_id: requestId, result } = envelope;
-    return { ...common, isSuccess: true, requestId, replayed: header("idempotent-replayed") === "true", result };
+    const replayed = repeatability !== "read" && header("idempotent-replayed") === "true";
+    return { isSuccess: true, status, headers, requestId, replayed, result };
   }
-  const retryAfterMs = retryAfter(header("retry-after"), envelope?.retryAfterSeconds, dateMs || Date.now());
+  const now = dateOf(headers)?.getTime() ?? Date.now();
+  const retryAfterMs = retryAfter(header("retry-after"), envelope?.retryAfterSeconds, now);
   const isForeign = envelope === undefined && (status < 400 || status === 511);
   const mayRepeat = repeatability !== "plain" || status === 429;
   const failure = {
-    ...common,
     isSuccess: false,
+    status,
+    headers,
     repeats: (passing.includes(status) || isForeign) && mayRepeat ? "yes" : "no",
     mayBeDone: repeatability !== "read" && (status < 400 || status === 408 || status >= 500),
     retryAfterMs,
@@ -138,6 +136,12 @@ export function judgeSilence(repeatability: Repeatability, cause: unknown): Fail
       return new ConnectionError("no answer came", { ...details, cause });
     },
   };
+}
+
+/** The time of the service, where an answer says it. */
+export function dateOf(headers: Headers | undefined): Date | undefined {
+  const ms = Date.parse(headers?.get("date") ?? "");
+  return Number.isNaN(ms) ? undefined : new Date(ms);
 }
 
 function readEnvelope(text: string): Envelope | undefined {

@@ -10,18 +10,25 @@ export function decodeResult(result: unknown): unknown {
   return result === true ? undefined : decode(result);
 }
 
+/** Changes what JSON.parse has made. */
 function decode(result: unknown): unknown {
-  if (Array.isArray(result)) return result.map(decode);
   if (typeof result !== "object" || result === null) return result;
-  const decoded: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(result)) {
-    if (name === misspelt) continue;
-    decoded[name] = untouched.has(name) ? value : (dateMembers.has(name) && readDate(value)) || decode(value);
+  if (Array.isArray(result)) {
+    for (const item of result) decode(item);
+    return result;
   }
-  return decoded;
+  const members = result as Record<string, unknown>;
+  for (const name in members) {
+    const value = members[name];
+    if (typeof value === "string") {
+      if (dateMembers.has(name)) members[name] = readDate(value) ?? value;
+    } else if (!untouched.has(name)) decode(value);
+  }
+  if (misspelt in members) delete members[misspelt];
+  return result;
 }
 
-function readDate(value: unknown): Date | undefined {
-  const ms = typeof value === "string" && /^\/Date\((-?\d+)\)\/$/.exec(value)?.[1];
-  return ms ? new Date(Number(ms)) : undefined;
+function readDate(text: string): Date | undefined {
+  const ms = /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1];
+  return ms === undefined ? undefined : new Date(Number(ms));
 }

@@ -1,6 +1,7 @@
-import { unlessAborted, whenAborted } from "../lib/wait.ts";
+import { Stop, unlessStopped } from "../lib/stop.ts";
+import { whenAborted } from "../lib/wait.ts";
 import type { Download } from "../wire/download.ts";
-import { AbortedError, ConnectionError, describeCall, RollcallError, TimeoutError } from "../wire/errors.ts";
+import { AbortedError, ConnectionError, describeCall, type RollcallError, TimeoutError } from "../wire/errors.ts";
 import { reportProgress } from "./progress.ts";
 import type { Run } from "./run.ts";
 
@@ -41,26 +42,37 @@ function checkedStream(
   const reader = (response.body ?? new Blob().stream()).getReader();
   const report = onProgress === undefined ? () => {} : reportProgress(onProgress, total, clock);
   const details = { call: describeCall(call), attempts: 1, isRetryable: true };
-  const failing = new AbortController();
-  const release = whenAborted([signal, closing], () => {
-    const cause = signal?.reason ?? closing.reason;
-    failing.abort(new AbortedError("the download was aborted", { ...details, isRetryable: false, cause }));
-  });
+  const stop = new Stop();
+  let problem: RollcallError | undefined;
   let done = 0;
 
+  function fail(error: RollcallError): void {
+    problem ??= error;
+    stop.stop();
+  }
+
+  function onAbort(): void {
+    const cause = signal?.reason;
+    fail(new AbortedError("the download was aborted", { ...details, isRetryable: false, cause }));
+  }
+
   function finish(): void {
+    closing.remove(onAbort);
     release();
     end();
   }
+
+  const release = whenAborted(signal, onAbort);
+  closing.add(onAbort);
 
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const cancelTimer = clock.after(timeouts.stallMs, () =>
-          failing.abort(new TimeoutError("the download has stalled", "stalled", details)),
+          fail(new TimeoutError("the download has stalled", "stalled", details)),
         );
         try {
-          const { value } = await unlessAborted(reader.read(), failing.signal);
+          const { value } = await unlessStopped(reader.read(), stop);
           if (value !== undefined) {
             done += value.byteLength;
             report(done);
@@ -72,8 +84,7 @@ function checkedStream(
           }
         } catch (cause) {
           finish();
-          const isOwn = cause instanceof RollcallError;
-          controller.error(isOwn ? cause : new ConnectionError("the download has ended early", { ...details, cause }));
+          controller.error(problem ?? new ConnectionError("the download has ended early", { ...details, cause }));
         } finally {
           cancelTimer();
         }

@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { unlessAborted } from "../lib/wait.ts";
+import { type Stop, unlessStopped } from "../lib/stop.ts";
 
 /** Why a gate is closed, and for how long. */
 export interface Closing<Reason> {
@@ -12,8 +12,11 @@ export type Leave<Reason> = (outcome: Closing<Reason> | "answered" | "silent") =
 
 /** Holds back the calls of one principal while the service would refuse them. */
 export interface Gate<Reason> {
+  readonly isOpen: boolean;
+  /** For calls that have passed the open gate. */
+  readonly leave: Leave<Reason>;
   /** Waits until the gate is open. Returns why the call must not wait, if it is closed for longer than it has time. */
-  enter(deadline: number, signal: AbortSignal): Promise<Leave<Reason> | Closing<Reason>>;
+  enter(deadline: number, stop: Stop): Promise<Leave<Reason> | Closing<Reason>>;
 }
 
 const waitingMax = 1000;
@@ -39,7 +42,7 @@ export function createGate<Reason>(clock: Clock): Gate<Reason> {
     });
   }
 
-  function leave(outcome: Closing<Reason> | "answered" | "silent", isProbe: boolean): void {
+  function leave(outcome: Closing<Reason> | "answered" | "silent", isProbe = false): void {
     if (typeof outcome === "object") {
       const { retryAfterMs } = outcome;
       closing = outcome;
@@ -51,7 +54,11 @@ export function createGate<Reason>(clock: Clock): Gate<Reason> {
   }
 
   return {
-    async enter(deadline, signal) {
+    get isOpen() {
+      return closing === undefined;
+    },
+    leave: (outcome) => leave(outcome),
+    async enter(deadline, stop) {
       while (closing !== undefined) {
         const waitMs = until - clock.now();
         if (waitMs <= 0 && !isProbing) {
@@ -60,11 +67,11 @@ export function createGate<Reason>(clock: Clock): Gate<Reason> {
         }
         if (until >= deadline || waiting >= waitingMax) return { ...closing, retryAfterMs: Math.max(0, waitMs) };
         waiting += 1;
-        await unlessAborted(awaitChange(), signal).finally(() => {
+        await unlessStopped(awaitChange(), stop).finally(() => {
           waiting -= 1;
         });
       }
-      return (outcome) => leave(outcome, false);
+      return (outcome) => leave(outcome);
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../lib/awaitable.ts";
 import type { AnyCall } from "../wire/call.ts";
 import type { ServiceError } from "../wire/errors.ts";
 
@@ -13,9 +14,9 @@ export interface Answered {
   /** The operation that was called. */
   readonly call: AnyCall;
   /** The error of the service; absent after a success. */
-  readonly error?: ServiceError;
+  readonly error?: ServiceError | undefined;
   /** The time of the service, where the answer says it. */
-  readonly date?: Date;
+  readonly date?: Date | undefined;
 }
 
 /** The device, user or operator for whom a call is sent. */
@@ -27,7 +28,7 @@ export interface Principal {
    *
    * @throws NotSignedIn, SessionEnded, or the error of the registration
    */
-  credentials(): Promise<Credentials>;
+  credentials(): Awaitable<Credentials>;
   /**
    * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with what it returns. It is not
    * called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown outcome: that is a success.
@@ -40,9 +41,9 @@ export interface Principal {
 }
 
 /** A principal, or how it is found when the call begins. */
-export type PrincipalSource = Principal | (() => Promise<Principal>);
+export type PrincipalSource = Principal | (() => Awaitable<Principal>);
 
 /** The owner of certain credentials, which nothing replaces. */
 export function fixedPrincipal(id: string, credentials: Credentials): Principal {
-  return { id, credentials: async () => credentials };
+  return { id, credentials: () => credentials };
 }

@@ -1,18 +1,19 @@
+import type { Stop } from "../lib/stop.ts";
 import { newUuid } from "../lib/uuid.ts";
 import { sleep } from "../lib/wait.ts";
-import { withoutAbsent } from "../lib/without-absent.ts";
 import type { AnyCall } from "../wire/call.ts";
 import { ConfigurationError, describeCall, type ErrorDetails, ServiceError } from "../wire/errors.ts";
-import { type Judged, repeatabilityOf, type Success } from "./answer.ts";
+import { dateOf, type Failure, type Judged, repeatabilityOf, type Success } from "./answer.ts";
 import { attemptOnce } from "./attempt.ts";
 import { decodeResult } from "./decode.ts";
+import type { Leave } from "./gate.ts";
 import { ownHeaders, runIntercepted } from "./interceptors.ts";
+import { runWithin } from "./limits.ts";
 import type { CallOptions, Meta } from "./options.ts";
 import type { Credentials, PrincipalSource } from "./principal.ts";
-import { createRepeats, refill } from "./repeats.ts";
-import { buildRequest, type WireRequest } from "./request.ts";
+import { createRepeats, type NextRepeat, refill } from "./repeats.ts";
+import { buildRequest } from "./request.ts";
 import type { Run, Shared } from "./run.ts";
-import { runWithin } from "./stop.ts";
 
 export interface Answer {
   readonly result: unknown;
@@ -23,12 +24,7 @@ export interface Answer {
 const endsToken: ReadonlySet<string> = new Set(["logoutUser", "deleteUser", "endToken"]);
 
 /** Sends a call until it is answered, its time is up, or a repeat cannot help. */
-export async function runCall(
-  call: AnyCall,
-  source: PrincipalSource,
-  options: CallOptions,
-  shared: Shared,
-): Promise<Answer> {
+export function runCall(call: AnyCall, source: PrincipalSource, options: CallOptions, shared: Shared): Promise<Answer> {
   const { operation } = call;
   const { clock, logger } = shared;
   const isTransfer = operation.isDownload || operation.hasFile;
@@ -50,58 +46,67 @@ export async function runCall(
     isRetryable,
   });
 
-  async function intercepted(stop: AbortSignal): Promise<unknown> {
-    refuseOwnHeaders();
+  async function run(stop: Stop): Promise<Answer> {
+    await undefined; // the request begins in the next microtask
+    stop.throwIfStopped();
+    const result = await intercepted(stop);
+    const { status = 200, requestId = "", replayed = false } = success;
+    return { result, meta: { status, requestId, replayed, attempts, durationMs: clock.now() - startedAt } };
+  }
+
+  function intercepted(stop: Stop): Promise<unknown> {
+    const added = checkHeaders();
     const request = buildRequest(call, key, shared.options.methods === "get-post");
     const run: Run = { call, options, shared, request, repeatability, stop };
+    if (shared.interceptors.size === 0) return runAttempts(run, added);
     const { method } = request;
     const { context } = options;
-    const seen = { operation, method, path: call.path, headers: new Headers(options.headers), context };
+    const seen = { operation, method, path: call.path, headers: added ?? new Headers(), context };
     const wrappers = [...shared.interceptors].map((interceptor) => interceptor.call);
     return runIntercepted(wrappers, seen, () => runAttempts(run, seen.headers));
   }
 
-  function refuseOwnHeaders(): void {
-    const refused = Object.keys(options.headers ?? {}).find((name) => ownHeaders.includes(name.toLowerCase()));
-    if (refused === undefined) return;
+  /** The headers of the app. */
+  function checkHeaders(): Headers | undefined {
+    if (options.headers === undefined) return undefined;
+    const refused = Object.keys(options.headers).find((name) => ownHeaders.includes(name.toLowerCase()));
+    if (refused === undefined) return new Headers(options.headers);
     throw new ConfigurationError(`the client sets the header ${refused} by itself`, detailsOf(false));
   }
 
-  async function runAttempts(run: Run, headers: Headers): Promise<unknown> {
-    const principal = typeof source === "function" ? await source() : source;
-    const nextRepeat = createRepeats(options.retry ?? shared.options.retry, shared.budget, clock);
+  async function runAttempts(run: Run, headers: Headers | undefined): Promise<unknown> {
+    const principal = await (typeof source === "function" ? source() : source);
+    const gate = shared.gateOf(principal);
+    let nextRepeat: NextRepeat | undefined;
     let credentials = await principal.credentials();
     let isReplaced = false;
 
-    async function attempt(): Promise<Judged> {
-      const leave = await shared.gateOf(principal).enter(deadline, run.stop);
+    for (;;) {
+      const wasUncertain = isUncertain;
+      const leave = gate.isOpen ? gate.leave : await gate.enter(deadline, run.stop);
       if (typeof leave !== "function") {
         const { reason, retryAfterMs } = leave;
         throw reason.create({ ...detailsOf(reason.repeats !== "no"), retryAfterMs });
       }
       let judged: Judged | undefined;
       try {
-        const authorization = await authorize(credentials, run.request);
-        run.stop.throwIfAborted();
+        const { signer } = shared;
+        const signature = signer && (await signer(run.request.method, run.request.path));
+        run.stop.throwIfStopped();
         attempts += 1;
         isUncertain ||= repeatability !== "read";
-        judged = await attemptOnce(run, credentials, authorization, headers, attempts);
-        return judged;
+        judged = await attemptOnce(run, credentials, authorize(credentials, signature), headers, attempts);
+        run.stop.throwIfStopped();
       } finally {
-        leave(closingOf(judged) ?? (judged?.status === undefined ? "silent" : "answered"));
+        leave(outcomeOf(judged));
       }
-    }
-
-    for (;;) {
-      const wasUncertain = isUncertain;
-      const judged = await attempt();
-      const { status, date } = judged;
+      const { status } = judged;
       isUncertain = !judged.isSuccess && (judged.mayBeDone || (wasUncertain && !judged.provesUndone));
       const error = judged.isSuccess ? undefined : judged.create(detailsOf(judged.repeats !== "no"));
       logger.debug("attempt of a call", { operation: operation.id, attempt: attempts, status, error: error?.name });
       // What a proxy answers says nothing about the principal.
-      if (error === undefined || error instanceof ServiceError)
-        principal.answered?.(credentials, withoutAbsent({ call, error, date }));
+      if (principal.answered !== undefined && (error === undefined || error instanceof ServiceError))
+        principal.answered(credentials, { call, error, date: dateOf(judged.headers) });
       if (judged.isSuccess) {
         refill(shared.budget);
         success = judged;
@@ -117,6 +122,7 @@ export async function runCall(
         credentials = await principal.replace(credentials, error, call);
         continue;
       }
+      nextRepeat ??= createRepeats(options.retry ?? shared.options.retry, shared.budget, clock);
       const waitMs = nextRepeat(judged, deadline - clock.now());
       if (waitMs === undefined) throw error;
       logger.info("repeating a call", { operation: operation.id, attempt: attempts, reason: error?.name, waitMs });
@@ -124,21 +130,19 @@ export async function runCall(
     }
   }
 
-  async function authorize({ token }: Credentials, { method, path }: WireRequest): Promise<string | undefined> {
+  function authorize({ token }: Credentials, signature: string | undefined): string | undefined {
     if (token === "") return undefined;
     const { scheme = "Service" } = shared.options;
-    const signature = await shared.signer?.(method, path);
     return signature === undefined ? `${scheme} ${token}` : `${scheme} ${token} ${signature}`;
   }
 
   const limits = { totalMs, signal: options.signal, closing: shared.closing, clock };
-  const result = await runWithin(limits, () => detailsOf(repeatability !== "plain"), intercepted);
-  const { status = 200, requestId = "", replayed = false } = success;
-  return { result, meta: { status, requestId, replayed, attempts, durationMs: clock.now() - startedAt } };
+  return runWithin(limits, () => detailsOf(repeatability !== "plain"), run);
 }
 
-function closingOf(judged: Judged | undefined) {
-  if (judged === undefined || judged.isSuccess || !judged.closesGate || judged.retryAfterMs === undefined)
-    return undefined;
+/** What an attempt says about the gate. */
+function outcomeOf(judged: Judged | undefined): Parameters<Leave<Failure>>[0] {
+  if (judged?.status === undefined) return "silent";
+  if (judged.isSuccess || !judged.closesGate || judged.retryAfterMs === undefined) return "answered";
   return { reason: judged, retryAfterMs: judged.retryAfterMs };
 }

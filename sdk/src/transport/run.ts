@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import type { Stop } from "../lib/stop.ts";
 import type { AnyCall } from "../wire/call.ts";
 import type { Failure, Repeatability } from "./answer.ts";
 import type { Gate } from "./gate.ts";
@@ -15,8 +16,8 @@ export interface Shared {
   readonly timeouts: { readonly [Name in keyof Timeouts]-?: number };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Aborted when the client is closed. */
-  readonly closing: AbortSignal;
+  /** The end of the client. */
+  readonly closing: Stop;
   readonly interceptors: ReadonlySet<Interceptor>;
   readonly budget: Budget;
   gateOf(principal: Principal): Gate<Failure>;
@@ -31,5 +32,5 @@ export interface Run {
   readonly request: WireRequest;
   readonly repeatability: Repeatability;
   /** Ends the call. */
-  readonly stop: AbortSignal;
+  readonly stop: Stop;
 }

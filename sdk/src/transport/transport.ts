@@ -1,4 +1,5 @@
 import { systemClock } from "../lib/clock.ts";
+import { Stop } from "../lib/stop.ts";
 import { sleep } from "../lib/wait.ts";
 import { withoutAbsent } from "../lib/without-absent.ts";
 import type { Call } from "../wire/call.ts";
@@ -6,13 +7,13 @@ import { type ErrorDetails, RollcallError } from "../wire/errors.ts";
 import type { Failure } from "./answer.ts";
 import { createGate, type Gate } from "./gate.ts";
 import type { Interceptor } from "./interceptors.ts";
+import { runWithin } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
-import type { CallOptions, Sent, Signer, TransportOptions } from "./options.ts";
+import type { CallOptions, Meta, Sent, Signer, TransportOptions } from "./options.ts";
 import type { PrincipalSource } from "./principal.ts";
 import { budgetMax, createRepeats, type NextRepeat } from "./repeats.ts";
 import type { Shared } from "./run.ts";
 import { runCall } from "./run-call.ts";
-import { runWithin } from "./stop.ts";
 
 /** Sends calls, and repeats them until they are answered or their time is up. */
 export interface Transport {
@@ -44,7 +45,7 @@ const timeoutsDefault = { attemptMs: 30_000, totalMs: 90_000, stallMs: 60_000 };
 
 export function createTransport(options: TransportOptions = {}): Transport {
   const { clock = systemClock, logger = consoleLogger } = options;
-  const closing = new AbortController();
+  const closing = new Stop();
   const gates = new Map<string, Gate<Failure>>();
   const interceptors = new Set<Interceptor>();
   const shared: Shared = {
@@ -52,7 +53,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     timeouts: { ...timeoutsDefault, ...withoutAbsent(options.timeouts ?? {}) },
     clock,
     logger,
-    closing: closing.signal,
+    closing,
     interceptors,
     budget: { left: budgetMax },
     gateOf({ id }) {
@@ -65,17 +66,17 @@ export function createTransport(options: TransportOptions = {}): Transport {
   return {
     send<T>(call: Call<T>, principal: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
       const origin = new Error(); // its text is made when it is read, which costs more than a request
-      const answer = Promise.resolve().then(() => runCall(call, principal, callOptions, shared));
+      const answer = runCall(call, principal, callOptions, shared);
       const result = answer.then(
         // The type of the result is that of the generated description.
         ({ result }) => result as T,
         (error) => {
           throw withStack(error, origin);
         },
-      );
-      const meta = answer.then(({ meta }) => meta);
-      meta.catch(() => {});
-      return Object.assign(result, { meta });
+      ) as Promise<T> & { meta: Promise<Meta> };
+      result.meta = answer.then(({ meta }) => meta);
+      result.meta.catch(() => {});
+      return result;
     },
     get hasInterceptors() {
       return interceptors.size > 0;
@@ -91,7 +92,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       totalMs: shared.timeouts.totalMs,
       repeats: ({ retry }) => createRepeats(retry ?? options.retry, shared.budget, clock),
       wait(ms, { signal }, details) {
-        const limits = { totalMs: Number.POSITIVE_INFINITY, signal, closing: closing.signal, clock };
+        const limits = { totalMs: Number.POSITIVE_INFINITY, signal, closing, clock };
         return runWithin(
           limits,
           () => details,
@@ -101,7 +102,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       now: clock.now,
     },
     close() {
-      closing.abort();
+      closing.stop();
     },
   };
 }

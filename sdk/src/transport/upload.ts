@@ -3,15 +3,18 @@ import { whenAborted } from "../lib/wait.ts";
 /** Sends a request by XMLHttpRequest, which reports the progress of an upload in browsers. */
 export function sendByXhr(
   url: string,
-  { method, headers, body, signal }: { method: string; headers: Headers; body: Blob; signal: AbortSignal },
+  {
+    method,
+    headers,
+    body,
+    signal,
+  }: { method: string; headers: Readonly<Record<string, string>>; body: Blob; signal: AbortSignal },
   onProgress: (done: number) => void,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, url);
-    headers.forEach((value, name) => {
-      request.setRequestHeader(name, value);
-    });
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onerror = request.onabort = () => reject(new TypeError("the upload has failed"));
     request.onload = () => {
@@ -20,7 +23,7 @@ export function sendByXhr(
         answered.append(name, value);
       resolve(new Response(request.responseText, { status: request.status, headers: answered }));
     };
-    request.onloadend = whenAborted([signal], () => request.abort());
+    request.onloadend = whenAborted(signal, () => request.abort());
     request.send(body);
   });
 }

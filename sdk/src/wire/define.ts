@@ -16,31 +16,41 @@ export function define<Args extends readonly unknown[], Described extends AnyCal
   verb: string,
   flags = "",
 ): (...args: Args) => Described {
-  const has = (flag: string) => flags.includes(flag);
+  let operation: Operation | undefined;
+  /** The path without its parameters, before, between and after them. */
+  let parts: string[] = [];
   return (...args) => {
-    const [method = "", route = ""] = verb.split(" ");
-    const operation: Operation = {
-      id,
-      method: method as Operation["method"],
-      route,
-      caller: callers[flags.charAt(0)] ?? "user",
-      isIdempotent: method !== "GET" && !has("p"),
-      isBatchable: !has("s"),
-      ...(has("r") && { isRepeatable: true }),
-      ...(has("f") && { hasFile: true }),
-      ...(has("b") && { isDownload: true }),
-    };
-    let count = 0;
-    const path = route.replace(/\{\w+\}/g, () => segmentOf(args[count++], id));
+    if (operation === undefined) {
+      operation = describe(id, verb, flags);
+      parts = operation.route.split(/\{\w+\}/);
+    }
+    const count = parts.length - 1;
+    let path = parts[0] ?? "";
+    for (let index = 0; index < count; index += 1) path += segmentOf(args[index], id) + parts[index + 1];
     const parameters = args[count];
-    const call: AnyCall = {
-      operation: Object.freeze(operation),
-      path,
-      ...(typeof parameters === "object" && { parameters: Object.freeze({ ...parameters }) }),
-    };
+    const call: AnyCall =
+      typeof parameters === "object"
+        ? { operation, path, parameters: Object.freeze({ ...parameters }) }
+        : { operation, path };
     // The flags of the generated code say what its type says.
     return Object.freeze(call) as Described;
   };
+}
+
+function describe(id: string, verb: string, flags: string): Operation {
+  const has = (flag: string) => flags.includes(flag);
+  const [method = "", route = ""] = verb.split(" ");
+  return Object.freeze({
+    id,
+    method: method as Operation["method"],
+    route,
+    caller: callers[flags.charAt(0)] ?? "user",
+    isIdempotent: method !== "GET" && !has("p"),
+    isBatchable: !has("s"),
+    ...(has("r") && { isRepeatable: true }),
+    ...(has("f") && { hasFile: true }),
+    ...(has("b") && { isDownload: true }),
+  });
 }
 
 /** An address without such a segment would be that of another operation. */

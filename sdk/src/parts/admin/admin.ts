@@ -53,7 +53,7 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
     const isAnonymous = call.operation.caller === "anyone";
     const ofCall = isAnonymous ? "" : token;
     const details = { call: describeCall(call) };
-    const findPrincipal = async () => {
+    const findPrincipal = () => {
       if (ofCall === "" && !isAnonymous) throw new NotSignedIn("no operator is signed in", details);
       return fixedPrincipal("operator", { root, token: ofCall });
     };

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
-import { unlessAborted, whenAborted } from "../lib/wait.ts";
+import { Stop, stopped, unlessStopped } from "../lib/stop.ts";
+import { whenAborted } from "../lib/wait.ts";
 import { AbortedError, type ErrorDetails, TimeoutError } from "../wire/errors.ts";
 
 /** What ends a call from outside. */
@@ -9,7 +10,7 @@ export interface Limits {
   /** The signal of the app. */
   readonly signal: AbortSignal | undefined;
   /** The end of the client. */
-  readonly closing: AbortSignal;
+  readonly closing: Stop;
   readonly clock: Clock;
 }
 
@@ -21,22 +22,24 @@ export interface Limits {
 export async function runWithin<T>(
   { totalMs, signal, closing, clock }: Limits,
   describe: () => ErrorDetails,
-  work: (stop: AbortSignal) => Promise<T>,
+  work: (stop: Stop) => Promise<T>,
 ): Promise<T> {
-  const stop = new AbortController();
-  const abort = () => stop.abort();
-  const cancelTimer = Number.isFinite(totalMs) ? clock.after(totalMs, abort) : abort;
-  const release = whenAborted([signal, closing], abort);
+  const stop = new Stop();
+  const end = () => stop.stop();
+  const cancelTimer = totalMs < Number.POSITIVE_INFINITY ? clock.after(totalMs, end) : end;
+  const release = whenAborted(signal, end);
+  closing.add(end);
   try {
-    return await unlessAborted(work(stop.signal), stop.signal);
+    return await unlessStopped(work(stop), stop);
   } catch (error) {
-    if (error !== stop.signal.reason) throw error;
+    if (error !== stopped) throw error;
     if (signal?.aborted)
       throw new AbortedError("the app has aborted the call", { ...describe(), cause: signal.reason });
-    if (closing.aborted) throw new AbortedError("the client is closed", describe());
+    if (closing.isStopped) throw new AbortedError("the client is closed", describe());
     throw new TimeoutError("the time of the call is up", "total", describe());
   } finally {
     cancelTimer();
     release();
+    closing.remove(end);
   }
 }
