@@ -46,6 +46,7 @@ export async function deploy(
     PASSWORD_HASH_PASSES: "1",
     PASSWORD_HASH_MEMORY_KIB: "8",
     REQUEST_TIMEOUT_MS: "3000",
+    STREAM_LIFETIME_MS: "100",
     FILE_BYTES_MAX: "1000000",
     ...(postgres !== undefined && { DATABASE_URL: postgres.url, ROLLCALL_SECRET: randomBytes(32).toString("hex") }),
     ...database,

@@ -13,6 +13,9 @@ const document: {
   readonly "x-error-catalogue": readonly { readonly name: string }[];
 } = JSON.parse(readFileSync(path.join(root, "docs/openapi.json"), "utf8"));
 
+/** A stream has no result that a method could return. */
+const withoutMethod = new Set(["streamEvents"]);
+
 function operationsBelow(pattern: RegExp): string[] {
   const paths = Object.entries(document.paths).filter(([path]) => pattern.test(path));
   return paths.flatMap(([, methods]) => Object.values(methods).map(({ operationId }) => operationId));
@@ -40,7 +43,7 @@ describe("the client covers the service", () => {
     const withoutImports = sources.map((source) => source.replaceAll(/^import [^;]*;$/gm, ""));
     const used = new Set(withoutImports.join("\n").match(/\b\w+\b/g));
     assert.deepEqual(
-      ofApps.filter((id) => !used.has(id)),
+      ofApps.filter((id) => !used.has(id) && !withoutMethod.has(id)),
       [],
     );
   });

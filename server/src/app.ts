@@ -119,6 +119,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
     const endBy = performance.now() + graceMs;
+    own.streams.close();
     await transport.drain(graceMs);
     await insight?.listener?.close();
     await closeServices(own, Math.max(endBy - performance.now(), backgroundGraceMsMin));

@@ -21,7 +21,9 @@ import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
 import { openDatabase } from "./db/open.ts";
 import { createEventLog } from "./event-log/event-log.ts";
+import { createLogFollower } from "./event-log/follower.ts";
 import { createEventRecorder } from "./event-log/recorder.ts";
+import { createStreams } from "./events/events.streams.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { createRouteTable, type RouteTable } from "./http/route-table.ts";
@@ -113,7 +115,8 @@ export async function createServices(
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
-  const events = createEventRecorder({ database, clock, ids });
+  const eventFollower = createLogFollower(config, { database, refresh: () => callers.noticeRevocations(), log });
+  const events = createEventRecorder({ database, clock, ids, touch: eventFollower.touch });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
     ...{ limitCounters, events },
@@ -147,6 +150,10 @@ export async function createServices(
     log,
   });
 
+  const streams = createStreams(config, {
+    ...{ clock, database, dispatcher, eventFollower, eventLog, log, policies },
+    refresh: callers.noticeRevocations,
+  });
   const storageHealth = createStorageHealth(config, { bytes, log });
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
@@ -169,6 +176,8 @@ export async function createServices(
     fuzzing,
     events,
     eventLog,
+    eventFollower,
+    streams,
     findLocation: createLocationFinder({ database }),
     ...metrics,
     bytes,
@@ -255,6 +264,7 @@ function createMetricServices(
 /** @param graceMs how long background work may take to finish */
 export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
   const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
+  services.eventFollower.close();
   await storageHealth.close();
   regionCalls.close();
   await background.stop(graceMs);

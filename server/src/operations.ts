@@ -17,6 +17,7 @@ import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
 import { deviceOperations } from "./devices/devices.routes.ts";
 import { testDeviceOperations } from "./devices/devices.test-devices.operator.routes.ts";
 import { eventOperations } from "./events/events.routes.ts";
+import { streamOperations } from "./events/events.stream.routes.ts";
 import { fileOperatorOperations } from "./files/files.operator.routes.ts";
 import { profilePictureOperations } from "./files/files.profile-pictures.routes.ts";
 import { fileOperations } from "./files/files.routes.ts";
@@ -69,6 +70,7 @@ const operations: readonly Operation[] = [
   ...metadataOperations,
   ...metricOperations,
   ...eventOperations,
+  ...streamOperations,
   ...batchOperations,
   ...operatorSessionOperations,
   ...operatorOperations,

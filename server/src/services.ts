@@ -18,7 +18,9 @@ import type { FindLocation } from "./contract/sent-locations.ts";
 import type { Database } from "./db/database.ts";
 import type { OwnReports } from "./deployment/own-reports.ts";
 import type { EventLog } from "./event-log/event-log.ts";
+import type { LogFollower } from "./event-log/follower.ts";
 import type { EventRecorder } from "./event-log/recorder.ts";
+import type { Streams } from "./events/events.streams.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import type { FileLinks } from "./files/files.links.ts";
 import type { RequestObserver } from "./http/request-observer.ts";
@@ -80,6 +82,8 @@ export interface Services {
 
   readonly events: EventRecorder;
   readonly eventLog: EventLog;
+  readonly eventFollower: LogFollower;
+  readonly streams: Streams;
 
   readonly policies: Policies;
   readonly settingsSealer: SettingsSealer;

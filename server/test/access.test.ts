@@ -15,7 +15,7 @@ import { type Answer, assertError, keepAlive, startTestApp, type TestApp } from 
 
 let test: TestApp;
 before(async () => {
-  test = await startTestApp();
+  test = await startTestApp({ STREAM_LIFETIME_MS: "100" });
 });
 after(() => test.close());
 

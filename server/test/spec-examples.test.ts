@@ -53,7 +53,7 @@ describe("docs/spec: examples", () => {
   let test: TestApp;
   let operator: TestOperator;
   before(async () => {
-    test = await startTestApp();
+    test = await startTestApp({ STREAM_LIFETIME_MS: "100" });
     operator = await test.createOperator();
   });
   after(() => test.close());

@@ -30,7 +30,7 @@ export interface ValidCalls {
 
 export async function startValidCalls(): Promise<ValidCalls> {
   const picture = await png(1, 1);
-  const test = await startTestApp({ RATE_LIMITS: "off" });
+  const test = await startTestApp({ RATE_LIMITS: "off", STREAM_LIFETIME_MS: "100" });
   const operatorToken = (await test.createOperator()).token;
   const otherOperatorId = (await test.createOperator()).id;
   // Operator operations change this application, other operations use another one.

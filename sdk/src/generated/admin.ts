@@ -1969,6 +1969,8 @@ export interface RateLimits {
   readonly application?: RateLimit;
   /** Of each device. */
   readonly caller?: RateLimit;
+  /** Streams of events in each process. */
+  readonly streams?: number;
   /** Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins. */
   readonly operations?: Readonly<Record<string, RateLimit>>;
 }

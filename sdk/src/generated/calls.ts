@@ -2,7 +2,7 @@
 import type { BatchableCall, Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
-import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, UserTokenPage, UserWithToken, Video, VideoPage } from "./types.ts";
+import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, StreamEventsQuery, UserTokenPage, UserWithToken, Video, VideoPage } from "./types.ts";
 
 /**
  * Register a device
@@ -472,6 +472,13 @@ export const createMetricEvents: (fields: CreateMetricEventsRequest) => Batchabl
  * Answers with the changes that the caller may read, in their order. To begin, call it without `after`.
  */
 export const listEvents: (fields?: ListEventsQuery) => BatchableCall<EventPage> = /* @__PURE__ */ define("listEvents", "GET /events", "d");
+
+/**
+ * Receive changes as they happen
+ *
+ * Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses nothing.
+ */
+export const streamEvents: (fields?: StreamEventsQuery) => Call<Download> = /* @__PURE__ */ define("streamEvents", "GET /events/stream", "dsb");
 
 /**
  * Run several calls, each exactly as if it had been sent alone

@@ -70,5 +70,6 @@ export interface OperationConditions {
   readonly endMetricEvent: Shared | "ItemDoesNotExist" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused";
   readonly createMetricEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused";
   readonly listEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
+  readonly streamEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
   readonly runBatch: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused";
 }

@@ -1243,6 +1243,30 @@ export interface SocialUserWithToken {
   readonly isNew: boolean;
 }
 
+/** What streamEvents looks for. */
+export interface StreamEventsQuery {
+  /** A cursor, unless there is a Last-Event-ID; without both, from now. */
+  readonly after?: string | undefined;
+  /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
+  readonly types?: string | undefined;
+  /** Only events of this owner; me for one's own. */
+  readonly userID?: string | undefined;
+  /** Only events about this object; me, current, app. */
+  readonly objectID?: string | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** Only objects with this tag. */
+  readonly tag?: string | undefined;
+  /** Only metadata with this key. */
+  readonly key?: string | undefined;
+  /** Only metadata whose key begins so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** Only metadata with this visibility. */
+  readonly visibility?: Permission | undefined;
+}
+
 /** Ascending: `created`, `lastModified`, `userName`, `firstName`, `lastName`, `gender`, `distance`. Descending: `-created`, `-lastModified`, `-userName`, `-firstName`, `-lastName`, `-gender`, `-distance`. */
 export type UserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "firstName" | "-firstName" | "lastName" | "-lastName" | "gender" | "-gender" | "distance" | "-distance";
 

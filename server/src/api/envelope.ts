@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ArchiveResult, FileResult } from "../contract/file-result.ts";
 import { named, Type } from "../contract/schema.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
 import { ApiError, errorRow } from "../errors.ts";
 import { Abandoned } from "../lib/call-work.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
@@ -93,6 +94,8 @@ export interface Reply {
   readonly instead?: Reply;
   /** Sent instead of the envelope. */
   readonly file?: FileResult | ArchiveResult;
+  /** Sent instead of the envelope, for as long as the client listens. */
+  readonly stream?: StreamResult;
 }
 
 /** What was rehearsed, and how the transport must spoil the answer. */

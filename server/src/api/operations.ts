@@ -20,6 +20,7 @@ import {
 } from "../contract/route.ts";
 import { type FindLocation, isLocationInput, resolveLocations } from "../contract/sent-locations.ts";
 import { createSerializer } from "../contract/serializer.ts";
+import { StreamResult } from "../contract/stream-result.ts";
 import { ApiError, Interrupted } from "../errors.ts";
 import { runAs } from "../lib/current-call.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
@@ -138,6 +139,7 @@ export function createOperation(
     if (handled instanceof FileResult || handled instanceof ArchiveResult) {
       return { ...successReply(200, "null"), file: handled };
     }
+    if (handled instanceof StreamResult) return { ...successReply(200, "null"), stream: handled };
     if (handled instanceof RawResult) return successReply(route.status, handled.json);
     if (handled instanceof Created) return successReply(201, serialize(handled.result));
     return successReply(route.status, serialize(handled));

@@ -97,6 +97,7 @@ const Limits = named(
   optional<keyof ApplicationLimits>({
     application: { ...Limit, description: "Of all callers together." },
     caller: { ...Limit, description: "Of each device." },
+    streams: Type.Integer({ minimum: 0, maximum: callsMax, description: "Streams of events in each process." }),
     operations: {
       ...Type.Record(Limit),
       description: "Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins.",

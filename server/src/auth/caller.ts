@@ -177,7 +177,7 @@ function requireKind(caller: Caller, required: ClientKind): Caller {
   return caller;
 }
 
-const findRevision = prepare<{ applicationId: string }, { revision: string }>(
+export const findRevision = prepare<{ applicationId: string }, { revision: string }>(
   (queries, parameter) =>
     queries
       .selectFrom("applications")

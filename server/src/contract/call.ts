@@ -13,6 +13,8 @@ export interface Call {
   readonly idempotencyKey: unknown;
   /** The header If-Match; absent for an item of a batch. */
   readonly ifMatch?: string | undefined;
+  /** The header Last-Event-ID; absent for an item of a batch. */
+  readonly lastEventId?: string | undefined;
   /** The header Rollcall-Rehearse. */
   readonly rehearse?: string | undefined;
   /** Begins the rehearsal of a call whose credentials are parameters; present if it has the header. */

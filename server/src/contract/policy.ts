@@ -24,6 +24,8 @@ export interface ApplicationPolicy {
 export interface PolicyLimits {
   readonly application?: Limit;
   readonly caller?: Limit;
+  /** Streams of events in one process. */
+  readonly streams?: number;
   readonly operations: readonly {
     readonly name: string;
     readonly pattern: OperationPattern;

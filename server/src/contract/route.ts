@@ -5,6 +5,7 @@ import { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 import { isLocationInput } from "./sent-locations.ts";
+import { StreamResult } from "./stream-result.ts";
 import { Text } from "./wire.ts";
 
 /** The clients that may call: any token of an application, or only user tokens. */
@@ -144,7 +145,7 @@ export interface RouteDeclaration<
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-export type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult;
+export type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult | StreamResult;
 
 /** The result of an operation that created an object instead of changing one. */
 export class Created<Result> {
@@ -166,7 +167,7 @@ export class RawResult {
 
 /** Whether the handler returned an object of its contract. */
 export function isResult<Result>(handled: Handled<Result>): handled is Result {
-  return ![Created, RawResult, FileResult, ArchiveResult].some((other) => handled instanceof other);
+  return ![Created, RawResult, FileResult, ArchiveResult, StreamResult].some((other) => handled instanceof other);
 }
 
 /** A declaration, after its types have been checked against its handler. */

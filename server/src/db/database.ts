@@ -98,6 +98,15 @@ export interface Database {
    */
   hasForeignCommits(): boolean;
 
+  /** Runs a listener after each commit of this process. */
+  onCommit(listener: () => void): void;
+
+  /**
+   * Changes with each commit of another process, and costs no transaction; undefined on PostgreSQL, which would need a
+   * round trip. Unlike `hasForeignCommits` it has no effect on reads.
+   */
+  foreignMark(): number | undefined;
+
   statistics(): DatabaseStatistics;
 
   /** Resolves if the database answers. @throws ApiError ServiceUnavailable */

@@ -5,6 +5,7 @@ import { type CommitStatistics, createCommitStatistics } from "./statistics.ts";
 export interface PostgresActivity {
   readonly watch: StatementWatch;
   readonly commits: CommitStatistics;
+  readonly commitListeners: (() => void)[];
   /** Transactions that wait for a connection. */
   waiting: number;
   inTransaction: number;
@@ -14,6 +15,7 @@ export function createPostgresActivity(options: Partial<StatementWatchOptions>):
   return {
     watch: createStatementWatch("postgresql", { slowQueryMs: 0, ...options }),
     commits: createCommitStatistics(),
+    commitListeners: [],
     waiting: 0,
     inTransaction: 0,
   };

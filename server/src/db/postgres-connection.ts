@@ -150,7 +150,8 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   #noteCommit(startedAt: number, writes: number): void {
-    const { watch, commits } = this.#activity;
+    const { watch, commits, commitListeners } = this.#activity;
+    for (const listener of commitListeners) listener();
     watch.ended("commit", startedAt, 0);
     commits.sizes.observe(writes);
     commits.seconds.observe((performance.now() - startedAt) / 1_000);

@@ -111,6 +111,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     hasUnsettled: joints.hasUnsettled,
 
     hasForeignCommits: () => true,
+    onCommit: (listener) => void activity.commitListeners.push(listener),
+    foreignMark: () => undefined,
 
     statistics: () => ({
       statements: activity.watch.seconds,

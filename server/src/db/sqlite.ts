@@ -38,12 +38,16 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   reader.database.exec(`pragma mmap_size = ${mappedBytesMax}`);
   const readTick = createReadTick(reader.database);
   const watch = createStatementWatch("sqlite", { slowQueryMs: 0, ...options });
+  const commitListeners: (() => void)[] = [];
   const group = createGroupCommit(
     writer.database,
     kyselyOver(() => writer, watch),
     {
       timeoutMs: options.timeoutMs,
-      afterEach: readTick.end,
+      afterEach() {
+        readTick.end();
+        for (const listener of commitListeners) listener();
+      },
       // The commit belongs to no single call.
       onCommit: (startedAt, size) => runInCall(undefined, () => watch.ended("commit", startedAt, size)),
     },
@@ -76,6 +80,8 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
       readTick.end();
       return true;
     },
+    onCommit: (listener) => void commitListeners.push(listener),
+    foreignMark: () => readDataVersion(dataVersion),
 
     statistics: () => ({
       statements: watch.seconds,

@@ -10,7 +10,7 @@ export interface Traffic {
   readonly requests: number;
   /** When another machine last called without https. */
   readonly clearAt: number | undefined;
-  readonly observer: Pick<RequestObserver, "connected" | "began">;
+  readonly observer: Pick<RequestObserver, "connected" | "began" | "streams">;
   noteClear(): void;
 }
 
@@ -42,6 +42,10 @@ export function createTraffic({ clock }: { readonly clock: Clock }): Traffic {
       began(response: ServerResponse) {
         requests += 1;
         response.on("close", ended);
+      },
+      streams(response: ServerResponse) {
+        response.off("close", ended);
+        ended();
       },
     },
     noteClear() {

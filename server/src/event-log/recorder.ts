@@ -61,14 +61,17 @@ const overlapMs = 3_600_000;
 /** Applications of which a process remembers whether they want events. */
 const applicationsMax = 10_000;
 
+/** @param touch runs for each recorded event, before its transaction is committed */
 export function createEventRecorder({
   database: { dialect },
   clock,
   ids,
+  touch,
 }: {
   readonly database: Pick<Database, "dialect">;
   readonly clock: Clock;
   readonly ids: IdGenerator;
+  readonly touch?: (applicationId: string) => void;
 }): EventRecorder {
   /** What the log of an application said, and until when it is not asked again, by the time of this process. */
   const known = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(applicationsMax);
@@ -120,7 +123,10 @@ export function createEventRecorder({
   async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
     const wantedAfter = clock.now() - overlapMs;
     try {
-      for (const row of rows) await insert(row, wantedAfter, queries);
+      for (const row of rows) {
+        await insert(row, wantedAfter, queries);
+        touch?.(row.application_id);
+      }
     } catch (error) {
       // The application was erased after the token was checked.
       throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;

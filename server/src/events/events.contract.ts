@@ -18,10 +18,8 @@ const keyCharactersMax = 256;
 const tagCharactersMax = 256;
 const waitSecondsMax = 25;
 
-export const ListEvents = Type.Object({
-  after: Type.Optional(
-    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events but a token of now." })),
-  ),
+/** What all ways of reading events can be asked for. */
+const filterProperties = {
   types: Type.Optional(
     Text({
       maxLength: typesCharactersMax,
@@ -41,6 +39,15 @@ export const ListEvents = Type.Object({
     Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins so, literally." }),
   ),
   visibility: Type.Optional(Choice(Permission, { description: "Only metadata with this visibility." })),
+};
+
+export const EventFilterShape = Type.Object(filterProperties);
+
+export const ListEvents = Type.Object({
+  after: Type.Optional(
+    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events but a token of now." })),
+  ),
+  ...filterProperties,
   pageSize: Type.Optional(
     withLimits(Integer({ description: "The number of events." }), ({ pageItemsDefault, pageItemsMax }) => ({
       minimum: 1,
@@ -53,7 +60,15 @@ export const ListEvents = Type.Object({
   ),
 });
 
-export type EventFilters = Static<typeof ListEvents>;
+export const StreamEvents = Type.Object({
+  after: Type.Optional(Text({ description: "A cursor, unless there is a Last-Event-ID; without both, from now." })),
+  ...filterProperties,
+});
+
+/** A response of Server-Sent Events. */
+export const EventStreamBody = Type.String({ "x-media-type": "text/event-stream" });
+
+export type EventFilters = Static<typeof EventFilterShape>;
 
 export const EventResult = named(
   "Event",

@@ -1,8 +1,20 @@
 import { ApiError } from "../errors.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
 import { matchTypes } from "../event-log/type-patterns.ts";
+import { LruMap } from "../lib/lru-map.ts";
 
 const patternsMax = 20;
+/** Streams of one application mostly ask for the same types. */
+const ofClients = new LruMap<string, (type: string) => boolean>(1_000);
+
+/** Reads `types` of a client. @see readPatterns */
+export function readClientPatterns(types = "*"): (type: string) => boolean {
+  const found = ofClients.get(types);
+  if (found !== undefined) return found;
+  const isWanted = readPatterns(types);
+  ofClients.set(types, isWanted);
+  return isWanted;
+}
 
 /**
  * Reads `types`: types, `<kind>.*` or `*`, in any case.

@@ -1,4 +1,4 @@
-import type { OuterCall } from "../api/dispatch.ts";
+import type { Dispatcher, OuterCall } from "../api/dispatch.ts";
 import type { Caller } from "../contract/route.ts";
 import { resolveUserId } from "../contract/wire.ts";
 import { ApiError, type ErrorCondition } from "../errors.ts";
@@ -8,9 +8,8 @@ import { isInRange } from "../lib/cells.ts";
 import { formatDate } from "../lib/dates.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { parseLocation } from "../lib/locations.ts";
-import type { Services } from "../services.ts";
 import type { EventFilters, PresentedEvent } from "./events.contract.ts";
-import { readPatterns } from "./events.patterns.ts";
+import { readClientPatterns } from "./events.patterns.ts";
 import { type EventView, viewOf } from "./events.views.ts";
 
 /** Objects that are larger as JSON are left out of events. */
@@ -19,25 +18,50 @@ export const objectBytesMax = 32_768;
 /** Presents events to a reader; undefined for those that do not concern it. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
 
+/** An event as a reader sees it, with the object of this moment. */
+export interface SeenEvent {
+  readonly event: PlacedEvent;
+  readonly view: EventView;
+  /** As JSON; undefined for deletions. */
+  readonly object: string | undefined;
+}
+
+/** Reads the object of an event for a reader; undefined if the reader must not learn of the event any more. */
+export type ReadEvent = (event: PlacedEvent, view: EventView) => Promise<SeenEvent | undefined>;
+
 /** Refusals that make an object look as if it did not exist. */
 const unreadable: ReadonlySet<ErrorCondition> = new Set([
   ...(["ItemDoesNotExist", "ObjectPermissionDenied", "OperationNotFound", "AuthAPICallDisabledByDeveloper"] as const),
   "AuthUserAccessTokenRequired",
 ]);
 
-/**
- * Presents events as the caller may see them at this moment: objects are read by the operations that answer a GET of
- * the caller, so an event shows nothing that a GET would not (spec/events#privacy).
- *
- * @throws ApiError ParameterIncorrectFormat
- */
+/** Presents the events that pass the filters, as the caller may see them at this moment. @throws ApiError ParameterIncorrectFormat */
 export function createPresenter(
   filters: EventFilters,
   caller: Caller,
   outer: OuterCall,
-  { dispatcher }: Pick<Services, "dispatcher">,
+  services: { readonly dispatcher: Dispatcher },
 ): PresentEvent {
-  const isWanted = readPatterns(filters.types);
+  const filter = createFilter(filters, caller);
+  const read = createEventReader(caller, outer, services);
+  return async (event) => {
+    if (!filter.matchesRow(event)) return undefined;
+    const view = viewOf(event, caller);
+    if (view === undefined || !filter.matchesType(view.type)) return undefined;
+    const seen = await read(event, view);
+    return seen !== undefined && filter.matchesObject(seen) ? presentEvent(seen) : undefined;
+  };
+}
+
+/**
+ * Reads objects by the operations that answer a GET of the caller, so an event shows nothing that a GET would not
+ * (spec/events#privacy). Events of one object share one read.
+ */
+export function createEventReader(
+  caller: Caller,
+  outer: OuterCall,
+  { dispatcher }: { readonly dispatcher: Dispatcher },
+): ReadEvent {
   const found = new Map<string, Promise<string | undefined>>();
 
   function read(path: string): Promise<string | undefined> {
@@ -49,19 +73,31 @@ export function createPresenter(
     );
   }
 
-  return async (event) => {
-    if (!matchesRow(event, filters, caller)) return undefined;
-    const view = viewOf(event, caller);
-    if (view === undefined || !isWanted(view.type)) return undefined;
+  return async (event, view) => {
     if (view.type === "metadata.deleted" && !(await mayReadCarrier(event, caller, read))) return undefined;
-    if (!showsObject(view.type)) return presentEvent(event, view, undefined);
+    if (!showsObject(view.type)) return { event, view, object: undefined };
     const object = await read(pathOf(event));
-    if (object === undefined || !matchesObject(object, filters, event, caller)) return undefined;
-    return presentEvent(event, view, object);
+    return object === undefined ? undefined : { event, view, object };
   };
 }
 
-function presentEvent(event: PlacedEvent, view: EventView, object: string | undefined): PresentedEvent {
+/** What a reader has asked for, in the order in which it is cheap to find out. */
+export interface EventFilter {
+  matchesRow(event: PlacedEvent): boolean;
+  matchesType(type: string): boolean;
+  matchesObject(seen: SeenEvent): boolean;
+}
+
+/** @throws ApiError ParameterIncorrectFormat */
+export function createFilter(filters: EventFilters, caller: Caller): EventFilter {
+  return {
+    matchesRow: (event) => matchesRow(event, filters, caller),
+    matchesType: readClientPatterns(filters.types),
+    matchesObject: ({ event, object }) => object === undefined || matchesObject(object, filters, event, caller),
+  };
+}
+
+export function presentEvent({ event, view, object }: SeenEvent): PresentedEvent {
   const { id, at, object_id, user_id, key, slot } = event;
   const base = { id, type: view.type, created: formatDate(at), objectID: object_id };
   if (view.isBare) return base;

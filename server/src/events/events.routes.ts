@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
@@ -12,8 +11,8 @@ import { createPresenter } from "./events.reading.ts";
 const rowsPerCall = 10_000;
 const msPerCall = 200;
 const rowsPerStep = 500;
-/** How often a waiting call looks for new events. */
-const pollMs = 250;
+/** How often a waiting call looks whether its client and the process are still there. */
+const lookMs = 500;
 /** Calls of a process that wait at the same time; others are answered at once. */
 const waitingMax = 1_000;
 const waitingPageSizeMax = 100;
@@ -35,8 +34,8 @@ const listEvents = operation({
   async handle({ caller, parameters, call }, services) {
     const { paging, eventLog, config } = services;
     const { applicationId } = caller;
-    const { after, pageSize = config.pageItemsDefault, ...filters } = parameters;
-    const isWaiting = (filters.waitSeconds ?? 0) > 0 && pageSize <= config.pageItemsMax;
+    const { after, pageSize = config.pageItemsDefault, waitSeconds = 0, ...filters } = parameters;
+    const isWaiting = waitSeconds > 0 && pageSize <= config.pageItemsMax;
     // A page reserves its memory, which a call must not hold while it waits.
     const wanted = isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
     const { size } = await paging.read("events", caller, { pageSize: wanted }, call);
@@ -47,7 +46,7 @@ const listEvents = operation({
     if (!(await eventLog.reachesBackTo(applicationId, cursor, end))) {
       return { pageResults: [], currentToken: eventLog.seal(applicationId, end), isReset: true as const };
     }
-    const page = await waitForEvents(cursor, end, { filters, size, caller, call }, services);
+    const page = await waitForEvents(cursor, end, { filters, size, caller, call, waitSeconds }, services);
     const currentToken = eventLog.seal(applicationId, page.cursor);
     return { pageResults: page.events, currentToken, ...(page.hasMore && { nextToken: currentToken }) };
   },
@@ -70,6 +69,7 @@ interface EventRequest {
   readonly size: number;
   readonly caller: Caller;
   readonly call: Call;
+  readonly waitSeconds: number;
 }
 
 interface FoundEvents {
@@ -86,16 +86,19 @@ async function waitForEvents(
   request: EventRequest,
   services: Services,
 ): Promise<FoundEvents> {
-  const { caller, call, filters } = request;
+  const { caller, call, waitSeconds } = request;
   const { applicationId } = caller;
   const gone = call.whenGone?.(); // absent in a batch, which does not wait
   const mayWait = gone !== undefined && waitingCount < waitingMax;
-  const endsAt = performance.now() + (mayWait ? (filters.waitSeconds ?? 0) * 1_000 : 0);
+  const endsAt = performance.now() + (mayWait ? waitSeconds * 1_000 : 0);
   let page = await readEvents(from, end, request, services);
   waitingCount += 1;
   try {
     while (page.events.length === 0 && performance.now() < endsAt && !services.isDraining() && !gone?.aborted) {
-      if (!page.hasMore) await sleep(Math.min(pollMs, Math.max(0, endsAt - performance.now())));
+      if (!page.hasMore) {
+        const ms = Math.min(lookMs, Math.max(0, endsAt - performance.now()));
+        await services.eventFollower.wait(applicationId, page.cursor.position, ms);
+      }
       const confirmed = await services.dispatcher.confirm(call);
       const newEnd = await services.eventLog.findEnd(applicationId);
       if (newEnd.log !== page.cursor.log) return page; // the next call answers isReset

@@ -37,6 +37,8 @@ export class Exchange {
   failure: ApiError | undefined;
   /** What the client has rehearsed, for the log. */
   rehearsed: string | undefined;
+  /** The head of a response that stays open has been sent. */
+  isStreaming = false;
   /** Whether the request has been logged. */
   isFinished = false;
   readonly #headers: Record<string, HeaderValue> = {};

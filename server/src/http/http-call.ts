@@ -49,6 +49,10 @@ export class HttpCall implements Call {
     return this.exchange.headers["if-match"];
   }
 
+  get lastEventId(): string | undefined {
+    return this.exchange.headers["last-event-id"]?.toString();
+  }
+
   get rehearse(): string | undefined {
     return this.exchange.headers[rehearseHeader]?.toString();
   }

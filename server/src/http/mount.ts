@@ -16,6 +16,7 @@ import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendReply, setQuota } from "./send-reply.ts";
 import { sendSpoiled } from "./send-spoiled.ts";
+import { sendStream } from "./send-stream.ts";
 
 export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;
@@ -73,6 +74,11 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
       } else {
         await sendFile(exchange, answered.file, () => inFlight.holdReply(exchange, fileBufferBytes, true));
       }
+      return;
+    }
+    if (answered.stream !== undefined) {
+      if (answered.quota !== undefined) setQuota(exchange, answered.quota);
+      sendStream(exchange, answered.stream);
       return;
     }
     const { length } = answered.content;

@@ -104,6 +104,10 @@ export function createRequestHandler(
     } finally {
       if (exchange.body instanceof HeldBody) exchange.body.release();
     }
+    if (exchange.isStreaming) {
+      observer.streams(exchange.response);
+      finish(exchange); // what follows may take hours, and belongs to no call
+    }
     if (exchange.rehearsed !== undefined && exchange.response.destroyed) finish(exchange); // its connection was cut
   }
 

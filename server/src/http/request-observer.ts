@@ -31,6 +31,8 @@ export interface AnsweredCall {
 export interface RequestObserver {
   connected(socket: Socket): void;
   began(response: ServerResponse): void;
+  /** The response stays open: it counts as a request no longer. Runs once, before `answered`. */
+  streams(response: ServerResponse): void;
   answered(call: AnsweredCall): void;
   /** One call of a batch; the batch itself is reported too. */
   answeredItem(call: AnsweredCall): void;
@@ -47,6 +49,10 @@ export function joinObservers(own: RequestObserver, metrics: RequestObserver | u
     began(response) {
       own.began(response);
       metrics.began(response);
+    },
+    streams(response) {
+      own.streams(response);
+      metrics.streams(response);
     },
     answered(call) {
       own.answered(call);

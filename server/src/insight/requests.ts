@@ -88,6 +88,10 @@ export function createRequestCounts(
         inFlight += 1;
         response.on("close", ended);
       },
+      streams(response) {
+        response.off("close", ended);
+        inFlight -= 1;
+      },
       answered(call) {
         if (call.rehearsed !== undefined) {
           rehearsed += 1; // and nothing else, because alerts are made of the other counts

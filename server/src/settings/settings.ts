@@ -260,6 +260,30 @@ export const rows = {
     about: "Events in the log of an application; the oldest are dropped.",
     read: integer(1, Number.MAX_SAFE_INTEGER),
   },
+  eventsPollMs: {
+    name: "EVENTS_POLL_MS",
+    default: "250",
+    about: "How often a process with streams looks for events of others on PostgreSQL.",
+    read: integer(10, 60_000),
+  },
+  streamsMax: {
+    name: "STREAMS_MAX",
+    default: "10000",
+    about: "Streams of events of one process; half of them for one application.",
+    read: integer(0, 1_000_000),
+  },
+  streamHeartbeatMs: {
+    name: "STREAM_HEARTBEAT_MS",
+    default: "25000",
+    about: "How often a stream sends something (25 seconds).",
+    read: integer(100, hourMs),
+  },
+  streamLifetimeMs: {
+    name: "STREAM_LIFETIME_MS",
+    default: "3600000",
+    about: "How long a stream lasts, give or take a tenth, before its client connects again (1 hour).",
+    read: integer(100, 24 * hourMs),
+  },
   batchItemsMax: {
     name: "BATCH_ITEMS_MAX",
     default: "200",

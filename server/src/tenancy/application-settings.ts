@@ -64,6 +64,8 @@ export interface ApplicationLimits {
   readonly application: GivenLimit;
   /** For each device. */
   readonly caller: GivenLimit;
+  /** Streams of events that one process has open for it. */
+  readonly streams: number;
   /** For one operation, such as `POST /checkins`: per device, or per address for sign-ups, logins and the like. */
   readonly operations: Readonly<Record<string, GivenLimit>>;
 }
@@ -358,9 +360,13 @@ export const perSecondMin = 0.001;
 export const callsMax = 1_000_000;
 
 function readLimits(value: unknown, problems: string[]): unknown {
-  const members = readObject("limits", value, ["application", "caller", "operations"], problems);
+  const members = readObject("limits", value, ["application", "caller", "streams", "operations"], problems);
   for (const name of ["application", "caller"]) {
     if (members?.has(name)) checkLimit(`limits.${name}`, members.get(name), problems);
+  }
+  const streams = members?.has("streams") ? members.get("streams") : 0;
+  if (!(Number.isSafeInteger(streams) && Number(streams) >= 0 && Number(streams) <= callsMax)) {
+    problems.push(`limits.streams must be an integer from 0 to ${callsMax}`);
   }
   if (members?.has("operations")) {
     const operations = readObject("limits.operations", members.get("operations"), undefined, problems);

@@ -168,10 +168,11 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
   };
 }
 
-function makeLimits({ application, caller, operations = {} }: Partial<ApplicationLimits>): PolicyLimits {
+function makeLimits({ application, caller, streams, operations = {} }: Partial<ApplicationLimits>): PolicyLimits {
   return {
     ...(application && { application: limitOf(application) }),
     ...(caller && { caller: limitOf(caller) }),
+    ...(streams !== undefined && { streams }),
     operations: Object.entries(operations).flatMap(([name, given]) => {
       const pattern = parseOperationPattern(name);
       return pattern === undefined ? [] : [{ name, pattern, limit: limitOf(given) }];

@@ -1,0 +1,87 @@
+import type { Caller } from "../contract/route.ts";
+import type { Queries } from "../db/database.ts";
+
+/** Bounds the time of one statement. */
+const callersPerStep = 500;
+
+/**
+ * Finds callers whose tokens have been revoked since they were issued. A token that was renewed has not ended with it:
+ * its session goes on.
+ *
+ * @param callers of one application
+ */
+export async function findEndedTokens(
+  applicationId: string,
+  callers: readonly Caller[],
+  queries: Queries,
+): Promise<ReadonlySet<Caller>> {
+  const ended = new Set<Caller>();
+  for (let from = 0; from < callers.length; from += callersPerStep) {
+    const step = callers.slice(from, from + callersPerStep);
+    const isAlive = await readStates(applicationId, step, queries);
+    for (const caller of step) if (!isAlive(caller)) ended.add(caller);
+  }
+  return ended;
+}
+
+async function readStates(
+  applicationId: string,
+  callers: readonly Caller[],
+  queries: Queries,
+): Promise<(caller: Caller) => boolean> {
+  const users = callers.filter(({ userId }) => userId !== undefined);
+  const userIds = distinct(users.map(({ userId = "" }) => userId));
+  const [application, keys, devices, foundUsers, sessions] = await Promise.all([
+    queries
+      .selectFrom("applications")
+      .select("token_version")
+      .where("application_id", "=", applicationId)
+      .where("deleted_at", "is", null)
+      .executeTakeFirst(),
+    queries
+      .selectFrom("application_keys")
+      .select(["id", "token_version"])
+      .where("application_id", "=", applicationId)
+      .where("id", "in", distinct(callers.map(({ applicationKeyId }) => applicationKeyId)))
+      .execute(),
+    queries
+      .selectFrom("devices")
+      .select(["id", "token_version"])
+      .where("application_id", "=", applicationId)
+      .where("id", "in", distinct(callers.map(({ deviceId }) => deviceId)))
+      .execute(),
+    queries
+      .selectFrom("users")
+      .select(["id", "token_version", "disabled_at"])
+      .where("application_id", "=", applicationId)
+      .where("id", "in", userIds)
+      .execute(),
+    queries
+      .selectFrom("user_tokens")
+      .select(["user_id", "id", "user_version"])
+      .where("application_id", "=", applicationId)
+      .where("user_id", "in", userIds)
+      .where("id", "in", distinct(users.map(({ tokenId }) => tokenId)))
+      .execute(),
+  ]);
+  const keyVersions = new Map(keys.map((row) => [row.id, row.token_version]));
+  const deviceVersions = new Map(devices.map((row) => [row.id, row.token_version]));
+  const userVersions = new Map(
+    foundUsers.filter((row) => row.disabled_at === null).map((row) => [row.id, row.token_version]),
+  );
+  const sessionVersions = new Map(sessions.map((row) => [`${row.user_id} ${row.id}`, row.user_version]));
+  return ({ versions, applicationKeyId, deviceId, userId, tokenId }) => {
+    if (application?.token_version !== versions.application) return false;
+    if (keyVersions.get(applicationKeyId) !== versions.key || deviceVersions.get(deviceId) !== versions.device) {
+      return false;
+    }
+    if (userId === undefined) return true;
+    const version = userVersions.get(userId);
+    return version !== undefined && sessionVersions.get(`${userId} ${tokenId}`) === version;
+  };
+}
+
+/** Never empty, because SQL has no empty list; no id is the empty text. */
+function distinct(ids: readonly string[]): string[] {
+  return ids.length === 0 ? [""] : [...new Set(ids)];
+}

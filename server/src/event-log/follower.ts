@@ -1,0 +1,171 @@
+import { AsyncResource } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import type { Log } from "../log.ts";
+import { findHeads, type LogHead } from "./heads.store.ts";
+import { createPositions } from "./positions.ts";
+
+/** Notices new events, for all readers of a process that wait for them. */
+export interface LogFollower {
+  /**
+   * Calls a listener whenever the head of an application's log may have changed, until the returned function is called.
+   *
+   * @param listener gets undefined when the application has been erased
+   */
+  follow(applicationId: string, listener: (head: LogHead | undefined) => void): () => void;
+  /** Resolves when the log has an event behind a position or another revision, or after a time. */
+  wait(applicationId: string, position: number, ms: number): Promise<void>;
+  /** Notes that a transaction of this process, which may still fail, has recorded an event. */
+  touch(applicationId: string): void;
+  close(): void;
+}
+
+/** How often commits of other processes are looked for on an engine that shows them at no cost. */
+const foreignPollMs = 20;
+/** After an own event was recorded, each commit of the process may be that of its transaction, for so long. */
+const touchedMs = 1_000;
+/** Between two looks at the logs on an engine where a look is a round trip. */
+const restMs = 5;
+
+interface Followed {
+  readonly listeners: Set<(head: LogHead | undefined) => void>;
+  head: LogHead | undefined;
+}
+
+/** @param refresh makes commits of other processes visible to reads */
+export function createLogFollower(
+  { eventsPollMs }: Pick<Config, "eventsPollMs">,
+  { database, refresh, log }: { readonly database: Database; refresh(): void; readonly log: Log },
+): LogFollower {
+  const positions = createPositions({ database });
+  const followed = new Map<string, Followed>();
+  const touched = new Map<string, number>();
+  const due = new Set<string>();
+  // A look belongs to no call, and must not run inside of a transaction of the call that began it.
+  const context = new AsyncResource("LogFollower");
+  let isLooking = false;
+  let isClosed = false;
+  let lastMark = 0;
+  let ticker: NodeJS.Timeout | undefined;
+  let isFailing = false;
+
+  function look(applicationIds: Iterable<string>): void {
+    for (const id of applicationIds) due.add(id);
+    if (isLooking || due.size === 0 || isClosed) return;
+    isLooking = true;
+    void context.runInAsyncScope(lookUntilDone);
+  }
+
+  async function lookUntilDone(): Promise<void> {
+    while (due.size > 0 && !isClosed) {
+      const asked = [...due].filter((id) => followed.has(id));
+      due.clear();
+      try {
+        await lookOnce(asked);
+        isFailing = false;
+      } catch (err) {
+        // The poll looks again.
+        if (!isFailing && !isClosed) log.warn({ err }, "the logs of events could not be read");
+        isFailing = true;
+      }
+      if (database.dialect.hasRowLocks) await sleep(restMs);
+      else await new Promise(setImmediate);
+    }
+    isLooking = false;
+  }
+
+  async function lookOnce(asked: readonly string[]): Promise<void> {
+    refresh();
+    const heads = await findHeads(asked, database.reads);
+    const waiting = asked.filter((id) => heads.get(id)?.isWaiting === true);
+    await Promise.all(waiting.map(positions.settle));
+    const settled = waiting.length === 0 ? undefined : await findHeads(waiting, database.reads);
+    for (const id of asked) report(id, settled?.get(id) ?? heads.get(id));
+  }
+
+  function report(applicationId: string, head: LogHead | undefined): void {
+    const entry = followed.get(applicationId);
+    if (entry === undefined) return;
+    const { head: known } = entry;
+    const isSame = head?.position === known?.position && head?.revision === known?.revision && head?.log === known?.log;
+    if (isSame && head !== undefined) return;
+    entry.head = head;
+    for (const listener of [...entry.listeners]) listener(head);
+  }
+
+  function beginPolling(): void {
+    if (ticker !== undefined) return;
+    lastMark = database.foreignMark() ?? 0;
+    const isMarked = database.foreignMark() !== undefined;
+    ticker = setInterval(isMarked ? lookAfterForeignCommits : lookAtAll, isMarked ? foreignPollMs : eventsPollMs);
+    ticker.unref();
+  }
+
+  function lookAfterForeignCommits(): void {
+    let mark: number | undefined;
+    try {
+      mark = database.foreignMark();
+    } catch {
+      return; // the database is busy or closed; the next poll sees the same commits
+    }
+    if (mark === lastMark || mark === undefined) return;
+    lastMark = mark;
+    lookAtAll();
+  }
+
+  const lookAtAll = () => look(followed.keys());
+
+  database.onCommit(() => {
+    if (touched.size === 0) return;
+    const now = performance.now();
+    const ready = [...touched.keys()];
+    // Where transactions run side by side, this commit may be that of another one.
+    for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
+    setImmediate(look, ready);
+  });
+
+  const follower: LogFollower = {
+    follow(applicationId, listener) {
+      const entry = followed.getOrInsertComputed(applicationId, () => ({ listeners: new Set(), head: undefined }));
+      entry.listeners.add(listener);
+      context.runInAsyncScope(beginPolling);
+      return () => {
+        entry.listeners.delete(listener);
+        if (entry.listeners.size > 0 || followed.get(applicationId) !== entry) return;
+        followed.delete(applicationId);
+        touched.delete(applicationId);
+        if (followed.size > 0) return;
+        clearInterval(ticker);
+        ticker = undefined;
+      };
+    },
+
+    async wait(applicationId, position, ms) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      let revision: string | undefined;
+      const stop = follower.follow(applicationId, (head) => {
+        revision ??= head?.revision;
+        if (head === undefined || head.position !== position || head.revision !== revision) resolve();
+      });
+      const timer = setTimeout(resolve, ms);
+      const known = followed.get(applicationId)?.head;
+      revision = known?.revision;
+      look([applicationId]);
+      await promise;
+      clearTimeout(timer);
+      stop();
+    },
+
+    touch(applicationId) {
+      if (followed.has(applicationId)) touched.set(applicationId, performance.now() + touchedMs);
+    },
+
+    close() {
+      isClosed = true;
+      clearInterval(ticker);
+      followed.clear();
+    },
+  };
+  return follower;
+}

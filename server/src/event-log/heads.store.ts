@@ -1,0 +1,63 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Queries } from "../db/database.ts";
+
+/** Where the log of an application ends at a moment. */
+export interface LogHead {
+  /** Changes with every revocation in the application. */
+  readonly revision: string;
+  /** The name of the log; null if there is none. */
+  readonly log: string | null;
+  readonly position: number;
+  /** Events without a position have been committed. */
+  readonly isWaiting: boolean;
+}
+
+/** One statement asks for one application, or for this many. */
+const headsPerStatement = 16;
+
+/** The heads of several logs; an application that has been erased has none. */
+export async function findHeads(
+  applicationIds: readonly string[],
+  queries: Queries,
+): Promise<ReadonlyMap<string, LogHead>> {
+  const heads = new Map<string, LogHead>();
+  const steps = Math.ceil(applicationIds.length / headsPerStatement);
+  const found = await Promise.all(
+    Array.from({ length: steps }, (_, step) =>
+      findSome(applicationIds.slice(step * headsPerStatement, (step + 1) * headsPerStatement), queries),
+    ),
+  );
+  for (const { id, revision, log, position, waiting } of found.flat()) {
+    heads.set(id, { revision, log, position: position ?? 0, isWaiting: waiting === 1 });
+  }
+  return heads;
+}
+
+interface FoundHead {
+  readonly id: string;
+  readonly revision: string;
+  readonly log: string | null;
+  readonly position: number | null;
+  readonly waiting: number;
+}
+
+async function findSome(applicationIds: readonly string[], queries: Queries): Promise<FoundHead[]> {
+  const [first = "", ...others] = applicationIds;
+  // Statements of two lengths alone, because each text is prepared; a repeated row does no harm.
+  const length = others.length === 0 ? 1 : headsPerStatement;
+  const asked = Array.from({ length }, (_, index) => headOf(applicationIds[index] ?? first));
+  const { rows } = await sql<FoundHead>`${sql.join(asked, sql` union all `)}`.execute(queries);
+  return rows;
+}
+
+/** Each part names its application, so that a distributed database asks one shard for it. */
+function headOf(applicationId: string): RawBuilder<unknown> {
+  return sql`
+    select application.application_id as id, application.revision, log.name as log,
+      coalesce((select max(position) from events where application_id = ${applicationId}), log.dropped_to) as position,
+      case when exists (select 1 from events where application_id = ${applicationId} and position is null)
+        then 1 else 0 end as waiting
+    from applications as application
+    left join event_logs as log on log.application_id = application.application_id
+    where application.application_id = ${applicationId} and application.deleted_at is null`;
+}

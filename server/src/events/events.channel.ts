@@ -1,0 +1,431 @@
+import type { Dispatcher } from "../api/dispatch.ts";
+import { findRevision } from "../auth/caller.ts";
+import { findEndedTokens } from "../auth/ended-tokens.ts";
+import type { ApplicationPolicy } from "../contract/policy.ts";
+import type { Caller } from "../contract/route.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Cursor } from "../event-log/cursors.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import type { LogFollower } from "../event-log/follower.ts";
+import type { LogHead } from "../event-log/heads.store.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../log.ts";
+import type { Policies } from "../tenancy/policies.ts";
+import { type ByeReason, eventFrame, type ResetReason, resetFrame } from "./events.frames.ts";
+import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from "./events.reading.ts";
+import { type EventStream, live } from "./events.stream.ts";
+import { type EventView, viewOf } from "./events.views.ts";
+
+/** What streams are served with. */
+export interface StreamServices {
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly dispatcher: Dispatcher;
+  readonly eventFollower: LogFollower;
+  readonly eventLog: EventLog;
+  readonly log: Log;
+  readonly policies: Policies;
+  /** Makes commits of other processes visible to reads. */
+  refresh(): void;
+}
+
+interface ChannelHooks {
+  end(stream: EventStream, reason: ByeReason): void;
+  /** Whether the application still allows streams, and why not. */
+  refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
+  /** Runs for events that were sent, with the time of their write. */
+  told(event: PlacedEvent, streams: number): void;
+}
+
+/** How many rows of the log a round reads, fewer if many streams want them. */
+const rowsPerRound = 200;
+const deliveriesPerRound = 20_000;
+/** How many streams are served before other work of the process gets its turn. */
+const streamsPerTick = 500;
+const retryMs = 250;
+/** No caller sends this call. */
+const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
+
+/** An event as some of the streams see it: all that may read the same of it. */
+interface Showing {
+  readonly view: EventView;
+  readonly read: ReadEvent;
+  readonly streams: EventStream[];
+  seen?: SeenEvent | undefined;
+  frame?: Buffer;
+}
+
+/**
+ * The streams of one application. Those that have everything are live and share their position; others go on from the
+ * log by themselves until they have caught up. Each event is read and presented once for its owner and once for others.
+ */
+export class EventChannel {
+  readonly applicationId: string;
+  readonly #services: StreamServices;
+  readonly #hooks: ChannelHooks;
+  readonly #live = new Set<EventStream>();
+  readonly #behind = new Set<EventStream>();
+  readonly #unconfirmed = new Set<EventStream>();
+  readonly #stop: () => void;
+  #log: string;
+  #position: number;
+  #lastId: string;
+  #cursor: string | undefined;
+  #head: LogHead | undefined;
+  #isErased = false;
+  #isRunning = false;
+  #isWoken = false;
+  #isClosed = false;
+  /** The revision at which all callers were confirmed. */
+  #revision: string | undefined;
+  #policy: ApplicationPolicy | undefined;
+
+  constructor(applicationId: string, end: Cursor, services: StreamServices, hooks: ChannelHooks) {
+    this.applicationId = applicationId;
+    this.#services = services;
+    this.#hooks = hooks;
+    this.#log = end.log;
+    this.#position = end.position;
+    this.#lastId = end.id;
+    this.#stop = services.eventFollower.follow(applicationId, (head) => {
+      this.#head = head;
+      this.#isErased = head === undefined;
+      this.wake();
+    });
+  }
+
+  get size(): number {
+    return this.#live.size + this.#behind.size;
+  }
+
+  get behindCount(): number {
+    return this.#behind.size;
+  }
+
+  *streams(): Generator<EventStream> {
+    yield* this.#live;
+    yield* this.#behind;
+  }
+
+  blocked(): EventStream[] {
+    return [...this.#behind].filter((stream) => stream.isBlocked);
+  }
+
+  /** Whether a cursor is exactly where the live streams are. */
+  isAtEnd({ log, position, id }: Cursor): boolean {
+    return log === this.#log && position === this.#position && (id === "" || this.#lastId.endsWith(id));
+  }
+
+  /** Adds a stream that has everything up to a position. */
+  add(stream: EventStream, { log, position }: Cursor): void {
+    this.#unconfirmed.add(stream); // its token may have ended since it was checked
+    if (log !== this.#log) this.#reset([stream], "log");
+    else if (position === this.#position) this.#live.add(stream);
+    else {
+      stream.position = position;
+      this.#behind.add(stream);
+    }
+    this.wake();
+  }
+
+  remove(stream: EventStream): void {
+    this.#live.delete(stream);
+    this.#behind.delete(stream);
+    this.#unconfirmed.delete(stream);
+  }
+
+  /** What the client of a stream has to go on from. */
+  cursorOf(stream: EventStream): string {
+    const { eventLog } = this.#services;
+    if (stream.position !== live) {
+      return eventLog.seal(this.applicationId, { log: this.#log, position: stream.position, id: "" });
+    }
+    this.#cursor ??= eventLog.seal(this.applicationId, {
+      log: this.#log,
+      position: this.#position,
+      id: this.#lastId,
+    });
+    return this.#cursor;
+  }
+
+  /** Confirms every caller at the next turn. */
+  distrust(): void {
+    this.#revision = undefined;
+    this.wake();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stop();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#isRunning || this.#isClosed) return;
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#isWoken && !this.#isClosed) {
+        this.#isWoken = false;
+        await this.#serve();
+      }
+    } catch (err) {
+      if (!this.#isClosed) this.#retryLater(err);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #retryLater(err: unknown): void {
+    const isAway = err instanceof ApiError && err.condition === "ServiceUnavailable";
+    if (!isAway) this.#services.log.error({ err, application: this.applicationId }, "streams could not be served");
+    setTimeout(() => this.wake(), retryMs).unref();
+  }
+
+  async #serve(): Promise<void> {
+    if (this.#isErased) {
+      for (const stream of [...this.streams()]) this.#hooks.end(stream, "tokenEnded");
+      return;
+    }
+    await this.#confirm();
+    await this.#followName();
+    const isFurther = await this.#serveLive();
+    const isCaughtUp = await this.#serveBehind();
+    if (isFurther || !isCaughtUp) this.#isWoken = true;
+  }
+
+  /** A log that has paused, was restored or put back begins again. */
+  async #followName(): Promise<void> {
+    const head = this.#head;
+    if (head === undefined) return;
+    if (head.log === this.#log && head.position >= this.#position) return;
+    const end = await this.#services.eventLog.findEnd(this.applicationId);
+    if (end.log === this.#log && end.position >= this.#position) return;
+    this.#log = end.log;
+    this.#moveTo(end.position, end.id);
+    this.#reset([...this.streams()], "log");
+  }
+
+  #moveTo(position: number, id: string): void {
+    this.#position = position;
+    this.#lastId = id;
+    this.#cursor = undefined;
+  }
+
+  /** Lets streams go on from the end of the log. */
+  #reset(streams: readonly EventStream[], reason: ResetReason): void {
+    for (const stream of streams) {
+      this.#behind.delete(stream);
+      this.#live.add(stream);
+      stream.position = live;
+      stream.send(resetFrame(this.cursorOf(stream), reason));
+    }
+  }
+
+  /** @returns whether the log goes on */
+  async #serveLive(): Promise<boolean> {
+    const end = this.#head?.position ?? this.#position;
+    if (this.#position >= end) return false;
+    const found = await this.#list(this.#position, this.#live.size);
+    const rows = found.filter(({ position }) => position <= end);
+    const last = rows.at(-1);
+    if (last === undefined || rows[0]?.position !== this.#position + 1) {
+      await this.#skipGap(last);
+      return false;
+    }
+    const cut = await this.#deliver(rows, this.#live);
+    this.#moveTo(last.position, last.id);
+    for (const [stream, position] of cut) this.#block(stream, position);
+    return last.position < end;
+  }
+
+  /** Retention has dropped what live streams had yet to be sent. */
+  async #skipGap(found: PlacedEvent | undefined): Promise<void> {
+    if (found === undefined) return;
+    const end = await this.#services.eventLog.findEnd(this.applicationId);
+    this.#moveTo(end.position, end.id);
+    this.#reset([...this.#live], "expired");
+  }
+
+  /** @returns false if there is more to serve at once */
+  async #serveBehind(): Promise<boolean> {
+    const ready: EventStream[] = [];
+    for (const stream of this.#behind) {
+      if (stream.isBlocked || stream.position > this.#position) continue;
+      if (stream.position === this.#position) this.#catchUp(stream);
+      else ready.push(stream);
+    }
+    if (ready.length === 0) return true;
+    const from = ready.reduce((least, { position }) => Math.min(least, position), this.#position);
+    const rows = (await this.#list(from, ready.length)).filter(({ position }) => position <= this.#position);
+    const last = rows.at(-1);
+    if (last === undefined || rows[0]?.position !== from + 1) {
+      this.#reset(
+        ready.filter(({ position }) => position === from),
+        "expired",
+      );
+      return false;
+    }
+    const cut = await this.#deliver(rows, ready);
+    for (const stream of ready) {
+      if (stream.isEnded || cut.has(stream)) continue;
+      stream.position = Math.max(stream.position, last.position);
+      if (stream.position === this.#position) this.#catchUp(stream);
+    }
+    for (const [stream, position] of cut) this.#block(stream, position);
+    return false;
+  }
+
+  #catchUp(stream: EventStream): void {
+    this.#behind.delete(stream);
+    stream.position = live;
+    if (!stream.isEnded) this.#live.add(stream);
+  }
+
+  /** Stops a stream behind a position until its client has read. */
+  #block(stream: EventStream, position: number): void {
+    if (stream.isEnded) return;
+    this.#live.delete(stream);
+    this.#behind.add(stream);
+    stream.position = position;
+    stream.isBlocked = true;
+    stream.readAt = performance.now();
+    stream.unreadBytes = stream.sink.waitingBytes;
+    stream.sink.onDrain(() => {
+      stream.isBlocked = false;
+      this.wake();
+    });
+  }
+
+  #list(after: number, streams: number): Promise<readonly PlacedEvent[]> {
+    const count = Math.max(1, Math.min(rowsPerRound, Math.floor(deliveriesPerRound / Math.max(1, streams))));
+    return this.#services.eventLog.list(this.applicationId, after, count);
+  }
+
+  /** @returns the streams whose clients have to read first, and how far they got */
+  async #deliver(
+    rows: readonly PlacedEvent[],
+    streams: Iterable<EventStream>,
+  ): Promise<ReadonlyMap<EventStream, number>> {
+    const shown = await this.#choose(rows, [...streams]);
+    await Promise.all(rows.flatMap((row, index) => (shown[index] ?? []).map((showing) => this.#present(row, showing))));
+    await this.#confirm(); // behind the reads: what they found is from before any later revocation
+    const cut = new Map<EventStream, number>();
+    let sent = 0;
+    for (const [index, row] of rows.entries()) {
+      let told = 0;
+      for (const { frame, seen, streams: wanting } of shown[index] ?? []) {
+        if (frame === undefined || seen === undefined) continue;
+        for (const stream of wanting) {
+          if (stream.isEnded || cut.has(stream) || !wantsObject(stream, seen)) continue;
+          if (stream.send(frame)) told += 1;
+          else cut.set(stream, row.position - 1);
+          sent += 1;
+          if (sent % streamsPerTick === 0) await new Promise(setImmediate);
+        }
+      }
+      if (told > 0) this.#hooks.told(row, told);
+    }
+    return cut;
+  }
+
+  /** Finds the streams that each event concerns, before its object is read. */
+  async #choose(rows: readonly PlacedEvent[], streams: readonly EventStream[]): Promise<Showing[][]> {
+    const readers = new Map<string, ReadEvent>();
+    const chosen: Showing[][] = [];
+    let visits = 0;
+    for (const row of rows) {
+      const showings = new Map<string, Showing | undefined>();
+      for (const stream of streams) {
+        visits += 1;
+        if (visits % (streamsPerTick * 8) === 0) await new Promise(setImmediate);
+        if (stream.isEnded || stream.position >= row.position) continue;
+        const lens = lensOf(row, stream.caller);
+        if (lens === undefined) continue;
+        const showing = showings.getOrInsertComputed(lens, () => this.#show(row, lens, stream.caller, readers));
+        if (showing !== undefined && wants(stream, row, showing.view)) showing.streams.push(stream);
+      }
+      chosen.push(
+        [...showings.values()].flatMap((each) => (each === undefined || each.streams.length === 0 ? [] : each)),
+      );
+    }
+    return chosen;
+  }
+
+  #show(row: PlacedEvent, lens: string, caller: Caller, readers: Map<string, ReadEvent>): Showing | undefined {
+    const view = viewOf(row, caller);
+    if (view === undefined) return undefined;
+    const reader = { ...caller, policy: this.#policy ?? caller.policy };
+    const read = readers.getOrInsertComputed(lens, () => createEventReader(reader, ownCall, this.#services));
+    return { view, read, streams: [] };
+  }
+
+  async #present(row: PlacedEvent, showing: Showing): Promise<void> {
+    const { eventLog, log } = this.#services;
+    try {
+      showing.seen = await showing.read(row, showing.view);
+    } catch (err) {
+      if (err instanceof ApiError && err.condition === "ServiceUnavailable") throw err;
+      log.error({ err, event: row.id }, "an event could not be presented"); // and the others must not wait for it
+    }
+    if (showing.seen === undefined) return;
+    const cursor = eventLog.seal(this.applicationId, { log: this.#log, position: row.position, id: row.id });
+    showing.frame = eventFrame(cursor, presentEvent(showing.seen));
+  }
+
+  /** Ends the streams whose tokens have been revoked by now. */
+  async #confirm(): Promise<void> {
+    const { database, policies, refresh } = this.#services;
+    const { applicationId } = this;
+    refresh();
+    const [application] = await findRevision(database.reads, { applicationId });
+    const isUnchanged = application !== undefined && application.revision === this.#revision;
+    if (isUnchanged && this.#unconfirmed.size === 0) return;
+    const policy = isUnchanged ? this.#policy : await policies.load(applicationId);
+    const streams = isUnchanged ? [...this.#unconfirmed] : [...this.streams()];
+    const ended = await findEndedTokens(
+      applicationId,
+      streams.map(({ caller }) => caller),
+      database.reads,
+    );
+    for (const stream of streams) {
+      this.#unconfirmed.delete(stream);
+      if (policy === undefined || ended.has(stream.caller)) this.#hooks.end(stream, "tokenEnded");
+      else {
+        const refusal = this.#hooks.refusalOf(policy, stream.caller);
+        if (refusal !== undefined) this.#hooks.end(stream, refusal);
+      }
+    }
+    this.#policy = policy;
+    this.#revision = application?.revision; // of before the check, so that a later revocation is noticed
+  }
+}
+
+/**
+ * What two callers have in common who see the same of an event: its owner, all other users, all devices without a user.
+ * What belongs to one device is read for each of its tokens.
+ *
+ * @returns undefined for values of another user
+ */
+function lensOf({ object_id, user_id, slot }: PlacedEvent, caller: Caller): string | undefined {
+  if (slot !== null && slot !== "") return slot === caller.userId ? "slot" : undefined;
+  if (object_id === caller.deviceId) return `token ${caller.tokenId}`;
+  if (caller.userId === undefined) return "device";
+  return user_id === caller.userId ? "owner" : "other";
+}
+
+function wants({ filters }: EventStream, row: PlacedEvent, { type }: EventView): boolean {
+  return filters.some((filter) => filter.matchesRow(row) && filter.matchesType(type));
+}
+
+function wantsObject({ filters }: EventStream, seen: SeenEvent): boolean {
+  const { event, view } = seen;
+  return filters.some(
+    (filter) => filter.matchesRow(event) && filter.matchesType(view.type) && filter.matchesObject(seen),
+  );
+}

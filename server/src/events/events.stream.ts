@@ -1,0 +1,69 @@
+import type { Caller } from "../contract/route.ts";
+import type { StreamSink } from "../contract/stream-result.ts";
+import type { Timed } from "../lib/timer-wheel.ts";
+import { type ByeReason, byeFrame } from "./events.frames.ts";
+import type { EventFilter } from "./events.reading.ts";
+
+/** More than this that a client has not read yet stops its stream. */
+const waitingBytesMax = 65_536;
+
+/** A stream at the end of the log has no position of its own. */
+export const live = -1;
+
+/** One open stream. */
+export class EventStream {
+  /** The client that opened it, with the policy of that moment. */
+  readonly caller: Caller;
+  readonly filters: readonly EventFilter[];
+  readonly sink: StreamSink;
+  /** Sent up to here, or {@link live}. */
+  position = live;
+  /** Its client has not read what was sent. */
+  isBlocked = false;
+  /** When a blocked client last read something, and what it had not read by then. */
+  readAt = 0;
+  unreadBytes = 0;
+  isEnded = false;
+  /** In the wheels of `events.streams.ts`. */
+  readonly beat: StreamTimer;
+  readonly end: StreamTimer;
+
+  /** When the permission of the caller ends, by the clock of the process. */
+  readonly expiresAt: number;
+  /** When its client has to connect again, in `performance.now()` milliseconds. */
+  readonly lastsUntil: number;
+
+  constructor(
+    caller: Caller,
+    filters: readonly EventFilter[],
+    sink: StreamSink,
+    { expiresAt, lastsUntil }: { readonly expiresAt: number; readonly lastsUntil: number },
+  ) {
+    this.caller = caller;
+    this.filters = filters;
+    this.sink = sink;
+    this.expiresAt = expiresAt;
+    this.lastsUntil = lastsUntil;
+    this.beat = { slot: 0, stream: this };
+    this.end = { slot: 0, stream: this };
+  }
+
+  /** @returns false if the client must read first */
+  send(frame: Uint8Array): boolean {
+    if (this.sink.waitingBytes >= waitingBytesMax) return false;
+    this.sink.write(frame);
+    return true;
+  }
+
+  /** Says goodbye. A client that reads nothing is cut off. */
+  finish(reason: ByeReason, retryMs: number): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.sink.end(byeFrame(reason, retryMs));
+    if (this.sink.waitingBytes >= waitingBytesMax) this.sink.cut();
+  }
+}
+
+export interface StreamTimer extends Timed {
+  readonly stream: EventStream;
+}

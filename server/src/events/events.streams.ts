@@ -1,0 +1,234 @@
+import type { Config } from "../config.ts";
+import { type ApplicationPolicy, requireEnabled } from "../contract/policy.ts";
+import type { Caller } from "../contract/route.ts";
+import type { StreamSink } from "../contract/stream-result.ts";
+import { ApiError } from "../errors.ts";
+import type { Cursor } from "../event-log/cursors.ts";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
+import { TimerWheel } from "../lib/timer-wheel.ts";
+import { EventChannel, type StreamServices } from "./events.channel.ts";
+import { type ByeReason, heartbeatFrame, type ResetReason, readyFrame, resetFrame } from "./events.frames.ts";
+import type { EventFilter } from "./events.reading.ts";
+import { EventStream, type StreamTimer } from "./events.stream.ts";
+
+/** What a stream begins with. */
+export interface StreamRequest {
+  readonly caller: Caller;
+  readonly filters: readonly EventFilter[];
+  /** Where it goes on. */
+  readonly from: Cursor;
+  /** The end of the log, which is at `from` or behind it. */
+  readonly end: Cursor;
+  readonly isResumed: boolean;
+  readonly resetReason?: ResetReason | undefined;
+  /** When the permission to listen ends, by the clock of the process. */
+  readonly expiresAt: number;
+}
+
+/** The open streams of a process (spec/streams). */
+export interface Streams {
+  /** Counts a stream until the returned function is called. @throws ApiError RateLimitExceeded */
+  take(caller: Caller): () => void;
+  /** @param release the function that `take` has returned */
+  open(request: StreamRequest, sink: StreamSink, release: () => void): void;
+  statistics(): StreamStatistics;
+  /** Ends all streams, whose clients connect to another process or come back. */
+  close(): void;
+}
+
+export interface StreamStatistics {
+  readonly live: number;
+  /** Going on from the log, or waiting for their clients to read. */
+  readonly behind: number;
+  /** From the write of an event to the moment at which it was handed to the connections. */
+  readonly toldSeconds: Histogram;
+  readonly frames: number;
+}
+
+export const streamRoute = { method: "GET", path: "/events/stream" };
+
+const deviceStreamsMax = 10;
+const userStreamsMax = 50;
+/** How exactly times are kept. */
+const stepMs = 250;
+/** A client that reads nothing for so long is cut off. */
+const slowMs = 30_000;
+/** How often each token is confirmed, and the log is asked for, whatever happens. */
+const confirmationMs = 60_000;
+
+export function createStreams(
+  {
+    streamsMax,
+    streamHeartbeatMs: heartbeatMs,
+    streamLifetimeMs: lifetimeMs,
+  }: Pick<Config, "streamsMax" | "streamHeartbeatMs" | "streamLifetimeMs">,
+  services: StreamServices,
+): Streams {
+  const { clock, eventLog } = services;
+  const channels = new Map<string, EventChannel>();
+  const counts = new Map<string, number>();
+  const beats = new TimerWheel<StreamTimer>(stepMs);
+  const ends = new TimerWheel<StreamTimer>(stepMs);
+  const toldSeconds = new Histogram(durationBounds);
+  let frames = 0;
+  let streamCount = 0;
+  let openCount = 0;
+  let confirmedAt = performance.now();
+  let ticker: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  function end(stream: EventStream, reason: ByeReason): void {
+    const retryMs = reason === "shutdown" ? between(0, 10_000) : reason === "slow" ? between(5_000, 30_000) : retry();
+    stream.finish(reason, retryMs);
+  }
+
+  function forget(stream: EventStream, channel: EventChannel, release: () => void): void {
+    stream.isEnded = true;
+    openCount -= 1;
+    beats.delete(stream.beat);
+    ends.delete(stream.end);
+    channel.remove(stream);
+    release();
+    if (channel.size === 0 && channels.get(channel.applicationId) === channel) {
+      channels.delete(channel.applicationId);
+      channel.close();
+    }
+    if (openCount > 0) return;
+    clearInterval(ticker);
+    ticker = undefined;
+  }
+
+  function channelOf(applicationId: string, logEnd: Cursor): EventChannel {
+    return channels.getOrInsertComputed(
+      applicationId,
+      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, told }),
+    );
+  }
+
+  function told({ at }: { readonly at: number }, count: number): void {
+    frames += count;
+    toldSeconds.observe(Math.max(0, clock.now() - at) / 1_000);
+  }
+
+  /** Runs a few times a second for all streams together. */
+  function tick(): void {
+    const now = performance.now();
+    for (const { stream } of ends.takeDue(clock.now())) end(stream, "tokenExpired");
+    for (const { stream } of beats.takeDue(now)) beat(stream, now);
+    for (const channel of channels.values()) endSlow(channel, now);
+    if (now - confirmedAt < confirmationMs) return;
+    confirmedAt = now;
+    for (const channel of channels.values()) keepOpen(channel);
+  }
+
+  function beat(stream: EventStream, now: number): void {
+    if (stream.isEnded) return;
+    if (now >= stream.lastsUntil) {
+      end(stream, "lifetime");
+      return;
+    }
+    const channel = channels.get(stream.caller.applicationId);
+    if (channel !== undefined && !stream.isBlocked) stream.send(heartbeatFrame(channel.cursorOf(stream)));
+    beats.set(stream.beat, Math.min(now + heartbeatMs, stream.lastsUntil));
+  }
+
+  function endSlow(channel: EventChannel, now: number): void {
+    for (const stream of channel.blocked()) {
+      const { waitingBytes } = stream.sink;
+      if (waitingBytes < stream.unreadBytes) {
+        stream.unreadBytes = waitingBytes;
+        stream.readAt = now;
+      } else if (now - stream.readAt > slowMs) end(stream, "slow");
+    }
+  }
+
+  /** The log must stay wanted, and tokens may have ended in ways that no process has reported. */
+  function keepOpen(channel: EventChannel): void {
+    channel.distrust();
+    eventLog.findEnd(channel.applicationId).catch((err) => {
+      if (!(err instanceof ApiError)) services.log.error({ err }, "the log of events could not be kept open");
+    });
+  }
+
+  return {
+    take(caller) {
+      const { applicationId, deviceId, userId, policy } = caller;
+      const applicationMax = policy.limits.streams ?? Math.ceil(streamsMax / 2);
+      const keys = [
+        [`${applicationId} ${deviceId}`, deviceStreamsMax, "A device"],
+        ...(userId === undefined ? [] : [[`${applicationId} ${userId}`, userStreamsMax, "A user"] as const]),
+        [applicationId, applicationMax, "The application"],
+      ] as const;
+      if (isClosed || streamCount >= streamsMax) throw tooMany("The process", streamsMax);
+      for (const [key, max, owner] of keys) if ((counts.get(key) ?? 0) >= max) throw tooMany(owner, max);
+      const change = (by: 1 | -1) => {
+        streamCount += by;
+        for (const [key] of keys) {
+          const count = (counts.get(key) ?? 0) + by;
+          if (count > 0) counts.set(key, count);
+          else counts.delete(key);
+        }
+      };
+      change(1);
+      let isTaken = true;
+      return () => {
+        if (isTaken) change(-1);
+        isTaken = false;
+      };
+    },
+
+    open({ caller, filters, from, end: logEnd, isResumed, resetReason, expiresAt }, sink, release) {
+      const channel = channelOf(caller.applicationId, logEnd);
+      const now = performance.now();
+      const lastsUntil = now + lifetimeMs * between(0.9, 1.1);
+      const stream = new EventStream(caller, filters, sink, { expiresAt, lastsUntil });
+      openCount += 1;
+      sink.onClose(() => forget(stream, channel, release));
+      const cursor = eventLog.seal(caller.applicationId, from);
+      stream.send(readyFrame(cursor, { retryMs: retry(), isResumed, heartbeatMs }));
+      if (resetReason !== undefined) stream.send(resetFrame(cursor, resetReason));
+      channel.add(stream, from);
+      beats.set(stream.beat, Math.min(now + between(heartbeatMs / 2, heartbeatMs), lastsUntil));
+      ends.set(stream.end, expiresAt);
+      ticker ??= setInterval(tick, stepMs).unref();
+      if (isClosed) end(stream, "shutdown");
+    },
+
+    statistics() {
+      const behind = [...channels.values()].reduce((sum, { behindCount }) => sum + behindCount, 0);
+      return { live: openCount - behind, behind, toldSeconds, frames };
+    },
+
+    close() {
+      isClosed = true;
+      for (const channel of channels.values()) {
+        for (const stream of [...channel.streams()]) end(stream, "shutdown");
+      }
+    },
+  };
+}
+
+function refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined {
+  if (policy.isSuspended) return "suspended";
+  try {
+    requireEnabled(policy, streamRoute, {}, caller);
+    return undefined;
+  } catch (error) {
+    return error instanceof ApiError && error.condition === "ServiceUnavailable" ? "busy" : "disabled";
+  }
+}
+
+function tooMany(owner: string, max: number): ApiError {
+  return new ApiError("RateLimitExceeded", `${owner} may have ${max} streams.`, {
+    retryAfterSeconds: Math.round(between(5, 60)),
+  });
+}
+
+/** When a client connects again: another time for each, so that they do not come back together. */
+function retry(): number {
+  return Math.round(between(1_000, 5_000));
+}
+
+function between(from: number, to: number): number {
+  return from + Math.random() * (to - from);
+}
