@@ -23,7 +23,7 @@ export function readClientPatterns(types = "*"): (type: string) => boolean {
  * @returns whether a type is wanted
  * @throws ApiError ParameterIncorrectFormat
  */
-export function readPatterns(types = "*", known: readonly string[] = clientEventTypes): (type: string) => boolean {
+function readPatterns(types = "*", known: readonly string[] = clientEventTypes): (type: string) => boolean {
   const patterns = types.split(",");
   if (patterns.length > patternsMax) throw refusal(`types may have ${patternsMax} patterns.`);
   const wanted = new Set<string>();
