@@ -306,6 +306,8 @@ export class ApiError extends Error {
   readonly current: object | undefined;
   /** Every setting that was refused, at its path. */
   readonly problems: readonly Problem[] | undefined;
+  /** Whose genuine token was refused, for the log and the statistics; never in the answer. */
+  readonly refused: TokenHolder | undefined;
 
   constructor(
     condition: ErrorCondition,
@@ -318,6 +320,7 @@ export class ApiError extends Error {
       readonly methods?: readonly string[] | undefined;
       readonly current?: object | undefined;
       readonly problems?: readonly Problem[] | undefined;
+      readonly refused?: TokenHolder | undefined;
     },
   ) {
     super(message ?? errorRow(condition).message ?? "", options);
@@ -329,7 +332,17 @@ export class ApiError extends Error {
     this.methods = options?.methods;
     this.current = options?.current;
     this.problems = options?.problems;
+    this.refused = options?.refused;
   }
+}
+
+/** Whom a token was issued for, as far as the token says. */
+export interface TokenHolder {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly userId?: string | undefined;
+  /** As in a caller. */
+  readonly isTest?: true;
 }
 
 /** Aborts a request that is about to be run again and has no response yet (see `Database.together`). */

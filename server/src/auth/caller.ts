@@ -101,16 +101,16 @@ export function createCallers(
     const state = await findState(database, claims);
     if (state === undefined) {
       known.delete(token);
-      throw refuseToken("ended", await regions.rootOfHost(claims.applicationId)); // the application may have moved
+      throw refuseToken("ended", await regions.rootOfHost(claims.applicationId), claims); // the application may have moved
     }
     if (state.disabled_at !== null) {
       known.delete(token); // it becomes valid again when the user is enabled
-      throw new ApiError("AuthUserAccountDisabled");
+      throw new ApiError("AuthUserAccountDisabled", undefined, { refused: claims });
     }
     const endsAt = supersededAt(claims.renewals, state.first_uses);
     if (endsAt <= now) {
       known.delete(token);
-      throw refuseToken("ended");
+      throw refuseToken("ended", undefined, claims);
     }
     const isStored = await storeFirstUse(claims, state.first_uses, now, database);
     const isRenewable = state.renews_tokens === 1 && claims.userId !== undefined;
@@ -134,7 +134,7 @@ export function createCallers(
       if (token === undefined) throw refuseToken("missing");
       const found = findToken(token);
       const now = clock.now();
-      if (found.claims.tokenExpiresAt <= now) throw refuseToken("expired");
+      if (found.claims.tokenExpiresAt <= now) throw refuseToken("expired", undefined, found.claims);
       // A transaction that revokes something has outdated the cache already.
       if (
         found.caller === undefined ||
@@ -164,16 +164,22 @@ const refusals = {
   ended: "The token has been ended.",
 };
 
-/** @param serviceRoot where the client has to register, when the application is in another region */
-function refuseToken(reason: keyof typeof refusals, serviceRoot?: string): ApiError {
+/**
+ * @param serviceRoot where the client has to register, when the application is in another region
+ * @param refused the claims of a genuine token
+ */
+function refuseToken(reason: keyof typeof refusals, serviceRoot?: string, refused?: TokenClaims): ApiError {
   const text = serviceRoot === undefined ? refusals[reason] : "The token belongs to another region.";
   return new ApiError("AuthAccessTokenInvalid", `${errorRow("AuthAccessTokenInvalid").message} ${text}`, {
     serviceRoot,
+    refused: serviceRoot === undefined ? refused : undefined,
   });
 }
 
 function requireKind(caller: Caller, required: ClientKind): Caller {
-  if (required === "user" && caller.userId === undefined) throw new ApiError("AuthUserAccessTokenRequired");
+  if (required === "user" && caller.userId === undefined) {
+    throw new ApiError("AuthUserAccessTokenRequired", undefined, { refused: caller });
+  }
   return caller;
 }
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { createUpload, pathOf, sendBytes } from "../../test/tus.ts";
 import { maintain } from "../maintenance.ts";
 
 let test: TestApp;
@@ -71,8 +72,16 @@ describe("test devices and users", () => {
     const renewed = await test.call("POST /users/me/logout", { token: signedUp.result.accessToken });
     for (const each of [accessToken, renewed.body.result.accessToken])
       assert.equal((await test.call("GET /devices/current", { token: each })).status, 200);
+    const { result: user } = (await test.call(`POST ${path}/test-users`, { token })).body;
+    for (const each of [user.accessToken, renewed.body.result.accessToken, signedUp.result.accessToken]) {
+      const answer = await createUpload(test, each, 5);
+      if (answer.status !== 201) continue; // ended by the renewal
+      const sent = await sendBytes(test, each, pathOf(answer), 0, "bytes");
+      assert.equal(sent.status, 204, sent.text);
+    }
     await test.app.statistics.save();
-    const { body: statistics } = await test.call(`GET ${path}/statistics?series=calls,signUps`, { token });
+    const series = "calls,signUps,files,bytes,newUsers";
+    const { body: statistics } = await test.call(`GET ${path}/statistics?series=${series}`, { token });
     const points: { value: number }[] = statistics.result.series.flatMap((each: { points: unknown }) => each.points);
     assert.equal(
       points.reduce((sum, { value }) => sum + value, 0),

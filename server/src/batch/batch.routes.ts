@@ -24,7 +24,16 @@ function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, ou
     address: outer.address,
     batch: outer.requestId,
   };
-  const answered = { ...asked, operation: route?.operation, status, failure, ms, caller, rehearsed: rehearsed?.what };
+  const answered = {
+    ...asked,
+    operation: route?.operation,
+    status,
+    failure,
+    refused: failure?.refused,
+    ms,
+    caller,
+    rehearsed: rehearsed?.what,
+  };
   observer.answeredItem(answered);
   logLine(log, answered, config.logSample);
 }

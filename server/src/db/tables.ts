@@ -825,6 +825,8 @@ interface ResumableUploadsTable {
   finishing_until: number;
   created_at: number;
   expires_at: number;
+  /** 1 if a test user began it: its file does not count in the statistics. */
+  is_test: Generated<number>;
 }
 
 /** Some of the bytes of an unfinished upload. */

@@ -154,12 +154,13 @@ async function makeFile(upload: ResumableUploadRow, services: FinishingServices)
     if (!isFinal(cause)) throw cause;
     throw new ApiError("FileUploadFailed", "The location of the upload does not exist any more.", { cause });
   });
+  const creator = { ...owner, ...(upload.is_test === 1 && { isTest: true as const }) };
   const stored = await writeOriginal(kind, owner, id, { ...claimed, bytes: readAll(keys, bytes) }, services);
   const prefix = segmentsPrefix(upload);
   await database.write(async (transaction) => {
     const { queries, afterCommit } = transaction;
     if (!(await takeUpload(upload, queries))) throw new ApiError("ItemDoesNotExist");
-    await createFile(kind, owner, parameters, stored, services, transaction);
+    await createFile(kind, creator, parameters, stored, services, transaction);
     await markForErasure(application_id, [prefix], queries);
     afterCommit(() =>
       background.run("eraseOrphans", () => eraseOrphans(application_id, prefix, 0, { database, bytes })),

@@ -74,7 +74,7 @@ export async function createUpload(
   const expires_at = created_at + config.uploadLifetimeMs;
   const row: ResumableUploadRow = {
     ...{ application_id: applicationId, id, user_id: userId, metadata, length, received: 0, segments: 0 },
-    ...{ finishing_until: 0, created_at, expires_at },
+    ...{ finishing_until: 0, created_at, expires_at, is_test: caller.isTest ? 1 : 0 },
   };
   await database
     .write(async ({ queries }) => {

@@ -1,5 +1,5 @@
 import type { AnyCaller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, type TokenHolder } from "../errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { Log } from "../log.ts";
 import type { Exchange } from "./exchange.ts";
@@ -20,6 +20,7 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
     caller,
     applicationId,
     failure,
+    refused: failure?.refused,
     rehearsed: exchange.rehearsed,
   };
 }
@@ -44,7 +45,8 @@ export function logLine(log: Log, call: AnsweredCall, share: number): void {
   const isSpecial = call.status >= 400 || call.ms >= slowMs;
   const sample = isSpecial || share === 1 ? undefined : share;
   if (sample !== undefined && !isInSample(call.batch ?? call.requestId, sample)) return;
-  const { requestId, method, path, operation, status, failure, rehearsed, ms, caller, address, batch } = call;
+  const { requestId, method, path, operation, status, failure, rehearsed, ms, address, batch } = call;
+  const caller = call.caller ?? call.refused;
   const cause = failure?.condition === "ServiceUnavailable" ? describeCause(failure.cause) : undefined;
   log.writeMembers(
     `"request_id":${JSON.stringify(requestId)}${member("batch", batch)}${member("method", method)}` +
@@ -89,7 +91,7 @@ function isInSample(requestId: string, share: number): boolean {
   return (mixed >>> 0) / 2 ** 32 < share;
 }
 
-function callerMembers(caller: AnyCaller): string {
+function callerMembers(caller: AnyCaller | TokenHolder): string {
   if ("operatorId" in caller) return member("operator", caller.operatorId);
   const { applicationId, deviceId, userId } = caller;
   return member("application", applicationId) + member("device", deviceId) + member("user", userId);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { AnyCaller } from "../contract/route.ts";
-import type { ApiError } from "../errors.ts";
+import type { ApiError, TokenHolder } from "../errors.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {
@@ -23,6 +23,8 @@ export interface AnsweredCall {
   /** The application of a call without a caller: one that registers a device. */
   readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;
+  /** Whose token was refused, in place of a caller. */
+  readonly refused?: TokenHolder | undefined;
   /** What the client has rehearsed. */
   readonly rehearsed?: string | undefined;
 }

@@ -121,6 +121,40 @@ describe("recent requests", () => {
     }
   });
 
+  it("include calls whose genuine token was refused: of the wrong kind, ended, or of a disabled user", async () => {
+    const { cursor } = await list();
+    const jack = await test.signUp("jack", application);
+    const call = (token: string) => test.call("GET /users/me", { token });
+    await call(jack.deviceToken);
+    const requests = [{ path: "/users/me", method: "GET" }];
+    await test.call("POST /batch", { token: jack.deviceToken, body: { requests } });
+    const of = `/_/api/applications/${application.appid}/users/${jack.id}`;
+    await test.call(`POST ${of}/disable`, { token: operator, body: {} });
+    await call(jack.token);
+    await test.call(`POST ${of}/enable`, { token: operator, body: {} });
+    await test.call(`POST ${of}/revoke-tokens`, { token: operator, body: {} });
+    await call(jack.token);
+    await call("not a token");
+    const refused = (await list(`cursor=${cursor}&refused=true`)).calls;
+    const ofJack = (await list(`cursor=${cursor}&userID=${jack.id}`)).calls;
+    assert.deepEqual(
+      refused.map(({ error, batch, user }) => [error, batch !== undefined, user]),
+      [
+        ["AuthAccessTokenInvalid", false, jack.id],
+        ["AuthUserAccountDisabled", false, jack.id],
+        ["AuthUserAccessTokenRequired", true, undefined],
+        ["AuthUserAccessTokenRequired", false, undefined],
+      ],
+    );
+    assert.equal(ofJack.length, 2);
+    assert.equal(new Set(refused.map(({ device }) => device)).size, 1);
+    await test.app.statistics.save();
+    const statistics = `/_/api/applications/${application.appid}/statistics?series=errors`;
+    const { errors } = (await test.call(`GET ${statistics}`, { token: operator })).body.result;
+    const wrongKind = errors.find(({ error }: { error: string }) => error === "AuthUserAccessTokenRequired");
+    assert.deepEqual([wrongKind.operation, wrongKind.count], ["getOwnUser", 2]);
+  });
+
   it("refuse a cursor or status that makes no sense, and an unknown application", async () => {
     const path = `/_/api/applications/${application.appid}/requests`;
     const errorOf = async (query: string) => (await test.call(`GET ${path}?${query}`, { token: operator })).body.error;

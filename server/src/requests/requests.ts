@@ -67,7 +67,7 @@ export function createRequests({ peers, isOn }: { readonly peers: Peers; readonl
   return {
     keep(call) {
       if (!isOn) return;
-      const { caller } = call;
+      const caller = call.caller ?? call.refused;
       if (caller === undefined) recent.keep(call.applicationId, call);
       else if ("applicationId" in caller) recent.keep(caller.applicationId, call);
     },
@@ -118,7 +118,8 @@ function present(call: RecentCall, isAddressShort: boolean): ShownCall {
   };
 }
 
-function clientOf({ caller }: RecentCall): { readonly device?: string; readonly user?: string | undefined } {
-  if (caller === undefined || "operatorId" in caller) return {};
-  return { device: caller.deviceId, user: caller.userId };
+function clientOf({ caller, refused }: RecentCall): { readonly device?: string; readonly user?: string | undefined } {
+  const client = caller ?? refused;
+  if (client === undefined || "operatorId" in client) return {};
+  return { device: client.deviceId, user: client.userId };
 }

@@ -124,8 +124,9 @@ export function createStatistics(services: {
       if (call.rehearsed !== undefined) return; // errors on purpose say nothing about the application
       const { operation = notOperations.unknown, caller } = call;
       const isOperator = caller !== undefined && "operatorId" in caller;
-      if (caller !== undefined && !isOperator && caller.isTest) return;
-      const { tally, devices } = find(isOperator ? "" : (caller?.applicationId ?? call.applicationId ?? ""));
+      const holder = isOperator ? undefined : (caller ?? call.refused);
+      if (holder?.isTest) return;
+      const { tally, devices } = find(holder?.applicationId ?? call.applicationId ?? "");
       const known = tally.operations.size;
       tally.count(operation, call);
       operations += tally.operations.size - known;

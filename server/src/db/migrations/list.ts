@@ -46,6 +46,7 @@ import { crashStates } from "./0047-crash-states.ts";
 import { eventActors } from "./0048-event-actors.ts";
 import { webhooks } from "./0050-webhooks.ts";
 import { operatorSearch } from "./0051-operator-search.ts";
+import { testUploads } from "./0052-test-uploads.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -98,4 +99,5 @@ export const migrations: readonly Migration[] = [
   eventActors,
   webhooks,
   operatorSearch,
+  testUploads,
 ];
