@@ -16,6 +16,7 @@ import { crashReportOperations } from "./devices/devices.crash-reports.routes.ts
 import { deviceOperatorOperations } from "./devices/devices.operator.routes.ts";
 import { deviceOperations } from "./devices/devices.routes.ts";
 import { testDeviceOperations } from "./devices/devices.test-devices.operator.routes.ts";
+import { eventOperatorOperations } from "./events/events.operator.routes.ts";
 import { eventOperations } from "./events/events.routes.ts";
 import { streamOperations } from "./events/events.stream.routes.ts";
 import { fileOperatorOperations } from "./files/files.operator.routes.ts";
@@ -94,6 +95,7 @@ const operations: readonly Operation[] = [
   ...locationOperatorOperations,
   ...locationFlagOperatorOperations,
   ...fileOperatorOperations,
+  ...eventOperatorOperations,
   ...metadataOperatorOperations,
   ...webhookOperations,
   ...webhookDeliveryOperations,

@@ -258,6 +258,7 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   getCrashGroup: crash,
   changeCrashGroup: crash,
   readCrashStatistics: crash,
+  getOperatedEvent: event,
   getWebhook: webhook,
   changeWebhook: webhook,
   deleteWebhook: webhook,
@@ -268,6 +269,14 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   redeliverWebhook: webhook,
   repeatWebhookDelivery: delivery,
 };
+
+async function event(application: NewApplication): Promise<PathParameters> {
+  const { appid } = application;
+  await test.app.eventLog.findEnd(appid);
+  const { token } = await test.signUp("Jane", application);
+  await test.call("POST /checkins", { token, body: { location: "1,2" } });
+  return { sequence: `${(await test.app.eventLog.findEnd(appid)).position}` };
+}
 
 async function webhook({ appid }: NewApplication): Promise<PathParameters> {
   const { token } = await test.createOperator();

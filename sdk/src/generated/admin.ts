@@ -899,6 +899,13 @@ export interface ErrorStatistics {
   readonly isOther?: boolean;
 }
 
+/** Whose write it was. */
+export interface EventActor {
+  /** operator, user, device, cli, nobody or system, as in the audit log. */
+  readonly kind: string;
+  readonly id?: string;
+}
+
 /**
  * When changes are recorded for readers of events.
  *
@@ -1130,6 +1137,22 @@ export interface ListMetricEventsQuery {
 export interface ListMetricsQuery {
   /** Only keys that begin with this, case included. */
   readonly keyPrefix?: string | undefined;
+  /** The number of objects on the page. */
+  readonly pageSize?: number | undefined;
+  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  readonly pagingToken?: string | undefined;
+}
+
+/** What listOperatedEvents looks for. */
+export interface ListOperatedEventsQuery {
+  /** Types such as user.disabled or checkin.*, separated by commas; all by default. */
+  readonly type?: string | undefined;
+  /** Only events about this object. */
+  readonly objectID?: string | undefined;
+  /** The id of a user. */
+  readonly userID?: string | undefined;
+  /** When they were written. */
+  readonly created?: DateRange | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
@@ -1576,6 +1599,46 @@ export interface OperatedDevice {
 /** A page. */
 export interface OperatedDevicePage {
   readonly pageResults: readonly OperatedDevice[];
+  /** This page again. */
+  readonly currentToken: string;
+  /** The next page, if any. */
+  readonly nextToken?: string;
+  /** The page before, if any. */
+  readonly previousToken?: string;
+}
+
+/** A change, as operators and their systems know it. */
+export interface OperatedEvent {
+  /** The same wherever the event is met. */
+  readonly id: string;
+  /** Such as checkin.created. */
+  readonly type: string;
+  readonly created: Date;
+  /** What it is about; of metadata, the object that carries it. */
+  readonly objectID?: string;
+  /** The owner. */
+  readonly userID?: string;
+  /** Of metadata; of identities, the provider. */
+  readonly key?: string;
+  readonly visibility?: Permission | (string & {});
+  /** The names of changed fields. */
+  readonly changed?: readonly string[];
+  /** What a GET of an operator answers now. */
+  readonly object?: unknown;
+  /** The object is larger than 32 KiB. */
+  readonly isTooLarge?: boolean;
+  /** The member of the object that it is about. */
+  readonly itemID?: string;
+  /** The object does not exist any more. */
+  readonly isGone?: boolean;
+  readonly actor?: EventActor;
+  /** The position in the log, 20 digits, rising. */
+  readonly sequence: string;
+}
+
+/** A page. */
+export interface OperatedEventPage {
+  readonly pageResults: readonly OperatedEvent[];
   /** This page again. */
   readonly currentToken: string;
   /** The next page, if any. */
@@ -3210,6 +3273,20 @@ export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBl
  * In ranges on request. Always the bytes that the owner uploaded.
  */
 export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
+
+/**
+ * List what was recorded of changes, newest first
+ *
+ * Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record.
+ */
+export const listOperatedEvents: (appid: string, fields?: ListOperatedEventsQuery) => Call<OperatedEventPage> = /* @__PURE__ */ define("listOperatedEvents", "GET /_/api/applications/{appid}/events", "os");
+
+/**
+ * Read an event
+ *
+ * With the object as it is now.
+ */
+export const getOperatedEvent: (appid: string, sequence: string) => Call<OperatedEvent> = /* @__PURE__ */ define("getOperatedEvent", "GET /_/api/applications/{appid}/events/{sequence}", "os");
 
 /**
  * List the metadata of an object by key: shared values first, then those of each user

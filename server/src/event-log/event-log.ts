@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
+import type { Stream } from "../db/stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
@@ -11,6 +12,7 @@ import {
   listRevocations,
   type PlacedEvent,
 } from "./log-rows.store.ts";
+import { logStream } from "./log-search.ts";
 import { createPositions } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
 
@@ -18,6 +20,12 @@ import type { Revocation } from "./revocations.ts";
 export interface EventLog extends Cursors {
   /** The end of the log, behind every write that was answered before the call; the log records from then on. */
   findEnd(applicationId: string): Promise<Cursor>;
+  /** Assigns positions to every event that was committed before the call; does not make the log record. */
+  settle(applicationId: string): Promise<void>;
+  /** The events that fit, newest first. A search of bounded length: see `logStream`. */
+  search(applicationId: string, fits: (event: PlacedEvent) => boolean): Stream<PlacedEvent>;
+  /** The event or revocation at a position; undefined if it has been dropped, or does not exist yet. */
+  find(applicationId: string, position: number): Promise<PlacedEvent | undefined>;
   /** Whether the log holds everything between a cursor and its end. */
   reachesBackTo(applicationId: string, cursor: Cursor, end: Cursor): Promise<boolean>;
   /** Events and revocations behind a position, in order; see `isRevocation`. */
@@ -57,6 +65,13 @@ export function createEventLog(
       if (!isNextThere) return false;
       const id = await findEventId(applicationId, cursor.position, database.reads);
       return id === undefined || cursor.id === "" || id.endsWith(cursor.id);
+    },
+
+    settle: (applicationId) => positions.settle(applicationId),
+    search: (applicationId, fits) => logStream(applicationId, fits, database.reads),
+    async find(applicationId, position) {
+      const [event] = await listEvents(applicationId, position - 1, 1, database.reads);
+      return event?.position === position ? event : undefined;
     },
 
     list: (applicationId, after, count) => listEvents(applicationId, after, count, database.reads),

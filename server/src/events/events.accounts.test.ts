@@ -245,3 +245,106 @@ describe("revocations in the log: spec/events#revocations", () => {
     assert.ok(!`${shown}${JSON.stringify(pageResults)}`.includes("revocation"));
   });
 });
+
+describe("operators' events: spec/events#operators-events", () => {
+  const list = async (query = "") => call(`GET ${root}/events?${query}`, viewer.token);
+  let viewer: TestOperator;
+  before(async () => {
+    viewer = await test.createOperator(undefined, "viewer");
+  });
+
+  it("the newest is first, with filters by type, object, owner and time, and pages in both directions", async () => {
+    test.advance(1_000);
+    const from = test.now();
+    const made: string[] = [];
+    for (let n = 0; n < 3; n += 1) made.push((await call("POST /checkins", ann.token, { location: "1,2" })).id);
+    await call("PATCH /users/me", ben.token, { firstName: "Benjamin" });
+    test.advance(1_000);
+    const last = await call("POST /locations", ben.token, { name: "Place", location: "1,2" });
+    const ids = async (query: string) =>
+      (await list(query)).pageResults.map(({ objectID }: { objectID: string }) => objectID);
+    const since = `created=${from}-${test.now() + 1}`;
+    assert.deepEqual(await ids(since), [last.id, ben.id, ...made.toReversed()]);
+    assert.deepEqual(await ids(`${since}&type=checkin.*`), made.toReversed());
+    assert.deepEqual(await ids(`${since}&userID=${ben.id}`), [last.id, ben.id]);
+    assert.deepEqual(await ids(`${since}&objectID=${made[1]}`), [made[1]]);
+    assert.deepEqual(await ids(`created=${from}-${test.now() - 1}&type=location.created`), []);
+    const first = await list(`${since}&pageSize=2`);
+    const second = await list(`pagingToken=${first.nextToken}`);
+    const back = await list(`pagingToken=${second.previousToken}`);
+    const both = [...first.pageResults, ...second.pageResults];
+    assert.deepEqual(
+      both.map(({ objectID }: { objectID: string }) => objectID),
+      [last.id, ben.id, ...made.toReversed().slice(0, 2)],
+    );
+    assert.deepEqual(back.pageResults, first.pageResults);
+    const { sequence } = first.pageResults[0];
+    assert.deepEqual(await call(`GET ${root}/events/${sequence}`, viewer.token), first.pageResults[0]);
+    assert.equal(first.pageResults[0].object.id, last.id);
+  });
+
+  it("a wrong pattern is refused; a revocation and an unknown position do not exist", async () => {
+    const { status, body } = await test.call(`GET ${root}/events?type=chekin.*`, { token: viewer.token });
+    assert.deepEqual([status, body.error], [400, "ParameterIncorrectFormat"]);
+    const rows = await rowsOf(() => call(`POST ${root}/users/${ben.id}/revoke-tokens`, operator.token, {}));
+    const revocation = rows.find(isRevocation);
+    for (const sequence of [revocation?.position, 999_999]) {
+      const answer = await test.call(`GET ${root}/events/${sequence}`, { token: viewer.token });
+      assert.deepEqual([answer.status, answer.body.error], [404, "ItemDoesNotExist"]);
+    }
+    const { accessToken } = (
+      await test.call("POST /users/login", {
+        token: ben.deviceToken,
+        body: { username: ben.userName, password: ben.password },
+      })
+    ).body.result;
+    ben = { ...ben, token: accessToken };
+  });
+
+  it("one call looks at a part of a long log, and says where to go on", async () => {
+    const application = await test.createApplication("Long");
+    const user = await test.signUp("Long", application);
+    const { appid } = application;
+    await call("GET /events", user.token);
+    await call("POST /checkins", user.token, { location: "1,2" });
+    await test.app.eventLog.findEnd(appid);
+    const [sample] = await test.app.eventLog.list(appid, 0, 1);
+    assert.ok(sample);
+    const count = 12_000;
+    for (let n = 0; n < count; n += 500) {
+      const rows = Array.from({ length: 500 }, (_, i) => {
+        const number = sample.number + 1_000_000 + n + i;
+        return {
+          ...sample,
+          id: `evt_${number}`,
+          number,
+          position: sample.position + 1 + n + i,
+          type: "device.changed",
+        };
+      });
+      await test.app.database.write(({ queries }) => queries.insertInto("events").values(rows).execute());
+    }
+    const path = `/_/api/applications/${appid}/events`;
+    let page = await call(`GET ${path}?type=checkin.created`, viewer.token);
+    assert.deepEqual(page.pageResults, []);
+    let pages = 1;
+    for (; page.pageResults.length === 0; pages += 1) {
+      assert.notEqual(page.nextToken, undefined);
+      page = await call(`GET ${path}?pagingToken=${page.nextToken}`, viewer.token);
+    }
+    assert.equal(page.pageResults[0].id, sample.id);
+    assert.ok(pages > 1);
+  });
+
+  it("a log without a reader stays off, and its list is empty", async () => {
+    const { appid } = await test.createApplication("Silent");
+    const { pageResults } = await call(`GET /_/api/applications/${appid}/events`, viewer.token);
+    assert.deepEqual(pageResults, []);
+    const heads = await test.app.database.reads
+      .selectFrom("event_logs")
+      .select("name")
+      .where("application_id", "=", appid)
+      .execute();
+    assert.equal(heads.length, 0);
+  });
+});

@@ -1,6 +1,31 @@
+import { applicationPathParameters } from "../auth/operated-application.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
-import { RawJson } from "../contract/wire.ts";
+import { DateRangeInput, IdInput, Integer, ObjectIdInput, RawJson, Text } from "../contract/wire.ts";
+import { ownedIdKinds } from "../db/owned-tables.ts";
 import { EventResult } from "./events.contract.ts";
+
+export const EventsPath = Type.Object(applicationPathParameters);
+export const EventPath = Type.Object({
+  ...applicationPathParameters,
+  sequence: Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "The position in the log." }),
+});
+
+const typeCharactersMax = 1_000;
+const objectKinds = [...(["App", "Device", "User"] as const), ...ownedIdKinds].toSorted();
+
+export const ListOperatedEvents = Type.Object({
+  type: Type.Optional(
+    Text({
+      maxLength: typeCharactersMax,
+      description: "Types such as user.disabled or checkin.*, separated by commas; all by default.",
+    }),
+  ),
+  objectID: Type.Optional(ObjectIdInput(objectKinds, [], { description: "Only events about this object." })),
+  userID: Type.Optional(IdInput("User")),
+  created: Type.Optional(DateRangeInput({ description: "When they were written." })),
+  ...pagingParameters,
+});
 
 const EventActor = named(
   "EventActor",
@@ -25,5 +50,7 @@ export const OperatedEvent = named(
     sequence: Type.String({ description: "The position in the log, 20 digits, rising." }),
   }),
 );
+
+export const OperatedEventPage = PageOf(OperatedEvent);
 
 export type PresentedOperatedEvent = Static<typeof OperatedEvent>;

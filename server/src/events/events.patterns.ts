@@ -23,18 +23,22 @@ export function readClientPatterns(types = "*"): (type: string) => boolean {
  * @returns whether a type is wanted
  * @throws ApiError ParameterIncorrectFormat
  */
-function readPatterns(types = "*", known: readonly string[] = clientEventTypes): (type: string) => boolean {
+export function readPatterns(
+  types = "*",
+  known: readonly string[] = clientEventTypes,
+  parameter = "types",
+): (type: string) => boolean {
   const patterns = types.split(",");
-  if (patterns.length > patternsMax) throw refusal(`types may have ${patternsMax} patterns.`);
+  if (patterns.length > patternsMax) throw refusal(parameter, `may have ${patternsMax} patterns`);
   const wanted = new Set<string>();
   for (const pattern of patterns) {
     const matching = matchTypes(pattern, known);
-    if (matching.length === 0) throw refusal("types must be types such as checkin.created, checkin.* or *.");
+    if (matching.length === 0) throw refusal(parameter, "must be types such as checkin.created, checkin.* or *");
     for (const type of matching) wanted.add(type);
   }
   return (type) => wanted.has(type);
 }
 
-function refusal(message: string): ApiError {
-  return new ApiError("ParameterIncorrectFormat", message, { parameter: "types" });
+function refusal(parameter: string, rule: string): ApiError {
+  return new ApiError("ParameterIncorrectFormat", `${parameter} ${rule}.`, { parameter });
 }

@@ -1,0 +1,88 @@
+import { requireApplication } from "../auth/operated-application.ts";
+import type { Static } from "../contract/schema.ts";
+import { readPage } from "../db/page.ts";
+import { ApiError } from "../errors.ts";
+import { eventTypes } from "../event-log/event-types.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { isRevocation } from "../event-log/revocations.ts";
+import { operation } from "../operation.ts";
+import {
+  EventPath,
+  EventsPath,
+  ListOperatedEvents,
+  OperatedEvent,
+  OperatedEventPage,
+  type PresentedOperatedEvent,
+} from "./events.operator.contract.ts";
+import { createOperatorPresenter } from "./events.operator.reading.ts";
+import { readPatterns } from "./events.patterns.ts";
+
+const listEvents = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/events",
+  operation: "listOperatedEvents",
+  summary: "List what was recorded of changes, newest first",
+  description: "Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: EventsPath,
+  parameters: ListOperatedEvents,
+  status: 200,
+  result: OperatedEventPage,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid }, parameters, call }, { database, paging, eventLog, dispatcher }) {
+    const listing = `events of ${appid}`;
+    const request = await paging.read(listing, caller, parameters, call);
+    await requireApplication(appid, database.reads);
+    const fits = filterOf(request.filters);
+    await eventLog.settle(appid);
+    const page = await readPage(eventLog.search(appid, fits), request.position, request.size, call.work);
+    const present = createOperatorPresenter({ caller, outer: call, locations: "true" }, { dispatcher });
+    const rows: { readonly event: PlacedEvent; readonly shown: PresentedOperatedEvent }[] = [];
+    for (const event of page.rows) {
+      const shown = await present(event);
+      if (shown !== undefined) rows.push({ event, shown });
+    }
+    const shownPage = { ...page, rows, keyOf: ({ event }: (typeof rows)[number]) => page.keyOf(event) };
+    return paging.present(listing, caller, request, shownPage, ({ shown }) => shown);
+  },
+});
+
+/** @throws ApiError ParameterIncorrectFormat */
+function filterOf(filters: Pick<Static<typeof ListOperatedEvents>, "type" | "objectID" | "userID" | "created">) {
+  const { type: patterns, objectID, userID, created } = filters;
+  const isWanted = readPatterns(patterns, eventTypes, "type");
+  const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = created ?? {};
+  return (event: PlacedEvent) =>
+    !isRevocation(event) &&
+    isWanted(event.type) &&
+    (objectID === undefined || event.object_id === objectID) &&
+    (userID === undefined || event.user_id === userID) &&
+    event.at >= start &&
+    event.at <= end;
+}
+
+const getEvent = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/events/{sequence}",
+  operation: "getOperatedEvent",
+  summary: "Read an event",
+  description: "With the object as it is now.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: EventPath,
+  status: 200,
+  result: OperatedEvent,
+  errors: ["ItemDoesNotExist"],
+  async handle({ caller, path: { appid, sequence }, call }, { database, eventLog, dispatcher }) {
+    await requireApplication(appid, database.reads);
+    const event = await eventLog.find(appid, sequence);
+    const present = createOperatorPresenter({ caller, outer: call, locations: "true" }, { dispatcher });
+    const shown = event && (await present(event));
+    if (shown === undefined) throw new ApiError("ItemDoesNotExist");
+    return shown;
+  },
+});
+
+/** The log of an application for operators (spec/events#operators-events). */
+export const eventOperatorOperations = [listEvents, getEvent];
