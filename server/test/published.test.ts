@@ -23,10 +23,10 @@ describe("published files", () => {
     });
   }
 
-  it("docs/openapi.json takes at most 3.1 kB for each operation", () => {
+  it("docs/openapi.json takes at most 3.15 kB for each operation", () => {
     const text = readFileSync(path.join(root, "docs/openapi.json"), "utf8");
     const bytes = Buffer.byteLength(text) / [...text.matchAll(/"operationId"/g)].length;
-    assert.ok(bytes <= 3_100, `${bytes} bytes`);
+    assert.ok(bytes <= 3_150, `${bytes} bytes`);
   });
 
   it("a shell can read .env.example, and its values are the defaults", () => {

@@ -5,6 +5,14 @@ import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
 import type { CheckinLocation, ConnectionType, Gender, IdentityPage, Location, Permission, PictureSize } from "./types.ts";
 
+/** A number of devices or users. */
+export interface ActivityCount {
+  /** How many there are. */
+  readonly count: number;
+  /** Otherwise it is the count of last night, or there are more. */
+  readonly isExact: boolean;
+}
+
 /** A call that was answered, as in the log: without query, headers and bodies. */
 export interface AnsweredRequest {
   /** The `request_id` of the answer. */
@@ -58,6 +66,21 @@ export interface Application {
   readonly movingTo?: string;
   /** True while its clients may ask for failures; else absent. */
   readonly isRehearsalOn?: boolean;
+  readonly activity?: ApplicationActivity;
+}
+
+/** What the clients of an application do at present. */
+export interface ApplicationActivity {
+  /** In the last 15 minutes. */
+  readonly callsPerMinute: number;
+  /** In the last 24 hours. */
+  readonly calls: number;
+  /** Those of them that were refused or failed. */
+  readonly errors: number;
+  /** The calls of each of the last 24 hours in UTC, in order; the last one is not over. */
+  readonly hours: readonly number[];
+  readonly devices: ActivityCount;
+  readonly users: ActivityCount;
 }
 
 /** What a search in an application has found, up to ten of each kind. */
@@ -83,6 +106,13 @@ export interface ApplicationHits {
   /** Calls that this machine still remembers, by `request_id`. */
   readonly requests: readonly SearchHit[];
 }
+
+/**
+ * What is answered besides.
+ *
+ * - `activity`: What the clients of each application do, and how many devices and users it has.
+ */
+export type ApplicationInclude = "activity";
 
 /** A key of an application. */
 export interface ApplicationKey {
@@ -184,6 +214,8 @@ export interface ApplicationStatistics {
   readonly operations?: readonly OperationStatistics[];
   /** The 50 most frequent failures. */
   readonly errors?: readonly ErrorStatistics[];
+  /** The keys that were used, at most 100. */
+  readonly keys?: readonly KeyStatistics[];
 }
 
 /** What an application has. */
@@ -807,6 +839,8 @@ export interface DeploymentStatistics {
   readonly operations?: readonly OperationStatistics[];
   /** The 50 most frequent failures. */
   readonly errors?: readonly ErrorStatistics[];
+  /** The keys that were used, at most 100. */
+  readonly keys?: readonly KeyStatistics[];
   /** The 100 applications with the most calls. */
   readonly busiest: readonly BusyApplication[];
 }
@@ -992,6 +1026,8 @@ export interface Impact {
   readonly activeLastDay: BoundedCount;
   /** The most frequent versions among the devices of activeLastDay, at most 20. */
   readonly appVersions: readonly AppVersionCount[];
+  /** The share of signed calls in the last 24 hours; absent without calls, and for a user. */
+  readonly signedShare?: number;
 }
 
 /** A number of objects. */
@@ -1011,6 +1047,20 @@ export interface KeptCount {
  */
 export type KeyState = "active" | "retired" | "compromised";
 
+/** What clients did with one application key in the range. */
+export interface KeyStatistics {
+  /** The id of the key. */
+  readonly keyId: string;
+  /** Requests with a token of the key; a batch is one. */
+  readonly calls: number;
+  /** How many of them were signed. */
+  readonly signedCalls: number;
+  /** Successful registrations with the key. */
+  readonly registrations: number;
+  /** The registrations in each interval, of the 20 keys with most of them. */
+  readonly points?: readonly StatisticsPoint[];
+}
+
 /** What listApplicationKeys looks for. */
 export interface ListApplicationKeysQuery {
   /** The number of objects on the page. */
@@ -1029,6 +1079,8 @@ export interface ListApplicationsElsewhereQuery {
 
 /** What listApplications looks for. */
 export interface ListApplicationsQuery {
+  /** What is answered besides. */
+  readonly include?: ApplicationInclude | undefined;
   /** How the name begins, regardless of the case of A to Z. */
   readonly namePrefix?: string | undefined;
   /** Only applications in this state. */
@@ -2836,7 +2888,7 @@ export const searchDeployment: (fields: SearchDeploymentQuery) => Call<Deploymen
 /**
  * List the applications, oldest first or by name
  *
- * The applications of this region.
+ * The applications of this region, with what they do if that is asked for.
  */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 

@@ -36,10 +36,21 @@ export const Impact = named(
       ...Type.Array(VersionCount),
       description: "The most frequent versions among the devices of activeLastDay, at most 20.",
     },
+    signedShare: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "The share of signed calls in the last 24 hours; absent without calls, and for a user.",
+      }),
+    ),
   }),
 );
 
-export function presentImpact({ devices, userTokens, hour, day, appVersions }: FoundImpact): Static<typeof Impact> {
+/** @param signedShare undefined without calls */
+export function presentImpact(
+  { devices, userTokens, hour, day, appVersions }: FoundImpact,
+  signedShare: number | undefined,
+): Static<typeof Impact> {
   return {
     devices,
     userTokens,
@@ -49,5 +60,6 @@ export function presentImpact({ devices, userTokens, hour, day, appVersions }: F
       ...(appVersion !== "" && { appVersion }),
       devices: count,
     })),
+    ...(signedShare !== undefined && { signedShare }),
   };
 }

@@ -68,9 +68,24 @@ const userImpact = operation({
   },
 });
 
-async function present(appid: string, subject: Subject, { database, clock, tokenUses }: Services) {
+async function present(appid: string, subject: Subject, services: Services) {
+  const { database, clock, tokenUses } = services;
   await tokenUses.save(); // otherwise a device that was active just now would count as idle
-  return presentImpact(await findImpact(appid, subject, clock.now(), database.reads));
+  const found = await findImpact(appid, subject, clock.now(), database.reads);
+  return presentImpact(found, await readSignedShare(appid, subject, services));
+}
+
+/** Statistics are kept by key, not by user. */
+async function readSignedShare(appid: string, subject: Subject, { statistics }: Services): Promise<number | undefined> {
+  if (subject.kind === "user") return undefined;
+  const keys = await statistics.readKeys(appid);
+  const used = [...keys].filter(([keyId]) => subject.kind === "application" || keyId === subject.id);
+  const [calls, signed] = [sumOf(used.map(([, each]) => each.calls)), sumOf(used.map(([, each]) => each.signed))];
+  return calls === 0 ? undefined : Math.round((signed / calls) * 1_000) / 1_000;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((total, each) => total + each, 0);
 }
 
 /** The numbers that operators see before they end tokens. */

@@ -17,7 +17,12 @@ const ApplicationState = enumeration("ApplicationState", "Whether clients of an 
 });
 export type ApplicationState = Static<typeof ApplicationState>;
 
+const Include = enumeration("ApplicationInclude", "What is answered besides.", {
+  activity: "What the clients of each application do, and how many devices and users it has.",
+});
+
 export const ListApplications = Type.Object({
+  include: Type.Optional(Choice(Include, { description: "What is answered besides." })),
   namePrefix: Type.Optional(
     Text({ maxLength: nameCharactersMax, description: "How the name begins, regardless of the case of A to Z." }),
   ),
@@ -36,6 +41,31 @@ export const CreateApplication = Type.Object({ name });
 export const ChangeApplication = Type.Object({ name: Type.Optional(name) });
 export const DeleteApplication = Type.Object({ confirm: Text({ description: "The id of the application again." }) });
 
+const Count = named(
+  "ActivityCount",
+  "A number of devices or users.",
+  Type.Object({
+    count: Type.Integer({ format: "int64", description: "How many there are." }),
+    isExact: Type.Boolean({ description: "Otherwise it is the count of last night, or there are more." }),
+  }),
+);
+
+const ApplicationActivity = named(
+  "ApplicationActivity",
+  "What the clients of an application do at present.",
+  Type.Object({
+    callsPerMinute: Type.Number({ description: "In the last 15 minutes." }),
+    calls: Type.Integer({ format: "int64", description: "In the last 24 hours." }),
+    errors: Type.Integer({ format: "int64", description: "Those of them that were refused or failed." }),
+    hours: {
+      ...Type.Array(Type.Integer({ format: "int64" })),
+      description: "The calls of each of the last 24 hours in UTC, in order; the last one is not over.",
+    },
+    devices: Count,
+    users: Count,
+  }),
+);
+
 export const Application = named(
   "Application",
   "An application, whose clients call the service.",
@@ -48,6 +78,7 @@ export const Application = named(
     isRehearsalOn: Type.Optional(
       Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
     ),
+    activity: Type.Optional(ApplicationActivity),
   }),
 );
 
@@ -66,7 +97,10 @@ export const CreatedApplication = named(
 
 export const ApplicationPage = PageOf(Application);
 
-export function presentApplication(application: LiveApplication): Static<typeof Application> {
+export function presentApplication(
+  application: LiveApplication,
+  activity?: Static<typeof ApplicationActivity>,
+): Static<typeof Application> {
   const { application_id, name, created_at, suspended_at, moving_to, settings } = application;
   return {
     id: application_id,
@@ -75,5 +109,6 @@ export function presentApplication(application: LiveApplication): Static<typeof 
     ...(suspended_at !== null && { suspended: formatDate(suspended_at) }),
     ...(moving_to !== null && { movingTo: moving_to }),
     ...(fieldsOf(JSON.parse(settings))["rehearsal"] === "on" && { isRehearsalOn: true }),
+    ...(activity !== undefined && { activity }),
   };
 }

@@ -32,17 +32,21 @@ const listApplications = operation({
   path: "/_/api/applications",
   operation: "listApplications",
   summary: "List the applications, oldest first or by name",
-  description: "The applications of this region.",
+  description: "The applications of this region, with what they do if that is asked for.",
   tag: "Operators",
   caller: "operator",
   parameters: ListApplications,
   status: 200,
   result: ApplicationPage,
   errors: [],
-  async handle({ caller, parameters, call }, { paging, database }) {
+  async handle({ caller, parameters, call }, { paging, database, statistics }) {
     const request = await paging.read("applications", caller, parameters, call);
     const page = await listLiveApplications(request.filters, request.position, request.size, database.reads);
-    return paging.present("applications", caller, request, page, presentApplication);
+    const ids = request.filters.include === "activity" ? page.rows.map(({ application_id }) => application_id) : [];
+    const activity = await statistics.readActivity(ids);
+    return paging.present("applications", caller, request, page, (application) =>
+      presentApplication(application, activity.get(application.application_id)),
+    );
   },
 });
 

@@ -91,6 +91,7 @@ async function registerHere(
   const device = await database.write(
     async ({ queries, afterCommit }) => {
       const stored = await insertOrUpdateDevice(row, queries);
+      afterCommit(() => statistics.countRegistration(appid, keyId));
       if (stored.id !== newId) return stored;
       afterCommit(() => statistics.countNew(appid, "newDevices"));
       await events.record(appid, deviceRegisteredEvent(newId), queries);

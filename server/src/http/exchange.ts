@@ -24,6 +24,8 @@ export class Exchange {
   /** The IP address of the client; the address of the socket may be a proxy's. */
   address = "";
   caller: AnyCaller | undefined;
+  /** Whether it had a signature, which was right. */
+  isSigned = false;
   /** The application of a call without a caller. */
   applicationId: string | undefined;
   /** The operation name, once the request has reached its route. */

@@ -121,6 +121,7 @@ export function acceptCaller(
     if (token !== undefined && signature === undefined) return; // an <img> cannot sign
     const { applicationId, policy } = caller;
     requireSignature(policy.signing, signature, { method: exchange.method, applicationId, path: pathOf(exchange.url) });
+    exchange.isSigned = signature !== undefined;
   };
   const caller = authenticate(authorization, required);
   return caller instanceof Promise ? caller.then(accept) : accept(caller);

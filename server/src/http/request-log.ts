@@ -21,6 +21,7 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
     applicationId,
     failure,
     refused: failure?.refused,
+    isSigned: exchange.isSigned,
     rehearsed: exchange.rehearsed,
   };
 }

@@ -20,6 +20,8 @@ export interface AnsweredCall {
   readonly status: number;
   readonly ms: number;
   readonly caller: AnyCaller | undefined;
+  /** Whether the request had a signature, which was right; absent for items of a batch. */
+  readonly isSigned?: boolean;
   /** The application of a call without a caller: one that registers a device. */
   readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;

@@ -77,6 +77,11 @@ export class ByteReader {
     }
   }
 
+  /** Whether everything has been read. */
+  get isAtEnd(): boolean {
+    return this.#at === this.#buffer.length;
+  }
+
   signed(): number {
     const value = this.integer();
     return value % 2 === 1 ? -(value + 1) / 2 : value / 2;

@@ -66,6 +66,21 @@ const ErrorStatistics = named(
   }),
 );
 
+const KeyStatistics = named(
+  "KeyStatistics",
+  "What clients did with one application key in the range.",
+  Type.Object({
+    keyId: Type.String({ description: "The id of the key." }),
+    calls: Type.Integer({ format: "int64", description: "Requests with a token of the key; a batch is one." }),
+    signedCalls: Type.Integer({ format: "int64", description: "How many of them were signed." }),
+    registrations: Type.Integer({ format: "int64", description: "Successful registrations with the key." }),
+    points: Type.Optional({
+      ...Type.Array(Point),
+      description: "The registrations in each interval, of the 20 keys with most of them.",
+    }),
+  }),
+);
+
 const members = {
   interval: Interval,
   from: { ...WireDate, description: "The first moment of the first interval." },
@@ -73,6 +88,7 @@ const members = {
   series: Type.Array(Series),
   operations: Type.Optional({ ...Type.Array(OperationStatistics), description: "The 100 busiest operations." }),
   errors: Type.Optional({ ...Type.Array(ErrorStatistics), description: "The 50 most frequent failures." }),
+  keys: Type.Optional({ ...Type.Array(KeyStatistics), description: "The keys that were used, at most 100." }),
 };
 
 export const ApplicationStatistics = named(

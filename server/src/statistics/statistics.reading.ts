@@ -12,7 +12,7 @@ import {
 } from "./statistics.contract.ts";
 import { type Interval, listStatistics, type Range, spans } from "./statistics.store.ts";
 import type { CountedKind } from "./statistics.totals.ts";
-import { Tally } from "./tally.ts";
+import { type KeyTally, Tally } from "./tally.ts";
 
 type Numbers = Readonly<Record<string, number | undefined>>;
 
@@ -39,9 +39,15 @@ const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   checkins: (tally) => ({ checkins: succeeded(tally, "createCheckin") }),
   files: ({ files }) => ({ files }),
   bytes: ({ bytes }) => ({ bytes }),
+  signatures({ keyTotal: { calls, signed } }) {
+    return { "signatures.signed": signed, "signatures.unsigned": calls - signed };
+  },
 };
 /** These are lists for the whole range instead. */
-const lists = ["operations", "errors"] as const;
+const lists = ["operations", "errors", "keys"] as const;
+
+/** Keys whose registrations are answered by interval. */
+const keysOverTimeMax = 20;
 
 const operationsMax = 100;
 const errorsMax = 50;
@@ -72,9 +78,10 @@ export async function readStatistics(
     interval,
     from: formatDate(range.from),
     to: formatDate(range.to),
-    series: [...names].flatMap((name) => presentSeries(name, tallies, range, spans[interval])),
+    series: [...names].flatMap((name) => presentSeries(series[name], tallies, range, spans[interval])),
     ...(names.has("operations") && { operations: presentOperations(total) }),
     ...(names.has("errors") && { errors: presentErrors(total) }),
+    ...(names.has("keys") && { keys: presentKeys(total, tallies, range, spans[interval]) }),
   };
 }
 
@@ -138,7 +145,7 @@ export async function readBefore(
 ): Promise<Series[]> {
   const range = { from: from - (to - from), to: from };
   const tallies = await addUpIntervals(applicationId, interval, range, queries);
-  return Object.keys(series).flatMap((name) => presentSeries(name, tallies, range, spans[interval]));
+  return Object.values(series).flatMap((read) => presentSeries(read, tallies, range, spans[interval]));
 }
 
 async function sumUp(applicationId: string, range: Range, queries: Queries): Promise<Static<typeof DaySums>> {
@@ -179,8 +186,24 @@ async function addUpIntervals(
   return tallies;
 }
 
-function presentSeries(name: string, tallies: ReadonlyMap<number, Tally>, { from, to }: Range, span: number): Series[] {
-  const read = series[name];
+/** What clients did with each key in the last 24 hours. */
+export async function readKeys(
+  applicationId: string,
+  now: number,
+  queries: Queries,
+): Promise<ReadonlyMap<string, KeyTally>> {
+  const range = { from: startOf("hour", now) - spans.day + spans.hour, to: now + 1 };
+  const total = new Tally();
+  for (const tally of (await addUpIntervals(applicationId, "hour", range, queries)).values()) total.merge(tally);
+  return total.keys;
+}
+
+function presentSeries(
+  read: ((tally: Tally) => Numbers) | undefined,
+  tallies: ReadonlyMap<number, Tally>,
+  { from, to }: Range,
+  span: number,
+): Series[] {
   if (read === undefined) return [];
   const nothing = read(new Tally());
   const found: Series[] = Object.keys(nothing).map((each) => ({ name: each, points: [] }));
@@ -194,6 +217,22 @@ function presentSeries(name: string, tallies: ReadonlyMap<number, Tally>, { from
     }
   }
   return found;
+}
+
+/** The keys with most registrations first; those of a whole deployment are not told apart. */
+function presentKeys(
+  { keys }: Tally,
+  tallies: ReadonlyMap<number, Tally>,
+  range: Range,
+  span: number,
+): NonNullable<Static<typeof ApplicationStatistics>["keys"]> {
+  const named = [...keys].filter(([keyId]) => keyId !== "");
+  named.sort(([, a], [, b]) => b.registrations - a.registrations || b.calls - a.calls);
+  return named.map(([keyId, { calls, signed, registrations }], index) => {
+    const read = (tally: Tally) => ({ registrations: tally.keys.get(keyId)?.registrations ?? 0 });
+    const [overTime] = index < keysOverTimeMax ? presentSeries(read, tallies, range, span) : [];
+    return { keyId, calls, signedCalls: signed, registrations, ...(overTime && { points: overTime.points }) };
+  });
 }
 
 function presentOperations({ operations }: Tally): NonNullable<Static<typeof ApplicationStatistics>["operations"]> {

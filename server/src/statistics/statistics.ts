@@ -3,9 +3,11 @@ import type { Database } from "../db/database.ts";
 import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../log.ts";
+import { type Activity, listActivity } from "./statistics.activity.ts";
 import { startOf } from "./statistics.compaction.ts";
+import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, type StatisticsRow, spans } from "./statistics.store.ts";
-import { Tally } from "./tally.ts";
+import { type KeyTally, Tally } from "./tally.ts";
 
 /** Counts what applications do, in memory, and writes it every minute (spec/statistics). */
 export interface Statistics {
@@ -13,6 +15,11 @@ export interface Statistics {
   count(call: AnsweredCall): void;
   countFile(applicationId: string, bytes: number): void;
   countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
+  countRegistration(applicationId: string, keyId: string): void;
+  /** What clients did with each key in the last 24 hours, by its id. */
+  readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
+  /** What applications did in the last 24 hours, by their ids. */
+  readActivity(applicationIds: readonly string[]): Promise<ReadonlyMap<string, Activity>>;
   /** Writes what was counted until now. Logs a failure, and tries again with the next call. */
   save(): Promise<void>;
 }
@@ -78,6 +85,7 @@ export function createStatistics(services: {
     }
     for (const [applicationId, { tally }] of ended) {
       total.merge(tally);
+      total.joinKeys();
       if (applicationId !== "") add(applicationId, tally);
       if (performance.now() - began < workMsMax) continue;
       await new Promise(setImmediate);
@@ -130,6 +138,9 @@ export function createStatistics(services: {
       const known = tally.operations.size;
       tally.count(operation, call);
       operations += tally.operations.size - known;
+      if (caller !== undefined && !isOperator && call.batch === undefined) {
+        tally.countKey(caller.applicationKeyId, call.isSigned === true);
+      }
       if (caller !== undefined && !isOperator && !devices.has(caller.deviceId)) {
         if (devices.size >= devicesMax) devices.clear();
         devices.add(caller.deviceId);
@@ -144,6 +155,9 @@ export function createStatistics(services: {
       tally.files += 1;
       tally.bytes += bytes;
     },
+    countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
+    readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
+    readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),
     countNew(applicationId, kind) {
       find(applicationId).tally[kind] += 1;
     },

@@ -20,6 +20,15 @@ export interface ErrorTally {
   count: number;
 }
 
+/** What clients do with the tokens of one application key. */
+export interface KeyTally {
+  /** Requests with a token; a batch is one. */
+  calls: number;
+  /** Those that were signed. */
+  signed: number;
+  registrations: number;
+}
+
 /** Sums that are plain numbers, in the order in which they are written. */
 const sums = ["rateLimited", "failedLogins", "newDevices", "newUsers", "files", "bytes", "otherErrors"] as const;
 
@@ -29,6 +38,9 @@ const errorsInMemoryMax = 200;
 const errorsWrittenMax = 50;
 const operationsWithLatencyMax = 100;
 const messageCharactersMax = 200;
+/** As many as can be active; further ones are counted together. */
+const keysMax = 100;
+const otherKeys = "";
 
 /** What happened in an interval of time. Tallies add up: over intervals, processes and applications. */
 export class Tally {
@@ -46,6 +58,8 @@ export class Tally {
   bytes = 0;
   /** Failures that are not in {@link errors}. */
   otherErrors = 0;
+  /** By the id of the key; of all applications, and beyond a hundred keys, without an id. */
+  readonly keys = new Map<string, KeyTally>();
   readonly #errors = new Map<string, ErrorTally>();
   /** The latency of operations that have none of their own. */
   readonly #otherLatency = new QuantileSketch();
@@ -79,7 +93,31 @@ export class Tally {
     this.#addError({ operation, error: failure.condition, message: shownMessage(failure.message), count: 1 });
   }
 
+  countKey(keyId: string, isSigned: boolean): void {
+    const counts = this.#key(keyId);
+    counts.calls += 1;
+    if (isSigned) counts.signed += 1;
+  }
+
+  countRegistration(keyId: string): void {
+    this.#key(keyId).registrations += 1;
+  }
+
+  /** Counts all keys together: those of several applications say nothing one by one. */
+  joinKeys(): void {
+    const all = this.keyTotal;
+    this.keys.clear();
+    this.keys.set(otherKeys, all);
+  }
+
+  get keyTotal(): KeyTally {
+    const total = { calls: 0, signed: 0, registrations: 0 };
+    for (const each of this.keys.values()) addTo(total, each);
+    return total;
+  }
+
   merge(other: Tally): void {
+    for (const [keyId, counts] of other.keys) addTo(this.#key(keyId), counts);
     for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // of four
     for (const name of sums) this[name] += other[name];
     for (const [operation, { calls, errors, latency }] of other.operations) {
@@ -136,6 +174,12 @@ export class Tally {
     }
     if (reader.integer() === 1) tally.#addOtherLatency(QuantileSketch.read(reader));
     tally.devices.merge(DistinctCounter.read(devicePrecision, reader));
+    if (reader.isAtEnd) return tally; // of a version that did not count by key
+    for (let left = reader.integer(); left > 0; left -= 1) {
+      const keyId = reader.text();
+      const [calls, signed, registrations] = [reader.integer(), reader.integer(), reader.integer()];
+      tally.keys.set(keyId, { calls, signed, registrations });
+    }
     return tally;
   }
 
@@ -145,6 +189,14 @@ export class Tally {
       counts = { calls: 0, errors: 0, latency: undefined };
       this.operations.set(name, counts);
     }
+    return counts;
+  }
+
+  #key(keyId: string): KeyTally {
+    const known = this.keys.get(keyId) ?? (this.keys.size < keysMax ? undefined : this.keys.get(otherKeys));
+    if (known !== undefined) return known;
+    const counts = { calls: 0, signed: 0, registrations: 0 };
+    this.keys.set(this.keys.size < keysMax ? keyId : otherKeys, counts);
     return counts;
   }
 
@@ -199,11 +251,22 @@ export class Tally {
     writer.integer(hasOthers ? 1 : 0);
     if (hasOthers) others.write(writer);
     this.devices.write(writer);
+    writer.integer(this.keys.size);
+    for (const [keyId, { calls, signed, registrations }] of this.keys) {
+      writer.text(keyId);
+      for (const count of [calls, signed, registrations]) writer.integer(count);
+    }
     return writer.finish();
   }
 }
 
 const format = 2;
+
+function addTo(total: KeyTally, { calls, signed, registrations }: KeyTally): void {
+  total.calls += calls;
+  total.signed += signed;
+  total.registrations += registrations;
+}
 
 function keyOf(operation: string, error: string, message: string): string {
   return `${operation}\n${error}\n${message}`;
