@@ -83,7 +83,7 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
 });
 
-const auditFilters = ["actor", "action", "target", "from", "to", "panel"] as const;
+const auditFilters = ["actor", "actorKind", "action", "refused", "target", "from", "to", "panel"] as const;
 
 const applicationAudit = createRoute({
   getParentRoute: () => frame,
@@ -286,7 +286,7 @@ function textsOf<Name extends string>(
   const texts: { [N in Name]?: string } = {};
   for (const name of names) {
     const value = given[name];
-    if (typeof value === "string" || typeof value === "number") texts[name] = String(value);
+    if (["string", "number", "boolean"].includes(typeof value)) texts[name] = String(value);
   }
   return texts;
 }

@@ -1,4 +1,4 @@
-import { type InfiniteData, keepPreviousData, type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
+import { type InfiniteData, keepPreviousData, type QueryKey, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { CallOptions } from "./call.ts";
 
 /** A page of a listing, as all listings of the API answer it. */
@@ -16,7 +16,12 @@ const pageSize = 100;
 /** More rows than an operator scrolls through; beyond it, a filter helps. */
 const rowsMax = 100_000;
 
-/** The rows of a listing, fetched page by page as the operator scrolls. */
+const newRowsEveryMs = 30_000;
+
+/**
+ * The rows of a listing, fetched page by page as the operator scrolls. The first page is asked for again while the list is open,
+ * as `newest`: rows must not move under the pointer, so that the list only says how many are new.
+ */
 export function usePages<Item>(
   key: QueryKey,
   list: (page: PageParameters, options: CallOptions) => Promise<Page<Item>>,
@@ -29,5 +34,19 @@ export function usePages<Item>(
     getNextPageParam: (last, pages) => (pages.length * pageSize < rowsMax ? last.nextToken : undefined),
     placeholderData: keepPreviousData,
   });
-  return { ...query, rows: query.data?.pages.flatMap((page) => page.pageResults) ?? [] };
+  const first = query.isPlaceholderData ? undefined : query.data?.pages[0];
+  const newest = useQuery({
+    queryKey: [...key, "newest"],
+    queryFn: ({ signal }) => list({ pageSize }, { signal, isPolling: true }),
+    initialData: first,
+    staleTime: newRowsEveryMs,
+    refetchInterval: newRowsEveryMs,
+    refetchOnWindowFocus: false,
+    enabled: first !== undefined,
+  });
+  return {
+    ...query,
+    rows: query.data?.pages.flatMap((page) => page.pageResults) ?? [],
+    newest: newest.data?.pageResults ?? [],
+  };
 }

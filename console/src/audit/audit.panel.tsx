@@ -7,7 +7,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { Panel } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./audit.module.css";
-import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
+import { actorName, partsOf, refusalOf, wordsOf } from "./audit.words.ts";
 
 interface AuditPanelProps {
   readonly entry: AuditEntry;
@@ -17,7 +17,7 @@ interface AuditPanelProps {
 
 export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
   const { at, actor, action, appid, target, address, requestId, details, count, lastSeen } = entry;
-  const hasDetails = typeof details === "object" && details !== null && Object.keys(details).length > 0;
+  const { changes, others } = partsOf(details);
   return (
     <Panel title={wordsOf(action)} onClose={onClose}>
       <DetailList
@@ -35,7 +35,8 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
           ["Request", requestId && <IdChip key="request" id={requestId} />],
         ]}
       />
-      {hasDetails && <pre className={styles.details}>{showLines(details)}</pre>}
+      {changes.length > 0 && <Changes changes={changes} />}
+      {Object.keys(others).length > 0 && <pre className={styles.details}>{showLines(others)}</pre>}
       <div className={styles.actions}>
         <Button onPress={() => onFilter({ actor: actor.id ?? actor.kind })}>All by this actor</Button>
         {target !== undefined && <Button onPress={() => onFilter({ target })}>All on this target</Button>}
@@ -43,6 +44,34 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
       </div>
     </Panel>
   );
+}
+
+/** What a change has replaced, by member. */
+function Changes({ changes }: { readonly changes: ReturnType<typeof partsOf>["changes"] }) {
+  return (
+    <table className={styles.changes}>
+      <thead>
+        <tr>
+          <th scope="col">Changed</th>
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ member, from, to }) => (
+          <tr key={member}>
+            <th scope="row">{showInvisible(member)}</th>
+            <td>{shown(from)}</td>
+            <td>{shown(to)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function shown(value: unknown) {
+  return value === undefined ? <i>not set</i> : showInvisible(String(value));
 }
 
 /** JSON line by line, with the invisible characters of its texts shown. */

@@ -1,15 +1,22 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import Download from "lucide-react/icons/download";
 import ScrollText from "lucide-react/icons/scroll-text";
-import { type AuditEntry, type AuditFilters, listAudit } from "../api/audit.ts";
+import { useEffect } from "react";
+import { type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible } from "../lib/format.ts";
+import { saveFile, saveFrom } from "../lib/save-file.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { Menu } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { act } from "../ui/toast.tsx";
 import { AuditPanel } from "./audit.panel.tsx";
 import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
 
@@ -26,9 +33,27 @@ const columns: readonly Column<AuditEntry>[] = [
   { name: "Result", width: "minmax(150px, 1fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
 ];
 
+const yesNo = (yes: string, no: string) => [
+  { value: "true", label: yes },
+  { value: "false", label: no },
+];
+
 const filters: readonly Filter[] = [
+  {
+    name: "actorKind",
+    label: "Kind of actor",
+    options: [
+      { value: "operator", label: "Operators" },
+      { value: "user", label: "Users" },
+      { value: "device", label: "Devices" },
+      { value: "cli", label: "Command line" },
+      { value: "nobody", label: "Without a token" },
+      { value: "system", label: "The server" },
+    ],
+  },
+  { name: "refused", label: "Result", options: yesNo("Refused", "Done") },
   { name: "actor", label: "Actor", placeholder: "opr_… or cli, nobody, system" },
-  { name: "action", label: "Action", placeholder: "createOperatorSession" },
+  { name: "action", label: "Action", placeholder: "createOperatorSession, createOperator" },
   { name: "target", label: "Target", placeholder: "usr_…, dev_…" },
   { name: "appid", label: "Application", placeholder: "app_…" },
   { name: "from", label: "From", type: "date" },
@@ -45,16 +70,19 @@ export function AuditScreen() {
   const open = pages.rows.find(({ id }) => id === panel);
   const isFiltered = Object.values(search).some((value) => value !== undefined);
 
+  useShownEntry(panel, open !== undefined, pages);
+
   function show(next: FilterValues, replace: boolean) {
     void navigate({ to: ".", search: next, replace });
   }
 
   return (
-    <Page title="Audit log" isScrolling={false}>
+    <Page title="Audit log" isScrolling={false} actions={<AuditActions filters={given} />}>
       <FilterChips
         filters={appid === undefined ? filters : filters.filter(({ name }) => name !== "appid")}
         values={search}
         onChange={(values) => show(values, false)}
+        saved={savedViews}
       />
       <Split>
         <DataTable
@@ -83,6 +111,49 @@ export function AuditScreen() {
         )}
       </Split>
     </Page>
+  );
+}
+
+const savedViews = [
+  { label: "Sign-ins that failed", values: { action: "createOperatorSession,loginUser", refused: "true" } },
+  { label: "Changes by operators", values: { actorKind: "operator", refused: "false" } },
+];
+
+const pagesForEntry = 10;
+
+/** Fetches further pages while the address names an entry that is not among the rows. */
+function useShownEntry(panel: string | undefined, isShown: boolean, pages: ReturnType<typeof usePages<AuditEntry>>) {
+  const { data, hasNextPage, isFetching, fetchNextPage } = pages;
+  const isMissing = panel !== undefined && !isShown && hasNextPage && !isFetching;
+  const isWorthIt = isMissing && (data?.pages.length ?? 0) < pagesForEntry;
+  useEffect(() => {
+    if (isWorthIt) void fetchNextPage();
+  }, [isWorthIt, fetchNextPage]);
+}
+
+function AuditActions({ filters: given }: { readonly filters: AuditFilters }) {
+  const isEditor = useRole("editor");
+  if (!isEditor) return null;
+
+  function save(format: keyof typeof exportAudit): Promise<void> {
+    return act("Exporting the audit log: see the downloads of the browser.", async () => {
+      const isSaved = saveFrom(exportAudit[format].addressOf(given), `audit.${format}`);
+      if (!isSaved) saveFile(await exportAudit[format](given), `audit.${format}`);
+    });
+  }
+
+  return (
+    <Menu
+      label="Export all entries that the filters find"
+      items={[
+        { label: "As CSV", run: () => void save("csv") },
+        { label: "As JSON, an entry a line", run: () => void save("ndjson") },
+      ]}
+    >
+      <Button>
+        <Download size={16} aria-hidden /> Export
+      </Button>
+    </Menu>
   );
 }
 

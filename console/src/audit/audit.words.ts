@@ -17,3 +17,19 @@ export function refusalOf(entry: AuditEntry): string | undefined {
   if (typeof details !== "object" || details === null || !("error" in details)) return undefined;
   return typeof details.error === "string" ? details.error : undefined;
 }
+
+/** The values before and after a change, and the rest of the details: not that a member was given whose values are known. */
+export function partsOf(details: unknown) {
+  const { changes, ...others } = isObject(details) ? details : {};
+  const members = Object.entries(isObject(changes) ? changes : {}).map(([member, values]) => {
+    const { from, to } = isObject(values) ? values : {};
+    return { member, from, to };
+  });
+  const known = new Set(members.map(({ member }) => member));
+  const rest = Object.entries(others).filter(([name, value]) => value !== "given" || !known.has(name));
+  return { changes: members, others: Object.fromEntries(rest) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

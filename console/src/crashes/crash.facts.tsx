@@ -24,12 +24,13 @@ export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: numbe
   return { times, reports: times.map((time) => counted.get(time) ?? 0) };
 }
 
-/** The state of a crash as a word, with the version in which it is resolved. */
+/** The state of a crash as a word: an open one is new for a day. */
 export function CrashState({ group }: { readonly group: CrashGroup }) {
-  const { state, resolvedIn, reopened } = group;
+  const { state, resolvedIn, reopened, firstSeen } = group;
   if (state === "ignored") return <Status kind="neutral">ignored</Status>;
   if (state === "open") {
-    return reopened === undefined ? <Status kind="notice">open</Status> : <Status kind="warning">came back</Status>;
+    if (reopened !== undefined) return <Status kind="warning">came back</Status>;
+    return <Status kind="notice">{Date.now() - parseTime(firstSeen) < dayMs ? "new" : "open"}</Status>;
   }
   return (
     <Status kind="good">{resolvedIn === undefined ? "resolved" : `resolved in ${showInvisible(resolvedIn)}`}</Status>

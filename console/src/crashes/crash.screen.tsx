@@ -8,7 +8,6 @@ import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy-button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Page, Section } from "../ui/page.tsx";
@@ -16,6 +15,7 @@ import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { CrashActs } from "./crash.acts.tsx";
 import { CrashState, CrashVersions, GroupFacts } from "./crash.facts.tsx";
+import { StackTrace } from "./crash.trace.tsx";
 import styles from "./crashes.module.css";
 
 export function CrashScreen() {
@@ -135,15 +135,7 @@ function Report({ report }: { readonly report: CrashReport }) {
           ],
         ]}
       />
-      <figure className={styles.trace}>
-        <figcaption>
-          Stack trace <CopyButton text={stackTrace} label="Copy the stack trace" />
-        </figcaption>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too */}
-        <pre role="region" tabIndex={0} aria-label="Stack trace">
-          {stackTrace.replaceAll("\t", "    ").split(/\r?\n/).map(showInvisible).join("\n")}
-        </pre>
-      </figure>
+      <StackTrace text={stackTrace} />
     </>
   );
 }

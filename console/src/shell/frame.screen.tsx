@@ -8,7 +8,7 @@ import Clapperboard from "lucide-react/icons/clapperboard";
 import LogOut from "lucide-react/icons/log-out";
 import MenuIcon from "lucide-react/icons/menu";
 import Search from "lucide-react/icons/search";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
@@ -25,12 +25,14 @@ import { showError, Toasts } from "../ui/toast.tsx";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
-import { Palette } from "./palette.tsx";
 import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
 import { useContinueSession, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
+
+/** Loaded when it is opened for the first time. */
+const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 
 /** What surrounds every screen of an operator who is signed in. */
 export function Frame() {
@@ -78,7 +80,11 @@ export function Frame() {
         {appid !== undefined && <ApplicationBanner appid={appid} />}
         <Outlet />
       </main>
-      {open === "palette" && <Palette appid={appid} onClose={() => setOpen(undefined)} />}
+      {open === "palette" && (
+        <Suspense>
+          <Palette appid={appid} onClose={() => setOpen(undefined)} />
+        </Suspense>
+      )}
       {open === "help" && <ShortcutHelp onClose={() => setOpen(undefined)} />}
       {open === "sheet" && <Sheet appid={appid} onClose={() => setOpen(undefined)} />}
       <SignInAgain />

@@ -1,31 +1,39 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { searchApplication, searchDeployment } from "../api/search.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { Problem } from "../ui/fields.tsx";
 import styles from "./frame.module.css";
-import { addressOfId } from "./ids.ts";
-import { applicationNavigation, deploymentNavigation } from "./navigation.ts";
+import { type Destination, findPages, findPlaces } from "./palette.hits.ts";
 
 interface PaletteProps {
   readonly appid: string | undefined;
   readonly onClose: () => void;
 }
 
-interface Hit {
-  readonly label: string;
-  readonly note?: string;
-  readonly href: string;
-}
+const typingMs = 150;
+const textMax = 320;
 
-/** Goes to any screen, and to any object by its id. */
+/** Goes to any screen, and to any object by its id, its name, an address or the id of a call. */
 export function Palette({ appid, onClose }: PaletteProps) {
-  const [text, setText] = useState("");
+  const [typed, setTyped] = useState("");
   const [selected, setSelected] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
-  const hits = findHits(text.trim(), appid);
+  const text = typed.trim();
+  const { pages, isSearching, error } = useSearch(text, appid);
+  const places = findPlaces(text, appid);
+  const hits = [...places, ...pages.filter(({ href }) => !places.some((place) => place.href === href))];
   const current = hits[Math.min(selected, hits.length - 1)];
 
-  function follow(hit: Hit) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another line is the current one
+  useEffect(() => {
+    void list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [current?.href]);
+
+  function follow(hit: Destination) {
     onClose();
     void navigate({ href: hit.href });
   }
@@ -47,19 +55,22 @@ export function Palette({ appid, onClose }: PaletteProps) {
         <input
           autoFocus
           role="combobox"
-          aria-label="A screen, or an id"
+          aria-label="A screen, a name, an e-mail address or an id"
           aria-expanded={hits.length > 0}
           aria-controls="palette-hits"
           aria-activedescendant={current === undefined ? undefined : `hit-${hits.indexOf(current)}`}
-          placeholder="A screen, or an id: app_…, usr_…"
-          value={text}
+          placeholder="A screen, a name, an address or an id"
+          maxLength={textMax}
+          autoComplete="off"
+          spellCheck="false"
+          value={typed}
           onChange={(event) => {
-            setText(event.target.value);
+            setTyped(event.target.value);
             setSelected(0);
           }}
           onKeyDown={onKeyDown}
         />
-        <div id="palette-hits" role="listbox" aria-label="Found" className={styles.found}>
+        <div ref={list} id="palette-hits" role="listbox" aria-label="Found" className={styles.found}>
           {hits.map((hit, index) => (
             <div
               key={hit.href}
@@ -71,22 +82,45 @@ export function Palette({ appid, onClose }: PaletteProps) {
               onClick={() => follow(hit)}
             >
               <ArrowRight size={16} aria-hidden />
-              {hit.label}
-              {hit.note !== undefined && <small>{hit.note}</small>}
+              <span>{hit.label}</span>
+              <small>{hit.note}</small>
             </div>
           ))}
         </div>
-        {hits.length === 0 && <p role="status">No screen has this name, and it is no id that has a page.</p>}
+        {error !== null && <Problem error={error} />}
+        <p role="status" className={styles.searching}>
+          {isSearching ? "Searching …" : hits.length === 0 && error === null && "Nothing has this name or id."}
+        </p>
       </div>
     </Dialog>
   );
 }
 
-function findHits(text: string, appid: string | undefined): Hit[] {
-  const address = addressOfId(text, appid);
-  if (address !== undefined) return [{ label: text, note: "by its id", href: address }];
-  const places = [...(appid === undefined ? [] : applicationNavigation.flat()), ...deploymentNavigation];
-  return places
-    .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
-    .map(({ label, to, key }) => ({ label, note: `g ${key}`, href: to.replace("$appid", appid ?? "") }));
+/** What the server finds by the text, in the application that is open and in the deployment. */
+function useSearch(text: string, appid: string | undefined) {
+  const q = useSettled(text);
+  const { data, error, isFetching } = useQuery({
+    queryKey: ["search", appid, q],
+    queryFn: async ({ signal }) => {
+      const [inApplication, inDeployment] = await Promise.all([
+        appid === undefined ? undefined : searchApplication({ appid, q }, { signal }),
+        searchDeployment({ q }, { signal }),
+      ]);
+      return findPages(appid, inApplication, inDeployment);
+    },
+    enabled: q !== "",
+    placeholderData: keepPreviousData,
+    gcTime: 0,
+  });
+  return { pages: text === "" ? [] : (data ?? []), isSearching: isFetching || q !== text, error };
+}
+
+/** The text once the operator pauses, so that not every letter is a search. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSettled(text), typingMs);
+    return () => window.clearTimeout(timer);
+  }, [text]);
+  return settled;
 }

@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
+import ArrowUp from "lucide-react/icons/arrow-up";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { formatNumber } from "../lib/format.ts";
+import { formatBounded, formatNumber } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -24,6 +25,8 @@ export interface Column<Row> {
 /** What `usePages` returns. */
 interface Pages<Row> {
   readonly rows: readonly Row[];
+  /** The first rows as they are by now. */
+  readonly newest?: readonly Row[];
   readonly isPending: boolean;
   readonly isPlaceholderData: boolean;
   readonly error: Error | null;
@@ -219,7 +222,25 @@ function Grid<Row>(props: DataTableProps<Row>) {
           })}
         </div>
       </div>
+      <NewRows pages={pages} idOf={idOf} />
       <Foot pages={pages} />
+    </div>
+  );
+}
+
+/** Offers the rows that came since the list was loaded. */
+function NewRows<Row>({ pages: { rows, newest = [], refetch }, idOf }: Pick<DataTableProps<Row>, "pages" | "idOf">) {
+  const known = new Set(rows.map(idOf));
+  const firstKnown = newest.findIndex((row) => known.has(idOf(row)));
+  const count = firstKnown < 0 ? newest.length : firstKnown;
+  return (
+    <div className={styles.new} role="status">
+      {count > 0 && (
+        <Button size="small" onPress={() => refetch()}>
+          <ArrowUp size={14} aria-hidden />
+          {formatBounded(count, firstKnown < 0)} new
+        </Button>
+      )}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import Bookmark from "lucide-react/icons/bookmark";
 import ListFilter from "lucide-react/icons/list-filter";
 import Search from "lucide-react/icons/search";
 import X from "lucide-react/icons/x";
@@ -26,12 +27,14 @@ interface FilterChipsProps {
   readonly onChange: (values: FilterValues) => void;
   /** The filter of the search box; it also takes `name:value` for the others. */
   readonly search?: { readonly name: string; readonly label: string };
+  /** Filters that operators often need together. */
+  readonly saved?: readonly { readonly label: string; readonly values: FilterValues }[];
 }
 
 const searchDelayMs = 250;
 
 /** One line of filters above a list; `/` leads into it. */
-export function FilterChips({ filters, values, onChange, search }: FilterChipsProps) {
+export function FilterChips({ filters, values, onChange, search, saved = [] }: FilterChipsProps) {
   const [edited, setEdited] = useState<Filter>();
   const bar = useRef<HTMLDivElement>(null);
   useShortcuts([
@@ -81,7 +84,10 @@ export function FilterChips({ filters, values, onChange, search }: FilterChipsPr
         <Menu
           label="Filters"
           placement="bottom start"
-          items={open.map((filter) => ({ label: filter.label, run: () => setEdited(filter) }))}
+          items={[
+            ...open.map((filter) => ({ label: filter.label, run: () => setEdited(filter) })),
+            ...saved.map((view) => ({ label: view.label, icon: Bookmark, run: () => onChange(view.values) })),
+          ]}
         >
           <Button kind="quiet">
             <ListFilter size={16} aria-hidden /> Filter

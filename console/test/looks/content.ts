@@ -80,7 +80,9 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
     lastName: "שלום",
   };
   const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
-  const stackTrace = `TypeError: ${text}\n    at onPress (screen.js:12:3)\n    at run (app.js:1:1)`;
+  const frames = ["onPress (screen.js:12:3)", "listen (node_modules/react-dom/index.js:1:1)", "run (app.js:1:1)"];
+  const stackTrace = `TypeError: ${text}\n${frames.map((frame) => `    at ${frame}`).join("\n")}`;
+  await call("PATCH", `/applications/${appid}/settings`, { tokenLifetimes: { deviceMs: 7_200_000 } });
   await send(`${url}/devices/current/crashreports`, "POST", { stackTrace, message: text }, service);
   for (const [score, world] of [
     [10, text],

@@ -66,9 +66,15 @@ export const screens: readonly Screen[] = [
   { name: "operator-invite", at: "#/operators", act: (page) => page.getByRole("button", { name: "Invite" }).click() },
   { name: "audit", at: "#/audit" },
   { name: "audit-panel", at: "#/audit", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  {
+    name: "audit-change",
+    at: "#/apps/$appid/audit?action=changeApplication,changeApplicationSettings",
+    act: openChange,
+  },
   { name: "audit-nothing", at: "#/audit?actor=system&action=createOperator" },
   { name: "account", at: "#/account", act: (page) => page.getByText("This one").waitFor() },
   { name: "palette", at: "#/audit", act: openPalette },
+  { name: "palette-found", at: "#/apps/$appid/users", act: find },
   ...["overview", "start", "users", "devices", "metrics", "crashes", "requests"].map((screen) => ({
     name: `${screen}-empty`,
     at: `#/apps/$empty/${screen}`,
@@ -96,6 +102,21 @@ async function shutOut(page: Page): Promise<void> {
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
+}
+
+async function find(page: Page): Promise<void> {
+  await openPalette(page);
+  await page.getByRole("combobox").fill("a");
+  await page
+    .getByRole("option")
+    .filter({ hasText: /User|Application/ })
+    .first()
+    .waitFor();
+}
+
+async function openChange(page: Page): Promise<void> {
+  await page.getByRole("row").nth(1).press("Space");
+  await page.getByRole("columnheader", { name: "Before" }).waitFor();
 }
 
 async function sendCall(page: Page): Promise<void> {

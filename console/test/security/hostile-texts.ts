@@ -86,6 +86,7 @@ async function createHostileContent(
     await call("POST", `/applications/${appid}/keys`, { label: text });
     if (text === first) userId = user.id;
   }
+  for (const name of texts.toReversed()) await call("PATCH", `/applications/${appid}`, { name });
   const { result: devices } = await call("GET", `/applications/${appid}/devices`);
   const { result: crashes } = await call("GET", `/applications/${appid}/crashes`);
   return {
