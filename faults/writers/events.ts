@@ -2,36 +2,58 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Api } from "../api.ts";
 import { type Fact, verify } from "../ledger.ts";
 import type { Tally } from "../tally.ts";
-import { filler, type Writer } from "../writer.ts";
+import { filler, type Work, type Writer } from "../writer.ts";
 
 /** A write whose answer was lost may still be committed between two reads. */
 const readsMax = 5;
 const pauseMs = 200;
+const changesMax = 2;
 
-/** Creates check-ins, and follows the events of its user: each committed write has one event, and each event its write. */
-export const writeWithEvents: Writer = ({ ledger }, { token }) => {
-  const follower = new Follower(token);
-  ledger.add(follower);
+/**
+ * Creates check-ins, changes them and deletes every third one, and compares the events of its user: each committed write
+ * has one event, and each event its write.
+ */
+export const writeWithEvents: Writer = (work, { token }) => {
+  const follower = new Follower(work, token);
+  work.ledger.add(follower);
+  let count = 0;
   return async (api) => {
     await follower.begin(api);
-    ledger.touch(follower);
-    await api.call("POST /checkins", { token, body: { location: "48.2,16.3", comment: filler } });
+    work.ledger.touch(follower);
+    const body = { location: "48.2,16.3", comment: filler, description: "0" };
+    const created = await api.call("POST /checkins", { token, body });
+    const path = `/checkins/${created.body.result.id}`;
+    for (let changes = 1; changes <= changesMax; changes += 1) {
+      await api.call(`PATCH ${path}`, { token, body: { description: `${changes}` } });
+    }
+    count += 1;
+    if (count % 3 === 0) await api.call(`DELETE ${path}`, { token });
   };
 };
 
+interface ToldEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly objectID: string;
+}
+
 class Follower implements Fact {
   readonly #token: string;
-  /** The objects of the events so far, by the ids of the events. */
-  readonly #objects = new Map<string, string>();
+  readonly #work: Work;
+  /** The objects of which the user learned that they were created, by the ids of the events. */
+  readonly #created = new Map<string, string>();
+  #userId = "";
   #cursor: string | undefined;
 
-  constructor(token: string) {
+  constructor(work: Work, token: string) {
+    this.#work = work;
     this.#token = token;
   }
 
   /** Takes the cursor of now, before the first write. */
   async begin(api: Api): Promise<void> {
     if (this.#cursor !== undefined) return;
+    this.#userId = (await api.call("GET /users/me", { token: this.#token })).body.result.id;
     this.#cursor = (await api.call("GET /events", { token: this.#token })).body.result.currentToken;
   }
 
@@ -52,12 +74,12 @@ class Follower implements Fact {
   async #compare(api: Api): Promise<string> {
     const checkins = await this.#readCheckins(api);
     if (!(await this.#follow(api))) return "the log does not reach back to the cursor";
-    const objects = [...this.#objects.values()];
-    if (new Set(objects).size < objects.length) return "an object was created twice";
-    const missing = checkins.filter((id) => !objects.includes(id));
-    const surplus = objects.filter((id) => !checkins.includes(id));
-    if (missing.length === 0 && surplus.length === 0) return "";
-    return `${missing.length} writes without an event, ${surplus.length} events without a write`;
+    const told = [...this.#created.values()];
+    if (new Set(told).size < told.length) return "an object was created twice";
+    const missing = [...checkins.keys()].filter((id) => !told.includes(id));
+    if (missing.length > 0) return `${missing.length} check-ins without an event for their user`;
+    const problems = findProblems(await this.#readLog(api), checkins);
+    return problems.length === 0 ? "" : `${problems.length} check-ins have wrong events, first ${problems[0]}`;
   }
 
   /** Reads the events behind the cursor. @returns false after a reset */
@@ -66,20 +88,50 @@ class Follower implements Fact {
       const path = `/events?types=checkin.created&pageSize=1000&userID=me&after=${this.#cursor}`;
       const { result } = (await api.call(`GET ${path}`, { token: this.#token })).body;
       if (result.isReset === true) return false;
-      for (const { id, objectID } of result.pageResults) this.#objects.set(id, objectID);
+      for (const { id, objectID } of result.pageResults) this.#created.set(id, objectID);
       this.#cursor = result.currentToken;
       if (result.nextToken === undefined) return true;
     }
   }
 
-  async #readCheckins(api: Api): Promise<string[]> {
-    const ids: string[] = [];
+  /** Every event of the user's check-ins, oldest first, also of those that are deleted. */
+  async #readLog(api: Api): Promise<ToldEvent[]> {
+    const { application, operatorToken: token } = this.#work;
+    const root = `/_/api/applications/${application.appid}/events`;
+    const events: ToldEvent[] = [];
+    let query = `userID=${this.#userId}&type=checkin.*&pageSize=1000`;
+    for (;;) {
+      const { result } = (await api.call(`GET ${root}?${query}`, { token })).body;
+      events.push(...result.pageResults);
+      if (result.nextToken === undefined) return events.reverse();
+      query = `pagingToken=${encodeURIComponent(result.nextToken)}`;
+    }
+  }
+
+  /** The user's check-ins, and how often each was changed. */
+  async #readCheckins(api: Api): Promise<Map<string, number>> {
+    const changes = new Map<string, number>();
     let path = "/checkins?userID=me&pageSize=1000";
     for (;;) {
       const { result } = (await api.call(`GET ${path}`, { token: this.#token })).body;
-      ids.push(...result.pageResults.map(({ id }: { id: string }) => id));
-      if (result.nextToken === undefined) return ids;
+      for (const { id, description } of result.pageResults) changes.set(id, Number(description));
+      if (result.nextToken === undefined) return changes;
       path = `/checkins?pagingToken=${encodeURIComponent(result.nextToken)}`;
     }
   }
+}
+
+/** Compares the events of each check-in to what is stored: its creation, its changes and its deletion, in this order. */
+function findProblems(events: readonly ToldEvent[], checkins: ReadonlyMap<string, number>): string[] {
+  const ids = new Set(events.map(({ id }) => id));
+  if (ids.size < events.length) return ["an id that two events have"];
+  const byObject = Map.groupBy(events, ({ objectID }) => objectID);
+  const objects = new Set([...byObject.keys(), ...checkins.keys()]);
+  return [...objects].flatMap((object) => {
+    const told = (byObject.get(object) ?? []).map(({ type }) => type.split(".")[1]).join(" ");
+    const changes = checkins.get(object);
+    const expected =
+      changes === undefined ? /^created( changed){2} deleted$/ : new RegExp(`^created( changed){${changes}}$`);
+    return expected.test(told) ? [] : [`${object}: ${told}`];
+  });
 }
