@@ -270,7 +270,7 @@ describe("types of events: spec/events#types", () => {
 
   it("a batch in mode atomic records the events of all items or of none, and a replay records none", async () => {
     const items = [
-      { method: "POST", path: "/checkins", body: { location: "1,2" } },
+      { method: "POST", path: "/checkins", parameters: { location: "1,2" } },
       { method: "GET", path: "/checkins/nothing" },
     ];
     const { own } = await seenBy(async () => {
