@@ -23,6 +23,7 @@ import { openDatabase } from "./db/open.ts";
 import { createEventLog } from "./event-log/event-log.ts";
 import { createLogFollower } from "./event-log/follower.ts";
 import { createEventRecorder } from "./event-log/recorder.ts";
+import { createOperatorPresenter } from "./events/events.operator.reading.ts";
 import { createStreams } from "./events/events.streams.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
@@ -60,6 +61,7 @@ import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
 import { createUserExporters } from "./user-exporters.ts";
 import { createResetDelays } from "./users/users.password.delays.ts";
+import { createWebhookRunner } from "./webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import { createPeers } from "./workers/peers.ts";
 
@@ -116,7 +118,12 @@ export async function createServices(
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
   const eventFollower = createLogFollower(config, { database, refresh: () => callers.noticeRevocations(), log });
-  const events = createEventRecorder({ database, clock, ids, touch: eventFollower.touch });
+  const webhookRunner = createWebhookRunner();
+  function touch(applicationId: string): void {
+    eventFollower.touch(applicationId);
+    webhookRunner.notice(applicationId);
+  }
+  const events = createEventRecorder({ database, clock, ids, touch });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
     ...{ limitCounters, events },
@@ -187,6 +194,8 @@ export async function createServices(
     pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
     outgoing,
     webhookSealer: createWebhookSealer(secrets),
+    webhookRunner,
+    presentEventsOf: (locations: "true" | "shown") => createOperatorPresenter({ locations }, { dispatcher }),
     idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     isDebugged: async (applicationId: string) =>
@@ -264,6 +273,7 @@ function createMetricServices(
 /** @param graceMs how long background work may take to finish */
 export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
   const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
+  await services.webhookRunner.stop(graceMs);
   services.eventFollower.close();
   await storageHealth.close();
   regionCalls.close();

@@ -29,6 +29,7 @@ import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings
 import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
 import { eraseUser, updateUserDeleted } from "./users/users.erasure.ts";
 import { findUser, listUnfinishedUsers } from "./users/users.store.ts";
+import { maintainWebhooks } from "./webhooks/webhooks.maintenance.ts";
 
 const intervalMs = 60_000;
 /** Rounds may start this much early, so that timer jitter does not make a lone process skip its next round. */
@@ -152,6 +153,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
     await keepLogSettings(appid, stored.settings, app);
     await keepLogSettings(appid, stored.settings, app);
+    await maintainWebhooks(appid, app, signal);
     await eventLog.maintain(appid, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);

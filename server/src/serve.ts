@@ -70,6 +70,7 @@ export async function serve(
   const delivery = startDelivery(app);
   const statistics = startStatistics(app);
   const heartbeat = startHeartbeat(app);
+  app.webhookRunner.start(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");

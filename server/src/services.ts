@@ -49,6 +49,8 @@ import type { Policies } from "./tenancy/policies.ts";
 import type { SettingsSealer } from "./tenancy/sealed-settings.ts";
 import type { PictureUrl } from "./users/users.contract.ts";
 import type { ResetDelays } from "./users/users.password.delays.ts";
+import type { PresentEvent } from "./webhooks/webhooks.envelope.ts";
+import type { WebhookRunner } from "./webhooks/webhooks.runner.ts";
 import type { WebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import type { Peers } from "./workers/peers.ts";
 
@@ -105,6 +107,9 @@ export interface Services {
 
   readonly outgoing: Outgoing;
   readonly webhookSealer: WebhookSealer;
+  readonly webhookRunner: WebhookRunner;
+  /** Presents events to systems of operators, each with its object of this moment; see `createOperatorPresenter`. */
+  presentEventsOf(locations: "true" | "shown"): PresentEvent;
   readonly mailer: Mailer;
   readonly mails: Mails;
   readonly delivery: Delivery;

@@ -16,7 +16,7 @@ import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 let test: TestApp;
 before(async () => {
-  test = await startTestApp();
+  test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8" });
 });
 after(() => test.close());
 
@@ -267,6 +267,7 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   resumeWebhook: webhook,
   listWebhookDeliveries: webhook,
   redeliverWebhook: webhook,
+  testWebhook: webhook,
   repeatWebhookDelivery: delivery,
 };
 
@@ -280,7 +281,7 @@ async function event(application: NewApplication): Promise<PathParameters> {
 
 async function webhook({ appid }: NewApplication): Promise<PathParameters> {
   const { token } = await test.createOperator();
-  const body = { url: "https://1.1.1.1/hook", types: ["*"] };
+  const body = { url: "http://127.0.0.1:9/hook", types: ["*"] };
   const created = await test.call(`POST /_/api/applications/${appid}/webhooks`, { token, body });
   return { webhookId: created.body.result.id };
 }
@@ -297,7 +298,7 @@ async function delivery(application: NewApplication): Promise<PathParameters> {
   const [event] = await test.app.eventLog.list(application_id, position - 1, 1);
   const id = test.app.ids.newId("WebhookDelivery");
   const row = { application_id, webhook_id: webhookId, id, event_id: event?.id ?? "", type: event?.type ?? "" };
-  const ended = { log: "", position, gap: null, attempt: 10, state: "dead" as const, is_replay: 0 };
+  const ended = { log: "", position, attempt: 10, state: "dead" as const, is_replay: 0 };
   const answer = { status: 500, ms: 1, error: null, response: "", created_at: test.now(), next_attempt_at: null };
   await test.app.database.write(({ queries }) =>
     queries
@@ -353,7 +354,7 @@ const operatorBodies: Readonly<Record<string, (path: PathParameters) => object>>
   changeApplicationKey: () => ({ label: "Version 2" }),
   createPublicLocation: () => ({ name: "Square", location: "1,2" }),
   searchApplication: () => ({ q: "Jane" }),
-  createWebhook: () => ({ url: "https://1.1.1.1/hook", types: ["*"] }),
+  createWebhook: () => ({ url: "http://127.0.0.1:9/hook", types: ["*"] }),
 };
 
 async function metric(application: NewApplication): Promise<PathParameters> {

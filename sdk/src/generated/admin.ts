@@ -2752,6 +2752,18 @@ export interface WebhookSecret {
  */
 export type WebhookState = "active" | "paused" | "failing" | "disabled";
 
+/** What became of a test event. */
+export interface WebhookTest {
+  /** Of the answer. */
+  readonly status?: number;
+  /** How long it took. */
+  readonly ms: number;
+  /** The first 1,024 characters of the answer. */
+  readonly response?: string;
+  /** Why there was no answer. */
+  readonly error?: string;
+}
+
 /**
  * Sign in as an operator
  *
@@ -3423,6 +3435,13 @@ export const repeatWebhookDelivery: (appid: string, webhookId: string, deliveryI
  * Another call takes the next.
  */
 export const redeliverWebhook: (appid: string, webhookId: string, fields?: RedeliverWebhookRequest) => Call<WebhookRedelivery> = /* @__PURE__ */ define("redeliverWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/redeliver", "ops");
+
+/**
+ * Send a test event to a webhook at once
+ *
+ * Once, whatever the state of the webhook; six in a minute.
+ */
+export const testWebhook: (appid: string, webhookId: string) => Call<WebhookTest> = /* @__PURE__ */ define("testWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/test", "ops");
 
 /**
  * List the crashes of an application, one group per bug

@@ -846,7 +846,7 @@ interface WebhooksTable {
   /** Empty for none. */
   name: string;
   url: string;
-  /** JSON array of patterns such as `checkin.*`. */
+  /** JSON object: patterns such as `checkin.*`, each with the position behind which it holds. */
   types: string;
   format: WebhookFormat;
   /** JSON array. */
@@ -913,8 +913,6 @@ interface WebhookDeliveriesTable {
   /** Where the event is: in the log of this name. */
   log: string;
   position: number;
-  /** For `webhook.gap`: the times of the first and the last event that are missing, with `-` in between. */
-  gap: string | null;
   /** Attempts so far that count. */
   attempt: number;
   state: DeliveryState;

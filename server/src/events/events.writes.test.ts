@@ -68,7 +68,7 @@ const silent: readonly string[] = [
   ...["testMailSettings", "testOidcProvider", "exportUser", "sendPasswordReset"],
   ...["createTestDevice", "createTestUser", "changeCrashGroup"],
   ...["createWebhook", "changeWebhook", "deleteWebhook", "rotateWebhookSecret", "pauseWebhook", "resumeWebhook"],
-  ...["redeliverWebhook", "repeatWebhookDelivery"],
+  ...["redeliverWebhook", "repeatWebhookDelivery", "testWebhook"],
 ];
 
 /** Calls that need more than a valid body to succeed; `events.accounts.test.ts` has their events. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
@@ -165,5 +165,171 @@ describe("a call over https", () => {
     const port = await start(t, true, (_request, response) => response.end("{}"));
     const outgoing = newOutgoing(async () => ["127.0.0.1"]);
     await assertRefused(outgoing.fetchBytes(`https://localhost:${port}/`, bounds), /SELF_SIGNED|VERIFY/);
+  });
+});
+
+describe("a delivery to a webhook", () => {
+  const message = { headers: {}, body: "{}" };
+  const bounded = { timeoutMs: 1_000, charactersMax: 1_024 };
+  function toWebhooks(addresses: readonly string[] | (() => readonly string[]), webhookNetworks = ["127.0.0.0/8"]) {
+    const lookUp = async () => (typeof addresses === "function" ? addresses() : addresses);
+    return createOutgoing({ outgoingNetworks: [], webhookNetworks }, { lookUp });
+  }
+  const problemOf = (sent: Promise<unknown>) =>
+    sent.then(
+      () => "none",
+      (error) => {
+        assert.ok(error instanceof OutgoingError, `${error}`);
+        return error.problem;
+      },
+    );
+
+  it("is refused at every attempt if an address is not allowed: also one that a name gets later (events.md E12)", async (t) => {
+    let connections = 0;
+    const port = await start(t, false, (_, response) => {
+      connections += 1;
+      response.end();
+    });
+    let addresses = ["127.0.0.1"];
+    const outgoing = toWebhooks(() => addresses);
+    const url = `http://rebound.example:${port}/`;
+    assert.equal((await outgoing.post(url, message, bounded)).status, 200);
+    for (addresses of [["10.0.0.1"], ["127.0.0.1", "10.0.0.1"], ["127.0.0.1", "::1"], ["169.254.169.254"]]) {
+      assert.equal(await problemOf(outgoing.post(url, message, bounded)), "refused");
+    }
+    assert.equal(connections, 1);
+  });
+
+  it("goes by http and to any port in WEBHOOK_NETWORKS alone", async () => {
+    const outgoing = toWebhooks(["1.1.1.1"]);
+    for (const url of ["http://a.example/", "https://a.example:22/"]) {
+      assert.equal(await problemOf(outgoing.post(url, message, bounded)), "refused");
+    }
+    const mixed = toWebhooks(["1.1.1.1", "127.0.0.1"]);
+    assert.equal(await problemOf(mixed.post("http://a.example/", message, bounded)), "refused");
+    for (const host of [
+      "127.1",
+      "0x7f000001",
+      "[::ffff:10.0.0.1]",
+      "[64:ff9b::a00:1]",
+      "[2002:a00:1::]",
+      "localhost",
+    ]) {
+      const closed = createOutgoing({ outgoingNetworks: ["0.0.0.0/1"] }, { lookUp: createLookUp() });
+      assert.equal(await problemOf(closed.post(`https://${host}/`, message, bounded)), "refused", host);
+    }
+  });
+
+  it("does not follow a redirect (events.md E12)", async (t) => {
+    let followed = 0;
+    const inner = await start(t, false, (_, response) => {
+      followed += 1;
+      response.end();
+    });
+    const port = await start(t, false, (_, response) => {
+      response.writeHead(302, { location: `http://127.0.0.1:${inner}/` }).end();
+    });
+    const { status } = await toWebhooks([]).post(`http://127.0.0.1:${port}/`, message, bounded);
+    assert.deepEqual([status, followed], [302, 0]);
+  });
+
+  it("sends no secret of the server's own and no proxy headers, and keeps no connection", async (t) => {
+    const heads: IncomingMessage["headers"][] = [];
+    const port = await start(t, false, ({ headers }, response) => {
+      heads.push(headers);
+      response.end();
+    });
+    await toWebhooks([]).post(`http://127.0.0.1:${port}/`, { headers: { "x-a": "1" }, body: "{}" }, bounded);
+    assert.deepEqual(heads, [
+      {
+        "x-a": "1",
+        "accept-encoding": "identity",
+        "content-length": "2",
+        host: `127.0.0.1:${port}`,
+        connection: "close",
+      },
+    ]);
+  });
+
+  // Of each the receiver is slow or endless in another place (events.md E13).
+  const endless: Record<string, [RequestListener, outcome: string | number]> = {
+    "answers just in time": [(_, response) => void setTimeout(() => response.end(), 700), 200],
+    "never answers": [() => {}, "timeout"],
+    "sends headers for ever": [
+      (_, { socket }) => {
+        socket?.write("HTTP/1.1 200 OK\r\n");
+        const timer = setInterval(() => socket?.write(`x-${"y".repeat(1_000)}: 1\r\n`), 1);
+        socket?.on("close", () => clearInterval(timer)).on("error", () => {});
+      },
+      "answer",
+    ],
+    "sends informational answers for ever": [
+      (_, response) => {
+        const timer = setInterval(() => response.writeProcessing(), 1);
+        response.on("close", () => clearInterval(timer));
+      },
+      "timeout",
+    ],
+    "sends a body for ever": [
+      (_, response) => {
+        response.on("error", () => {});
+        const chunk = Buffer.alloc(65_536, "x");
+        function write(): void {
+          if (response.destroyed) return;
+          if (response.write(chunk)) setImmediate(write);
+          else response.once("drain", write);
+        }
+        write();
+      },
+      200,
+    ],
+    "sends a byte a second": [
+      (_, response) => {
+        const timer = setInterval(() => response.write("x"), 100);
+        response.on("close", () => clearInterval(timer));
+      },
+      200,
+    ],
+    "closes before it answers": [(request) => request.socket.destroy(), "connection"],
+    "closes in its answer": [
+      (request, response) => {
+        response.writeHead(200, { "content-length": "100" }).write("x");
+        setTimeout(() => request.socket.destroy(), 20);
+      },
+      200,
+    ],
+    "sends no HTTP": [({ socket }) => void socket.end("hello\r\n\r\n"), "answer"],
+  };
+  for (const [what, [handle, expected]] of Object.entries(endless)) {
+    it(`to a receiver that ${what} takes bounded time and memory`, async (t) => {
+      const port = await start(t, false, handle);
+      const sent = toWebhooks([]).post(`http://127.0.0.1:${port}/`, message, bounded);
+      const outcome = await sent.then(
+        ({ status, text }) => {
+          assert.ok(text.length <= 1_024);
+          return status;
+        },
+        (error) => error.problem,
+      );
+      assert.equal(outcome, expected);
+    });
+  }
+
+  it("to a receiver that closes in the midst of TLS fails", async (t) => {
+    const server = createNetServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.destroy());
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    assert.equal(await problemOf(toWebhooks([]).post(`https://127.0.0.1:${port}/`, message, bounded)), "connection");
+  });
+
+  it("checks certificates, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async (t) => {
+    process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+    t.after(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
+    const port = await start(t, true, (_, response) => response.end());
+    assert.equal(await problemOf(toWebhooks([]).post(`https://127.0.0.1:${port}/`, message, bounded)), "certificate");
   });
 });

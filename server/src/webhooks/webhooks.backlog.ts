@@ -11,7 +11,7 @@ const countMax = 10_000;
 /** Counts what of a webhook's events waits behind its cursor, and for another attempt. */
 export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
   const { application_id, id, position } = row;
-  const types = [...typesOf(JSON.parse(row.types))]; // as `readTypes` stored it
+  const types = [...typesOf(row.types).keys()];
   const { rows } = await sql<{ count: number; oldest_at: number | null }>`
     select count(*) as count, min(at) as oldest_at from (
       select at from events

@@ -1,8 +1,10 @@
 import { ApiError } from "../errors.ts";
 import { eventTypes } from "../event-log/event-types.ts";
 import { matchTypes } from "../event-log/type-patterns.ts";
-import { headersMax, patternsMax } from "./webhooks.operator.contract.ts";
+import { LruMap } from "../lib/lru-map.ts";
 
+export const patternsMax = 50;
+export const headersMax = 10;
 const patternCharactersMax = 100;
 
 /**
@@ -23,9 +25,34 @@ export function readTypes(given: readonly unknown[]): readonly string[] {
   });
 }
 
-/** The types that patterns name. */
-export function typesOf(patterns: readonly string[]): ReadonlySet<string> {
-  return new Set(patterns.flatMap((pattern) => matchTypes(pattern, eventTypes)));
+/** Patterns, each with the position behind which it holds. */
+type PlacedPatterns = Readonly<Record<string, number>>;
+
+export function writePatterns(patterns: readonly string[], positionOf: (pattern: string) => number): string {
+  return JSON.stringify(Object.fromEntries(patterns.map((pattern) => [pattern, positionOf(pattern)])));
+}
+
+export function readStoredPatterns(types: string): PlacedPatterns {
+  return JSON.parse(types); // as `writePatterns` wrote it
+}
+
+/** The types that a webhook is sent, each with the position behind which it is. */
+export function typesOf(types: string): ReadonlyMap<string, number> {
+  const found = computed.get(types) ?? computeTypes(types);
+  computed.set(types, found);
+  return found;
+}
+
+const computed = new LruMap<string, ReadonlyMap<string, number>>(1_000);
+
+function computeTypes(types: string): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [pattern, position] of Object.entries(readStoredPatterns(types))) {
+    for (const type of matchTypes(pattern, eventTypes)) {
+      found.set(type, Math.min(position, found.get(type) ?? position));
+    }
+  }
+  return found;
 }
 
 const headerNameCharactersMax = 256;

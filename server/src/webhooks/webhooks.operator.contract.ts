@@ -4,11 +4,10 @@ import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, ClearableText, Flag, IdInput, Integer, List, Members, Text, WireDate } from "../contract/wire.ts";
 import type { WebhookFormat, WebhookRow, WebhookState } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
+import { headersMax, patternsMax, readStoredPatterns } from "./webhooks.fields.ts";
 
 const urlCharactersMax = 2_048;
 const nameCharactersMax = 256;
-export const patternsMax = 50;
-export const headersMax = 10;
 const overlapHoursMax = 168;
 
 export const WebhooksPath = Type.Object(applicationPathParameters);
@@ -146,7 +145,7 @@ export function presentWebhook(row: WebhookRow, { events, since }: Backlog, now:
   return {
     id: row.id,
     url: row.url,
-    types: JSON.parse(row.types), // as `readTypes` stored it
+    types: Object.keys(readStoredPatterns(row.types)),
     ...(row.name !== "" && { name: row.name }),
     format: row.format,
     headers: JSON.parse(row.header_names), // as `readHeaders` stored it

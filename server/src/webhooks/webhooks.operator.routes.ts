@@ -11,7 +11,8 @@ import { operation } from "../operation.ts";
 import { mayDo } from "../roles.ts";
 import type { Services } from "../services.ts";
 import { findBacklog } from "./webhooks.backlog.ts";
-import { readHeaders, readTypes } from "./webhooks.fields.ts";
+import { readHeaders, readStoredPatterns, readTypes, writePatterns } from "./webhooks.fields.ts";
+import { calm } from "./webhooks.health.ts";
 import {
   ChangeWebhook,
   CreatedWebhook,
@@ -55,13 +56,14 @@ const createWebhook = operation({
   parameters: CreateWebhook,
   status: 201,
   result: CreatedWebhook,
-  errors: ["ItemDoesNotExist"],
+  errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
   async handle({ caller, path: { appid }, parameters }, services) {
     const { database, clock, ids, webhookSealer } = services;
     await requireApplication(appid, database.reads);
     requireOwnerFor(parameters, undefined, caller);
     const id = ids.newId("Webhook");
-    const columns = await readColumns(appid, id, parameters, services);
+    const columns = readColumns(appid, id, parameters, services);
+    const patterns = readTypes(parameters.types);
     await requireUrl(parameters.url, services);
     const cursor = await findEnd(appid, services);
     const secret = newWebhookSecret();
@@ -71,6 +73,7 @@ const createWebhook = operation({
       id,
       ...newColumns,
       ...columns,
+      types: writePatterns(patterns, () => 0),
       secret: webhookSealer.sealSecret(appid, id, secret),
       secret_at: now,
       ...cursorColumns(cursor, now),
@@ -108,13 +111,7 @@ const newColumns = {
   lease_holder: "",
   lease_ends_at: 0,
   wake_at: null,
-  failures: 0,
-  failed_events: "",
-  failing_since: null,
-  probes: 0,
-  probed: "",
-  held_until: 0,
-  held_since: null,
+  ...calm,
   last_success_at: null,
   last_failure_at: null,
   tests: 0,
@@ -177,17 +174,22 @@ const changeWebhook = operation({
   parameters: ChangeWebhook,
   status: 200,
   result: WebhookResult,
-  errors: ["ItemDoesNotExist", "ObjectPermissionDenied"],
+  errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist", "ObjectPermissionDenied"],
   async handle({ caller, path: { appid, webhookId }, parameters }, services) {
     const { database, clock } = services;
     await requireApplication(appid, database.reads);
     const found = await requireWebhook(appid, webhookId, database.reads);
     requireOwnerFor(parameters, found, caller);
-    const columns = await readColumns(appid, webhookId, parameters, services);
-    if (parameters.url !== undefined) await requireUrl(parameters.url, services);
+    const { url, types } = parameters;
+    const columns = readColumns(appid, webhookId, parameters, services);
+    const patterns = types === undefined ? undefined : readTypes(types);
+    if (url !== undefined) await requireUrl(url, services);
+    const end = patterns && (await findEnd(appid, services));
     return change(appid, webhookId, services, (current) => {
       requireOwnerFor(parameters, current, caller);
-      return { ...columns, modified_at: clock.now() };
+      const known = readStoredPatterns(current.types);
+      const placed = patterns && end && writePatterns(patterns, (pattern) => known[pattern] ?? end.position);
+      return { ...columns, ...(placed !== undefined && { types: placed }), modified_at: clock.now() };
     });
   },
 });
@@ -281,7 +283,7 @@ const resumeWebhook = operation({
   parameters: ResumeWebhook,
   status: 200,
   result: WebhookResult,
-  errors: ["ItemDoesNotExist"],
+  errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
   async handle({ path: { appid, webhookId }, parameters: { from = "stopped" } }, services) {
     const { database, clock, webhookSealer } = services;
     await requireApplication(appid, database.reads);
@@ -305,31 +307,19 @@ const resumeWebhook = operation({
   },
 });
 
-/** Without the memory of failures. */
-const calm = {
-  failures: 0,
-  failed_events: "",
-  failing_since: null,
-  probes: 0,
-  probed: "",
-  held_until: 0,
-  held_since: null,
-} as const satisfies WebhookColumns;
-
 function cursorColumns({ log, position, id }: Cursor, now: number) {
   return { log, position, event_id: id, position_at: now };
 }
 
 /** The columns that a request changes. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
-async function readColumns(
+function readColumns(
   appid: string,
   id: string,
-  { url, types, name, format, headers, concurrency, timeoutMs, perSecond, trueLocations }: WebhookChange,
+  { url, name, format, headers, concurrency, timeoutMs, perSecond, trueLocations }: WebhookChange,
   { webhookSealer }: Pick<Services, "webhookSealer">,
-): Promise<WebhookColumns> {
+): WebhookColumns {
   const ownHeaders = headers === undefined ? undefined : readHeaders(headers);
   return {
-    ...(types !== undefined && { types: JSON.stringify(readTypes(types)) }),
     ...(url !== undefined && { url }),
     ...(name !== undefined && { name }),
     ...(format !== undefined && { format }),

@@ -278,7 +278,7 @@ describe("deliveries of a webhook", () => {
         id: test.app.ids.newId("WebhookDelivery"),
         event_id: test.app.ids.newId("Event"),
         type: "checkin.created",
-        ...{ log: "", position: 0, gap: null, attempt: 1, state },
+        ...{ log: "", position: 0, attempt: 1, state },
         ...{ status: 200, ms: 12, error: null, response: "thanks", is_replay: 0 },
         created_at: test.now(),
         next_attempt_at: null,

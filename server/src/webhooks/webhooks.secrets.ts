@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { WebhookRow } from "../db/tables.ts";
 import { createSealer } from "../lib/seal.ts";
 
@@ -67,4 +67,19 @@ export function createWebhookSealer(given: readonly string[]): WebhookSealer {
 
     resealed: (row) => ({ ...reseal(row, "secret"), ...reseal(row, "older_secret"), ...reseal(row, "headers") }),
   };
+}
+/**
+ * The value of `webhook-signature` (Standard Webhooks 1.0).
+ *
+ * @param secrets newest first
+ * @param timestamp in seconds
+ */
+export function signWebhook(secrets: readonly string[], id: string, timestamp: number, body: string): string {
+  const signed = `${id}.${timestamp}.${body}`;
+  return secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+      return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+    })
+    .join(" ");
 }

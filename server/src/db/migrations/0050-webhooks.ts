@@ -63,7 +63,6 @@ export const webhooks: Migration = {
         type ${text} not null,
         log ${text} not null,
         position ${integer} not null,
-        gap ${text},
         attempt ${integer} not null,
         state ${text} not null,
         status ${integer},

@@ -1,0 +1,77 @@
+import type { WebhookRow } from "../db/tables.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Outgoing, type OutgoingAnswer, OutgoingError } from "../outgoing/outgoing.ts";
+import { version } from "../version.ts";
+import { type OpenedWebhook, signWebhook } from "./webhooks.secrets.ts";
+
+/** What is sent. */
+export interface Message {
+  /** Of the event; the receiver knows repeats by it. */
+  readonly id: string;
+  readonly body: string;
+  readonly attempt: number;
+  readonly isReplay: boolean;
+}
+
+/** How an attempt ended. */
+export type Outcome = "delivered" | "failed" | "refused" | "held" | "gone";
+
+export interface AttemptResult {
+  readonly outcome: Outcome;
+  readonly status?: number;
+  readonly ms?: number;
+  readonly error?: string;
+  readonly response?: string;
+  /** How long the receiver asked for no attempt. */
+  readonly holdMs?: number;
+}
+
+const responseCharactersMax = 1_024;
+const contentTypes = { standard: "application/json", cloudevents: "application/cloudevents+json" } as const;
+
+/** Sends an event once. Never throws: every failure is a result. */
+export async function attemptDelivery(
+  webhook: WebhookRow,
+  { secrets, headers }: OpenedWebhook,
+  { id, body, attempt, isReplay }: Message,
+  { outgoing, clock }: { readonly outgoing: Outgoing; readonly clock: Clock },
+): Promise<AttemptResult> {
+  const timestamp = Math.floor(Date.now() / 1_000); // receivers compare it with their clocks, also after ours was set back
+  const sent = {
+    ...headers,
+    "content-type": contentTypes[webhook.format],
+    "user-agent": `Rollcall/${version}`,
+    "webhook-id": id,
+    "webhook-timestamp": `${timestamp}`,
+    "webhook-signature": signWebhook(secrets, id, timestamp, body),
+    "rollcall-attempt": `${attempt}`,
+    ...(isReplay && { "rollcall-replay": "true" }),
+  };
+  const startedAt = performance.now();
+  const bounds = { timeoutMs: webhook.timeout_ms, charactersMax: responseCharactersMax };
+  try {
+    const answer = await outgoing.post(webhook.url, { headers: sent, body }, bounds);
+    return { ...judge(answer, clock.now()), ms: Math.round(performance.now() - startedAt) };
+  } catch (error) {
+    const problem = error instanceof OutgoingError ? error.problem : "connection";
+    if (problem === "refused") return { outcome: "refused", error: problem };
+    return { outcome: "failed", error: problem, ms: Math.round(performance.now() - startedAt) };
+  }
+}
+
+function judge({ status, retryAfter, text }: OutgoingAnswer, now: number): AttemptResult {
+  const answer = { status, response: text.replaceAll("\0", "�") };
+  if (status >= 200 && status < 300) return { ...answer, outcome: "delivered" };
+  if (status === 410) return { ...answer, outcome: "gone" };
+  const holdMs = status === 429 || status === 503 ? readRetryAfter(retryAfter, now) : undefined;
+  return holdMs === undefined ? { ...answer, outcome: "failed" } : { ...answer, outcome: "held", holdMs };
+}
+
+const holdMsMax = 3_600_000;
+
+/** Reads seconds or a date. @returns undefined if it is neither */
+function readRetryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\s*\d+\s*$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? undefined : Math.min(holdMsMax, Math.max(0, ms));
+}
