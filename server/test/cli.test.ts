@@ -251,7 +251,9 @@ describe("rollcall operators role and password", () => {
     const { code, stdout, stderr } = await rollcall("operators", "role", id, "owner");
     assert.deepEqual([code, stdout, stderr], [0, `${id} is owner\n`, ""]);
     assert.equal((await list()).status, 200);
-    assert.deepEqual(await recorded(id), [["changeOperator", "", { role: "owner" }]]);
+    assert.deepEqual(await recorded(id), [
+      ["changeOperator", "", { role: "owner", changes: { role: { from: "viewer", to: "owner" } } }],
+    ]);
   });
 
   it("a new password is printed once, the old one is refused, and the sessions end", async () => {

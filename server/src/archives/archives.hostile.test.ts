@@ -72,6 +72,7 @@ function withText(pieces: ArchivePieces, change: (line: string) => string): Arch
 }
 
 const victim = () => target.application.appid;
+const aMegabyte = Buffer.alloc(1_000_000, 0x61);
 const afterBrace = (line: string, text: string) => line.replace("{", `{${text},`);
 const beforeBrace = (line: string, text: string) => line.replace(/\}$/, `,${text}}`);
 
@@ -185,7 +186,7 @@ const attacks: readonly Attack[] = [
   ],
   [
     "a compression bomb",
-    (pieces) => withEntry(pieces, rowsName("devices", 1), gzipSync(Buffer.alloc(300_000_000, 0x61))),
+    (pieces) => withEntry(pieces, rowsName("devices", 1), Buffer.concat(Array(300).fill(gzipSync(aMegabyte)))),
     /^A part of devices cannot be unpacked$/,
   ],
   [

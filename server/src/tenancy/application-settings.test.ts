@@ -105,7 +105,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
       'the name "__proto__" in limits.operations must be such as POST /users',
     ]);
     assert.deepEqual(problemsOf({ limits: { user: {} } }), [
-      'limits has an unknown member "user"; it can have application, caller, operations',
+      'limits has an unknown member "user"; it can have application, caller, streams, operations',
     ]);
   });
 
