@@ -47,6 +47,7 @@ export async function deploy(
     PASSWORD_HASH_MEMORY_KIB: "8",
     REQUEST_TIMEOUT_MS: "3000",
     STREAM_LIFETIME_MS: "100",
+    WEBHOOK_NETWORKS: "127.0.0.0/8",
     FILE_BYTES_MAX: "1000000",
     ...(postgres !== undefined && { DATABASE_URL: postgres.url, ROLLCALL_SECRET: randomBytes(32).toString("hex") }),
     ...database,

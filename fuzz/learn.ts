@@ -100,6 +100,13 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
     case "listApplicationKeys":
       for (const { id } of result?.pageResults ?? []) application?.all.add(id);
       return;
+    case "listWebhooks":
+      for (const { id } of result?.pageResults ?? []) application?.all.add(id);
+      return;
+    case "listWebhookDeliveries":
+      for (const { id } of result?.pageResults ?? []) application?.all.add(id);
+      return;
+    case "createWebhook":
     case "createApplicationKey":
       if (result?.id !== undefined) application?.all.add(result.id);
       return;

@@ -159,6 +159,8 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
     ),
   createApplication: ({ random }) => ({ name: `Made ${random.word(8)}` }),
   changeApplication: ({ random }) => ({ name: `Renamed ${random.word(8)}` }),
+  createWebhook: webhook,
+  changeWebhook: webhook,
   createApplicationKey: ({ random }) => ({ label: random.pick([undefined, `label ${random.word(5)}`]) }),
   deleteApplication: ({ application }) => ({ confirm: application.appid }),
   putSigningSecret: ({ random }) => ({ secret: random.pick([undefined, random.word(32)]) }),
@@ -206,6 +208,16 @@ function counter({ caller, ids, random }: Setting): Values {
   const shared = random.pick(["app", "app", "current"]);
   const id = visibility === "App" ? shared : random.pick(["me", "app", object ?? "me"]);
   return { id, key: `counter-${random.below(5)}`, visibility };
+}
+
+/** Nothing listens there, so that a test of it ends at once. */
+function webhook({ random }: Setting): Values {
+  return {
+    url: "http://127.0.0.1:9/hook",
+    types: random.pick([["*"], ["checkin.*", "user.deleted"]]),
+    headers: random.pick([undefined, { "X-Shop": plausibleText(random, 5).replaceAll(/[^a-z]/gi, "") }]),
+    timeoutMs: random.pick([undefined, 1_000]),
+  };
 }
 
 /** Each filter is rare, because many filters together match nothing. */

@@ -247,6 +247,18 @@ export const metricCatalogue = {
     across: "sum",
     help: "Audit log events that are not written yet.",
   },
+  rollcall_webhook_attempts_total: {
+    type: "counter",
+    labels: ["outcome"],
+    across: "sum",
+    help: "Events sent to webhooks: delivered, failed, refused (the URL leads to an internal address), held (Retry-After), gone (410).",
+  },
+  rollcall_webhooks_serving: {
+    type: "gauge",
+    labels: [],
+    across: "sum",
+    help: "Webhooks that events are being sent to.",
+  },
   rollcall_mails_total: {
     type: "counter",
     labels: ["outcome"],

@@ -10,7 +10,6 @@ import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { StorageHealth } from "../storage/storage-health.ts";
 import { type ApplicationCounts, statusClasses } from "./application-counts.ts";
-
 import type { RequestCounts } from "./requests.ts";
 import type { Sample } from "./samples.ts";
 import { type Readers, samplesOf } from "./snapshot.ts";
@@ -31,6 +30,7 @@ export interface Sources {
   readonly audit: Pick<Audit, "waitingCount">;
   readonly mails: Pick<Mails, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
+  readonly webhookRunner: { readonly outcomes: ReadonlyMap<string, number>; readonly servingCount: number };
   readonly limitCounters: Pick<LimitCounters, "outages">;
   /** By the kind of account whose passwords are guessed. */
   readonly guessings: Readonly<Record<string, number>>;
@@ -116,6 +116,8 @@ export function createReaders(sources: Sources): Readers {
     rollcall_metric_events_compacted_total: () => [one(compactor.statistics().compacted)],
     rollcall_metric_compactions_running: () => [one(compactor.statistics().running)],
     rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
+    rollcall_webhook_attempts_total: () => byLabel("outcome", sources.webhookRunner.outcomes),
+    rollcall_webhooks_serving: () => [one(sources.webhookRunner.servingCount)],
     rollcall_mails_total: () => byName("outcome", sources.delivery.statistics().outcomes),
     rollcall_mails_sending: () => [one(sources.delivery.statistics().sending)],
     rollcall_mails_refused_total: () => byName("reason", sources.mails.statistics().refused),

@@ -35,6 +35,7 @@ export interface WebhookRunner {
   stop(graceMs: number): Promise<void>;
   /** How attempts have ended since the start of this process. */
   readonly outcomes: ReadonlyMap<Outcome, number>;
+  readonly servingCount: number;
 }
 
 export function createWebhookRunner(): WebhookRunner {
@@ -111,7 +112,11 @@ export function createWebhookRunner(): WebhookRunner {
       if (await hasWork(await findWebhook(name.applicationId, name.id, database.reads))) found.push(name);
     }
     for (const applicationId of await listUnsettled(database.reads)) {
-      if (applications.has(applicationId)) await serveApplication(applicationId);
+      if (!applications.has(applicationId)) continue;
+      for (const row of await listServed(applicationId, database.reads)) {
+        const name = { applicationId, id: row.id };
+        if (!found.some(({ id }) => id === row.id) && (await hasWork(row))) found.push(name);
+      }
     }
     return isLong ? [...found, ...(await listLost(database.reads))] : found;
   }
@@ -135,6 +140,9 @@ export function createWebhookRunner(): WebhookRunner {
 
   return {
     outcomes,
+    get servingCount() {
+      return serving.size;
+    },
 
     notice(applicationId) {
       if (!applications.has(applicationId) || noticed.has(applicationId) || stopping.signal.aborted) return;
