@@ -108,6 +108,7 @@ describe("loadConfig", () => {
       streamHeartbeatMs: 25_000,
       streamLifetimeMs: 3_600_000,
       streamsMax: 10_000,
+      eventsBacklogMax: 1_000_000,
       batchItemsMax: 200,
       batchReplyBytesMax: 8_388_608,
       idempotencyBytesPerCaller: 16_777_216,

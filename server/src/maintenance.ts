@@ -109,10 +109,23 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   };
 }
 
+/** Goes on with other work when the log of an application is locked. */
+async function maintainEvents(appid: string, { eventLog, log }: App, signal?: AbortSignal): Promise<void> {
+  const dropped = await eventLog.maintain(appid, signal).catch((err) => {
+    signal?.throwIfAborted();
+    log.warn({ err, appid }, "the log of events could not be maintained, which is retried in a minute");
+    return 0;
+  });
+  if (dropped === 0) return;
+  log.warn(
+    { appid, dropped },
+    "events were dropped, because more than EVENTS_BACKLOG_MAX had no position: readers start again",
+  );
+}
+
 /** Runs one round of maintenance. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, eventLog, log } =
-    app;
+  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, log } = app;
   await tokenUses.save();
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
@@ -152,9 +165,8 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await policies.resealOutdated(appid);
     const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
     await keepLogSettings(appid, stored.settings, app);
-    await keepLogSettings(appid, stored.settings, app);
     await maintainWebhooks(appid, app, signal);
-    await eventLog.maintain(appid, signal);
+    await maintainEvents(appid, app, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);
     await keepCounts(appid, clock.now(), database, signal);

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Stream } from "../db/stream.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type Backlog, createBacklogs, dropBacklog, measureBacklog } from "./backlog.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type PlacedEvent,
 } from "./log-rows.store.ts";
 import { logStream } from "./log-search.ts";
-import { createPositions } from "./positions.ts";
+import { createPositions, rowsPerTurn } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
 
 /** An application's log, as readers see it (spec/events). */
@@ -36,12 +37,22 @@ export interface EventLog extends Cursors {
    * a revocation reaches its subject.
    */
   listRevocations(applicationId: string, after: number): Promise<readonly Revocation[]>;
-  /** Assigns positions to what readers have not asked for, and drops what is too old, in bounded steps. */
-  maintain(applicationId: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Assigns positions to what readers have not asked for, and drops what is too old, in bounded steps.
+   *
+   * @returns how many events were dropped because they were too many to get a position (spec/events#retention)
+   */
+  maintain(applicationId: string, signal?: AbortSignal): Promise<number>;
+  /** The events without a position that the maintenance of this process has found. */
+  backlog(): Backlog;
 }
 
 export function createEventLog(
-  { databaseTimeoutMs, eventsRowsMax }: Pick<Config, "databaseTimeoutMs" | "eventsRowsMax">,
+  {
+    databaseTimeoutMs,
+    eventsRowsMax,
+    eventsBacklogMax,
+  }: Pick<Config, "databaseTimeoutMs" | "eventsRowsMax" | "eventsBacklogMax">,
   {
     database,
     clock,
@@ -49,6 +60,21 @@ export function createEventLog(
   }: { readonly database: Database; readonly clock: Clock; readonly secrets: readonly string[] },
 ): EventLog {
   const positions = createPositions({ database });
+  const backlogs = createBacklogs();
+
+  /** @returns how many events were dropped */
+  async function settleBacklog(applicationId: string, signal: AbortSignal | undefined): Promise<number> {
+    if (!database.dialect.hasRowLocks) return 0; // writes assign positions
+    const backlog = await measureBacklog(applicationId, eventsBacklogMax, database.reads);
+    backlogs.note(applicationId, backlog);
+    if (backlog.rows > eventsBacklogMax) return dropBacklog(applicationId, database);
+    for (let left = backlog.rows; left > 0; left -= rowsPerTurn) {
+      signal?.throwIfAborted();
+      await positions.settle(applicationId);
+    }
+    return 0;
+  }
+
   return {
     ...createCursors({ secrets }),
 
@@ -80,10 +106,13 @@ export function createEventLog(
 
     async maintain(applicationId, signal) {
       const [head] = await findHead(database.reads, { applicationId });
-      if (head === undefined) return;
-      await positions.settle(applicationId);
+      if (head === undefined) return 0;
+      const dropped = await settleBacklog(applicationId, signal);
       const limits = { before: clock.now() - retentionMsOf(head), rowsMax: eventsRowsMax };
       await dropOldEvents(applicationId, limits, database, signal);
+      return dropped;
     },
+
+    backlog: () => backlogs.total(),
   };
 }

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 
 /** Positions that one transaction assigns. */
-const rowsPerTurn = 1_000;
+export const rowsPerTurn = 1_000;
 /** How long one call assigns positions; more remain only after a backlog. */
 const settleMsMax = 200;
 

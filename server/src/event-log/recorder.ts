@@ -47,10 +47,17 @@ export interface EventRecorder {
   recordRevocation(applicationId: string, subject: RevokedSubject, queries: Queries): Promise<void>;
   /** To be called after a commit that changes what an application records; other processes learn of it by themselves. */
   forgetSettings(applicationId: string): void;
+  /** How many rows this process has inserted, those of transactions that failed afterwards included. */
+  readonly recordedCount: number;
 }
 
 /** Records nothing: for writes that are no events, such as those of a restore. */
-export const noEvents: EventRecorder = { async record() {}, async recordRevocation() {}, forgetSettings() {} };
+export const noEvents: EventRecorder = {
+  async record() {},
+  async recordRevocation() {},
+  forgetSettings() {},
+  recordedCount: 0,
+};
 
 /**
  * Clocks of processes differ: a writer records this much longer than the log is wanted, so that readers notice the gap
@@ -75,6 +82,8 @@ export function createEventRecorder({
 }): EventRecorder {
   /** What the log of an application said, and until when it is not asked again, by the time of this process. */
   const known = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(applicationsMax);
+
+  let recordedCount = 0;
 
   /** @returns undefined if the application wants no events */
   async function wantedTypes(
@@ -113,11 +122,13 @@ export function createEventRecorder({
 
   async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<void> {
     if (!dialect.hasRowLocks) {
-      await insertNumbered(row, wantedAfter, queries);
+      if (await insertNumbered(row, wantedAfter, queries)) recordedCount += 1;
       return;
     }
     const types = await wantedTypes(row.application_id, wantedAfter, queries);
-    if (types !== undefined && (isRevocation(row) || isRecorded(types, row.type))) await insertUnnumbered(row, queries);
+    if (types === undefined || !(isRevocation(row) || isRecorded(types, row.type))) return;
+    await insertUnnumbered(row, queries);
+    recordedCount += 1;
   }
 
   async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
@@ -134,6 +145,9 @@ export function createEventRecorder({
   }
 
   return {
+    get recordedCount() {
+      return recordedCount;
+    },
     forgetSettings: (applicationId) => known.delete(applicationId),
     record: (applicationId, events, queries) =>
       insertAll(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { createEventLog } from "../event-log/event-log.ts";
 import { valuesMax } from "../metadata/metadata.contract.ts";
 
 interface Told {
@@ -182,5 +183,57 @@ describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () =>
     await test.app.eventLog.maintain(appid);
     await call("POST /checkins", { location: "1,2" });
     assert.equal((await next()).length, 1);
+  });
+});
+
+describe("a backlog of events: spec/events#backlog", () => {
+  const waitingIn = async (appid: string) => {
+    const rows = await test.app.database.reads
+      .selectFrom("events")
+      .select("id")
+      .where("application_id", "=", appid)
+      .where("position", "is", null)
+      .execute();
+    return rows.length;
+  };
+
+  async function withBacklog(eventsBacklogMax: number) {
+    const application = await test.createApplication("Backlog");
+    const { appid } = application;
+    const user = await test.signUp("Backlog", application);
+    const cursor: string = (await call("GET /events", undefined, user.token)).currentToken;
+    for (let n = 0; n < 4; n += 1) await call("POST /checkins", { location: "1,2" }, user.token);
+    const log = createEventLog(
+      { databaseTimeoutMs: 10_000, eventsRowsMax: 1_000, eventsBacklogMax },
+      { ...test.app, secrets: ["a secret"] },
+    );
+    return { appid, user, cursor, log };
+  }
+
+  it("maintenance gives positions to what no reader has asked for", async () => {
+    const { appid, user, cursor, log } = await withBacklog(1_000);
+    const isWaiting = test.app.database.dialect.hasRowLocks;
+    assert.equal(await waitingIn(appid), isWaiting ? 4 : 0);
+    assert.equal(await log.maintain(appid), 0);
+    assert.equal(log.backlog().rows, isWaiting ? 4 : 0, "as it was before");
+    assert.equal(await waitingIn(appid), 0);
+    await log.maintain(appid);
+    assert.deepEqual(log.backlog(), { rows: 0, oldestAt: undefined });
+    const { pageResults } = await call(`GET /events?after=${cursor}`, undefined, user.token);
+    assert.equal(pageResults.length, 4);
+  });
+
+  it("beyond EVENTS_BACKLOG_MAX the log ends: its cursors are reset, and writes go on", async (t) => {
+    if (!test.app.database.dialect.hasRowLocks) return t.skip("events have positions at once");
+    const { appid, user, cursor, log } = await withBacklog(3);
+    assert.equal(await log.maintain(appid), 4);
+    assert.equal((await call(`GET /events?after=${cursor}`, undefined, user.token)).isReset, true);
+    const next = follow(user.token);
+    await next();
+    const { id } = await call("POST /checkins", { location: "1,2" }, user.token);
+    assert.deepEqual(
+      (await next()).map(({ objectID }) => objectID),
+      [id],
+    );
   });
 });

@@ -563,7 +563,7 @@ describe("the log: spec/events#recording", () => {
     await reader.next();
     for (let n = 0; n < 5; n += 1) await call("POST /checkins", { location: "1,2" }, token);
     const small = createEventLog(
-      { databaseTimeoutMs: 10_000, eventsRowsMax: 2 },
+      { databaseTimeoutMs: 10_000, eventsRowsMax: 2, eventsBacklogMax: 1_000 },
       { ...test.app, secrets: ["a secret"] },
     );
     await small.maintain(application.appid);

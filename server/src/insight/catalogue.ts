@@ -241,6 +241,24 @@ export const metricCatalogue = {
     across: "sum",
     help: "Applications whose events are being compacted.",
   },
+  rollcall_events_recorded_total: {
+    type: "counter",
+    labels: [],
+    across: "sum",
+    help: "Rows in the logs of events (GET /events), those of transactions that failed afterwards included.",
+  },
+  rollcall_events_without_position: {
+    type: "gauge",
+    labels: [],
+    across: "max",
+    help: "Events that no reader had asked for at the latest maintenance; bounded by EVENTS_BACKLOG_MAX for each application.",
+  },
+  rollcall_events_without_position_seconds: {
+    type: "gauge",
+    labels: [],
+    across: "max",
+    help: "Age of the oldest of these events at the time of the scrape; 0 if there is none.",
+  },
   rollcall_audit_events_waiting: {
     type: "gauge",
     labels: [],

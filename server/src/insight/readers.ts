@@ -3,6 +3,9 @@ import type { Callers } from "../auth/caller.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Delivery } from "../mail/delivery.ts";
@@ -27,6 +30,9 @@ export interface Sources {
   readonly compactor: {
     statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
   };
+  readonly events: Pick<EventRecorder, "recordedCount">;
+  readonly eventLog: Pick<EventLog, "backlog">;
+  readonly clock: Pick<Clock, "now">;
   readonly audit: Pick<Audit, "waitingCount">;
   readonly mails: Pick<Mails, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
@@ -115,6 +121,12 @@ export function createReaders(sources: Sources): Readers {
     rollcall_metric_events_waiting: () => [one(compactor.statistics().waiting)],
     rollcall_metric_events_compacted_total: () => [one(compactor.statistics().compacted)],
     rollcall_metric_compactions_running: () => [one(compactor.statistics().running)],
+    rollcall_events_recorded_total: () => [one(sources.events.recordedCount)],
+    rollcall_events_without_position: () => [one(sources.eventLog.backlog().rows)],
+    *rollcall_events_without_position_seconds() {
+      const { oldestAt } = sources.eventLog.backlog();
+      yield one(oldestAt === undefined ? 0 : Math.max(0, sources.clock.now() - oldestAt) / 1_000);
+    },
     rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
     rollcall_webhook_attempts_total: () => byLabel("outcome", sources.webhookRunner.outcomes),
     rollcall_webhooks_serving: () => [one(sources.webhookRunner.servingCount)],

@@ -260,6 +260,13 @@ export const rows = {
     about: "Events in the log of an application; the oldest are dropped.",
     read: integer(1, Number.MAX_SAFE_INTEGER),
   },
+  eventsBacklogMax: {
+    name: "EVENTS_BACKLOG_MAX",
+    default: "1000000",
+    about:
+      "Events of an application without a position on PostgreSQL; beyond, they are dropped and readers start again.",
+    read: integer(1, Number.MAX_SAFE_INTEGER),
+  },
   eventsPollMs: {
     name: "EVENTS_POLL_MS",
     default: "250",

@@ -1,0 +1,67 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { unboundedStatement } from "../db/dialect.ts";
+import { newLogName } from "./log-names.ts";
+import { lockLog } from "./positions.ts";
+
+/** Events of committed writes that have no position yet. */
+export interface Backlog {
+  readonly rows: number;
+  /** When the oldest was written; undefined if there is none. */
+  readonly oldestAt: number | undefined;
+}
+
+/** @param rowsMax counts no further */
+export async function measureBacklog(applicationId: string, rowsMax: number, queries: Queries): Promise<Backlog> {
+  const { rows } = await sql<{ rows: number | string; oldest_at: number | string | null }>`
+    select count(*) as rows, min(at) as oldest_at from (
+      select at from events where application_id = ${applicationId} and position is null
+      order by number limit ${rowsMax + 1}
+    ) as waiting`.execute(queries);
+  const [measured] = rows;
+  const oldest = measured?.oldest_at ?? null;
+  return { rows: Number(measured?.rows ?? 0), oldestAt: oldest === null ? undefined : Number(oldest) };
+}
+
+/**
+ * Drops the events that have no position, and gives the log another name, so that every cursor is reset. One
+ * transaction, which may last longer than others: a reader must not see the name before the rows are gone.
+ */
+export async function dropBacklog(applicationId: string, database: Database): Promise<number> {
+  return database.write(async ({ queries }) => {
+    await sql.raw(unboundedStatement).execute(queries);
+    await lockLog(applicationId, database, queries);
+    const { numAffectedRows } = await sql`
+      delete from events where application_id = ${applicationId} and position is null`.execute(queries);
+    await sql`update event_logs set name = ${newLogName()} where application_id = ${applicationId}`.execute(queries);
+    return Number(numAffectedRows ?? 0);
+  });
+}
+
+/** A measure is no longer true after this time: another process may do the maintenance by now. */
+const staleMs = 180_000;
+
+/** The latest measures of this process, by application. */
+export interface Backlogs {
+  note(applicationId: string, backlog: Backlog): void;
+  /** Of all applications together. */
+  total(): Backlog;
+}
+
+export function createBacklogs(): Backlogs {
+  const measures = new Map<string, Backlog & { readonly measuredAt: number }>();
+  return {
+    note(applicationId, backlog) {
+      if (backlog.rows === 0) measures.delete(applicationId);
+      else measures.set(applicationId, { ...backlog, measuredAt: performance.now() });
+    },
+    total() {
+      const fresh = [...measures.values()].filter(({ measuredAt }) => performance.now() - measuredAt < staleMs);
+      const times = fresh.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]));
+      return {
+        rows: fresh.reduce((sum, { rows }) => sum + rows, 0),
+        oldestAt: times.length === 0 ? undefined : Math.min(...times),
+      };
+    },
+  };
+}
