@@ -209,6 +209,29 @@ const metric = createRoute({
   component: lazyRouteComponent(() => import("./metrics/metric.screen.tsx"), "MetricScreen"),
 });
 
+const events = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/events",
+  staticData: { title: "Events" },
+  validateSearch: (given) => textsOf(given, ["type", "objectID", "userID", "created", "panel"]),
+  component: lazyRouteComponent(() => import("./events/events.screen.tsx"), "EventsScreen"),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/webhooks",
+  staticData: { title: "Webhooks" },
+  component: lazyRouteComponent(() => import("./webhooks/webhooks.screen.tsx"), "WebhooksScreen"),
+});
+
+const webhook = createRoute({
+  getParentRoute: () => frame,
+  path: "/apps/$appid/webhooks/$webhookId",
+  staticData: { title: "Webhooks" },
+  validateSearch: (given) => textsOf(given, ["tab", "state", "type", "eventID", "created", "panel"]),
+  component: lazyRouteComponent(() => import("./webhooks/webhook.screen.tsx"), "WebhookScreen"),
+});
+
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/settings",
@@ -241,6 +264,9 @@ const tree = root.addChildren([
     requests,
     explorer,
     rehearsals,
+    events,
+    webhooks,
+    webhook,
   ]),
 ]);
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type Checks, connect, send, signIn } from "./suite.ts";
 
 export const screenJourneys: Checks = {
@@ -142,4 +145,94 @@ export const screenJourneys: Checks = {
     await trace.getByText("1 of libraries").waitFor();
     assert.equal(await trace.getByText("performClick").count(), 0);
   },
+
+  async "a webhook is made with its secret shown once, paused, changed, given another secret and deleted; events are listed"({
+    open,
+    server,
+  }) {
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Hooked" });
+    const { appid, appkey } = application;
+    const received: unknown[] = [];
+    await using receiver = await startReceiver(received);
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/webhooks`);
+    await page.getByRole("button", { name: "New webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("URL").fill("ftp://127.0.0.1");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.locator("[data-invalid]").first().waitFor();
+    await dialog.getByLabel("URL").fill(receiver.url);
+    await dialog.getByRole("textbox", { name: "Events" }).fill("user.*, device.registered");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const secret = await dialog.getByText(/^whsec_/).innerText();
+    await page.getByText("I have stored it").click();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { level: 1, name: receiver.url.replace("http://", "") }).waitFor();
+    assert.ok(!(await page.content()).includes(secret), "the secret left the document with its dialog");
+
+    await page.getByRole("button", { name: "Test" }).click();
+    await dialog.getByText("The receiver has accepted it.").waitFor();
+    await dialog.getByText("thank you").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("Paused", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Active", { exact: true }).waitFor();
+    const choose = async (name: RegExp) => {
+      await page.getByRole("button", { name: "More actions" }).click();
+      await page.getByRole("menuitem", { name }).click();
+    };
+    await choose(/^Edit/);
+    await dialog.getByLabel("Name", { exact: true }).fill("Billing");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Billing" }).waitFor();
+    await choose(/secret/);
+    await dialog.getByRole("button", { name: "Make another secret" }).click();
+    await dialog.getByText(/^whsec_/).waitFor();
+    await page.getByText("I have stored it").click();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("link", { name: "Facts" }).click();
+    await page.getByText("Signs, too").waitFor();
+
+    await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/events?type=device.*`);
+    await page.getByRole("row").getByText("device.registered").click();
+    const panel = page.getByRole("complementary", { name: "device.registered" });
+    await panel.getByText("As it is now").waitFor();
+    await panel.getByRole("link", { name: "Billing" }).click();
+    await page.getByRole("button", { name: "Remove Event’s id" }).waitFor();
+    while (received.length < 2) await page.waitForTimeout(50);
+    await page.reload();
+    await page.getByRole("row").getByText("Delivered").click();
+    await page.getByRole("complementary").getByText("thank you").waitFor();
+    await page.getByRole("complementary").getByRole("button", { name: "Send again" }).click();
+    await page.getByRole("row").nth(2).waitFor();
+    while (received.length < 3) await page.waitForTimeout(50);
+
+    await choose(/^Delete/);
+    const question = page.getByRole("alertdialog");
+    const [, typed = ""] = /Type “(.+)” to confirm/.exec((await question.textContent()) ?? "") ?? [];
+    await question.getByLabel("to confirm").fill(typed);
+    await question.getByRole("button", { name: "Delete the webhook" }).click();
+    await page.getByRole("heading", { name: "No other system hears of events" }).waitFor();
+  },
 };
+
+/** A system that accepts events on this machine. */
+async function startReceiver(received: unknown[]) {
+  const server = createServer((request, response) => {
+    received.push(request.headers["webhook-id"]);
+    request.resume().once("end", () => response.end("thank you"));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -14,11 +14,14 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+/** Webhooks of the checks lead to this machine alone. */
+export const ownMachine = { WEBHOOK_NETWORKS: "127.0.0.1/32" };
+
 /** Starts a server with an empty database of this PostgreSQL. */
 export async function startOnPostgres(databaseUrl: string): Promise<TestServer> {
   const folder = mkdtempSync(path.join(tmpdir(), "rollcall-console-"));
   const secret = "console-tests-console-tests-console";
-  const settings = { DATABASE_URL: databaseUrl, DATA_DIR: folder, ROLLCALL_SECRET: secret };
+  const settings = { DATABASE_URL: databaseUrl, DATA_DIR: folder, ROLLCALL_SECRET: secret, ...ownMachine };
   const create = [rollcall, "operators", "create", "--name", "owner", "--role", "owner", "--json"];
   const options = { cwd: noEnvFile, env: { ...serverEnvironment, ...settings }, encoding: "utf8" } as const;
   const { name, password } = JSON.parse(execFileSync(process.execPath, create, options));

@@ -9,7 +9,7 @@ import { looks } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
 import { screenJourneys } from "./screen-journeys.ts";
 import { security } from "./security.ts";
-import { startOnPostgres, type TestServer } from "./servers.ts";
+import { ownMachine, startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
 
 /** What runs one after the other, on a server of its own. */
@@ -57,7 +57,7 @@ export const tracks: readonly Track[] = [
 ];
 
 function startOnSqlite(): Promise<TestServer> {
-  return startThrowaway({ env: { PASSWORD_HASH_MEMORY_KIB: "8" } });
+  return startThrowaway({ env: { PASSWORD_HASH_MEMORY_KIB: "8", ...ownMachine } });
 }
 
 async function startOnOwnPostgres(): Promise<TestServer> {

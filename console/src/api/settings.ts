@@ -35,6 +35,7 @@ const members = [
   "email",
   "events",
   "rehearsal",
+  "events",
 ] as const satisfies readonly (keyof Settings)[];
 
 export const changeSettings = versionedOperation<OfApplication & ChangedSettings, Settings>("PATCH", path, [

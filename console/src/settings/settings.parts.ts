@@ -217,6 +217,30 @@ export const parts: readonly Part[] = [
     ],
   },
   {
+    id: "events",
+    title: "Events",
+    lead: "What is written to the log of changes that apps, streams and webhooks read.",
+    fields: [
+      {
+        path: "events.record",
+        label: "Recorded",
+        kind: [
+          { value: "wanted", label: "While a client or a webhook wants them (default)" },
+          { value: "always", label: "Always" },
+          { value: "never", label: "Never: apps cannot read events" },
+        ],
+        hint: "Nothing is written and nothing is paid while nothing listens.",
+      },
+      { path: "events.retentionDays", label: "Days that events are kept", kind: "number", hint: "1 to 30." },
+      {
+        path: "events.types",
+        label: "Types",
+        kind: "list",
+        hint: "One to a line: checkin.created, checkin.* or *. Others are not recorded.",
+      },
+    ],
+  },
+  {
     id: "rehearsals",
     title: "Rehearsals",
     lead: "What does the app do when the service fails? Clients ask for a failure with the header Rollcall-Rehearse.",

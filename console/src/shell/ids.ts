@@ -3,6 +3,7 @@ const pages: Readonly<Record<string, string>> = {
   app: "/apps?panel=$id",
   opr: "/operators?panel=$id",
   dev: "/apps/$appid/devices/$id",
+  whk: "/apps/$appid/webhooks/$id",
   usr: "/apps/$appid/users/$id",
 };
 

@@ -14,6 +14,8 @@ import ShieldUser from "lucide-react/icons/shield-user";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Smartphone from "lucide-react/icons/smartphone";
 import Users from "lucide-react/icons/users";
+import Webhook from "lucide-react/icons/webhook";
+import Zap from "lucide-react/icons/zap";
 
 export interface Destination {
   /** A path of `routes.tsx`, with `$appid` for the application that is open. */
@@ -38,6 +40,10 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
     { to: "/apps/$appid/metrics", label: "Metrics", icon: ChartColumn, key: "m" },
     { to: "/apps/$appid/crashes", label: "Crashes", icon: Bug, key: "x" },
     { to: "/apps/$appid/requests", label: "Requests", icon: Radio, key: "r" },
+  ],
+  [
+    { to: "/apps/$appid/events", label: "Events", icon: Zap, key: "v" },
+    { to: "/apps/$appid/webhooks", label: "Webhooks", icon: Webhook, key: "w" },
   ],
   [
     { to: "/apps/$appid/explorer", label: "Explorer", icon: FlaskConical, key: "e" },

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { connect, type Setup, send } from "../suite.ts";
 import { enter, goTo, registerDevice } from "./steps.ts";
 
-const screens = ["Users", "Devices", "Crashes", "Keys", "Settings"];
+const screens = ["Users", "Devices", "Crashes", "Events", "Webhooks", "Keys", "Settings"];
 const changing =
-  /^(New|Create|Add|Edit|Rename|Suspend|Resume|Delete|Disable|Enable|Erase|End|Retire|Replace|Remove|Save|Set)\b/;
+  /^(New|Create|Add|Edit|Rename|Suspend|Resume|Delete|Disable|Enable|Erase|End|Retire|Replace|Remove|Save|Set|Pause|Send|Make)\b/;
 
 export async function lookAsViewer(setup: Setup): Promise<void> {
   const { server, hand } = setup;

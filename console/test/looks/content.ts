@@ -8,6 +8,9 @@ export type Ids = Readonly<Record<string, string>>;
 
 type Caller = Awaited<ReturnType<typeof connect>>;
 
+/** Where nothing listens: what is sent there fails at once. */
+export const closedPort = "http://127.0.0.1:9";
+
 const manyUsers = 100_000;
 const contents = new Map<string, Promise<Ids>>();
 
@@ -69,6 +72,9 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
   const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
   const { result: application } = await call("POST", "/applications", { name: text });
   const { appid, appkey } = application;
+  await call("PATCH", `/applications/${appid}/settings`, { events: { record: "always" } });
+  const hook = { url: `${closedPort}/${"a-long-path/".repeat(8)}`, types: ["*"], name: text };
+  const { result: webhook } = await call("POST", `/applications/${appid}/webhooks`, hook);
   const uniqueId = `${"a-long-unique-id-".repeat(6)}1`;
   const facts = { platform: "iOS", model: "Phone", osVersion: "26.1", appVersion: "1.0", tag: "beta" };
   const { result: device } = await send(`${url}/devices`, "POST", { appid, appkey, uniqueId, ...facts });
@@ -100,5 +106,6 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
     userId: signedUp.id,
     deviceId: devices.pageResults[0].id,
     fingerprint: crashes.pageResults[0].fingerprint,
+    webhookId: webhook.id,
   };
 }

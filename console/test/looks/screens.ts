@@ -52,11 +52,26 @@ export const screens: readonly Screen[] = [
   { name: "explorer", at: "#/apps/$appid/explorer" },
   { name: "explorer-answer", at: "#/apps/$appid/explorer?operation=getOwnUser", act: sendCall },
   { name: "rehearsals", at: "#/apps/$appid/rehearsals", act: (page) => page.getByText("header can say").waitFor() },
+  { name: "events", at: "#/apps/$appid/events" },
+  { name: "event-panel", at: "#/apps/$appid/events", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  { name: "events-nothing", at: "#/apps/$appid/events?type=album.deleted" },
+  { name: "webhooks", at: "#/apps/$appid/webhooks" },
+  {
+    name: "webhook-create",
+    at: "#/apps/$appid/webhooks",
+    act: (page) => page.getByRole("button", { name: "New webhook" }).click(),
+  },
+  { name: "webhook", at: "#/apps/$appid/webhooks/$webhookId" },
+  { name: "webhook-facts", at: "#/apps/$appid/webhooks/$webhookId?tab=facts" },
+  { name: "webhook-delete", at: "#/apps/$appid/webhooks/$webhookId", act: chooseOfWebhook(/^Delete/) },
+  { name: "webhook-rotate", at: "#/apps/$appid/webhooks/$webhookId", act: chooseOfWebhook(/secret/) },
   { name: "keys", at: "#/apps/$appid/keys" },
-  ...["general", "access", "tokens", "limits", "sign-in", "mail", "storage", "rehearsals", "json"].map((part) => ({
-    name: `settings-${part}`,
-    at: `#/apps/$appid/settings?part=${part}`,
-  })),
+  ...["general", "access", "tokens", "limits", "sign-in", "mail", "storage", "events", "rehearsals", "json"].map(
+    (part) => ({
+      name: `settings-${part}`,
+      at: `#/apps/$appid/settings?part=${part}`,
+    }),
+  ),
   { name: "settings-providers", at: "#/apps/$appid/settings?part=sign-in", act: addProvider },
   { name: "settings-delete", at: "#/apps/$appid/settings", act: askToDelete },
   { name: "settings-shut-out", at: "#/apps/$appid/settings?part=json", act: shutOut },
@@ -75,10 +90,12 @@ export const screens: readonly Screen[] = [
   { name: "account", at: "#/account", act: (page) => page.getByText("This one").waitFor() },
   { name: "palette", at: "#/audit", act: openPalette },
   { name: "palette-found", at: "#/apps/$appid/users", act: find },
-  ...["overview", "start", "users", "devices", "metrics", "crashes", "requests"].map((screen) => ({
-    name: `${screen}-empty`,
-    at: `#/apps/$empty/${screen}`,
-  })),
+  ...["overview", "start", "users", "devices", "metrics", "crashes", "requests", "events", "webhooks"].map(
+    (screen) => ({
+      name: `${screen}-empty`,
+      at: `#/apps/$empty/${screen}`,
+    }),
+  ),
   { name: "users-three", at: "#/apps/$three/users" },
   { name: "users-many", at: "#/apps/$many/users" },
 ];
@@ -102,6 +119,14 @@ async function shutOut(page: Page): Promise<void> {
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
+}
+
+function chooseOfWebhook(action: RegExp) {
+  return async (page: Page) => {
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: action }).click();
+    await page.locator("[role=dialog], [role=alertdialog]").waitFor();
+  };
 }
 
 async function find(page: Page): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { closedPort } from "../looks/content.ts";
 import { openScreen, settle } from "../looks/examine.ts";
 import { screens } from "../looks/screens.ts";
 import { type Checks, connect, send, signIn } from "../suite.ts";
@@ -72,6 +73,11 @@ async function createHostileContent(
   const [first = ""] = texts;
   const { result: application } = await call("POST", "/applications", { name: first });
   const { appid, appkey } = application;
+  await call("PATCH", `/applications/${appid}/settings`, { events: { record: "always" } });
+  for (const name of texts) {
+    const url = `${closedPort}/?${encodeURIComponent(name)}`;
+    await call("POST", `/applications/${appid}/webhooks`, { url, types: ["*"], name });
+  }
   let userId = "";
   for (const text of texts) {
     const facts = { uniqueId: text, platform: text, model: text, osVersion: text, appVersion: text, tag: text };
@@ -88,11 +94,13 @@ async function createHostileContent(
   }
   for (const name of texts.toReversed()) await call("PATCH", `/applications/${appid}`, { name });
   const { result: devices } = await call("GET", `/applications/${appid}/devices`);
+  const { result: webhooks } = await call("GET", `/applications/${appid}/webhooks`);
   const { result: crashes } = await call("GET", `/applications/${appid}/crashes`);
   return {
     appid,
     userId,
     deviceId: devices.pageResults.at(-1).id,
     fingerprint: crashes.pageResults.at(-1).fingerprint,
+    webhookId: webhooks.pageResults.at(-1).id,
   };
 }

@@ -15,7 +15,7 @@ import { updateWebhook } from "./webhooks.store.ts";
 const testsPerMinute = 6;
 const minuteMs = 60_000;
 
-const TestResult = named(
+export const TestResult = named(
   "WebhookTest",
   "What became of a test event.",
   Type.Object({

@@ -1,0 +1,145 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import Send from "lucide-react/icons/send";
+import { usePages } from "../api/pages.ts";
+import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { dateFilter, rangeSince } from "../ui/date-filter.ts";
+import { DetailList } from "../ui/detail-list.tsx";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import type { MenuAction } from "../ui/menu.tsx";
+import { Panel, Split } from "../ui/page.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { act } from "../ui/toast.tsx";
+import { Response } from "./webhook.response.tsx";
+import { DeliveryState } from "./webhook.words.tsx";
+
+const columns: readonly Column<Delivery>[] = [
+  { name: "Event", width: "minmax(150px, 2fr)", narrow: "title", render: ({ type }) => showInvisible(type) },
+  { name: "State", width: "minmax(160px, 1fr)", narrow: "end", render: ({ state }) => <DeliveryState state={state} /> },
+  { name: "Answer", width: "minmax(110px, 1.5fr)", narrow: "line", render: (delivery) => answerOf(delivery) },
+  { name: "Took", width: "90px", isNumber: true, render: ({ ms }) => ms !== undefined && `${ms} ms` },
+  { name: "Attempts", width: "90px", isNumber: true, render: ({ attempt }) => attempt },
+  { name: "Next", width: "120px", render: ({ nextAttempt }) => nextAttempt && <Time value={nextAttempt} /> },
+  { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
+  { name: "Event’s id", width: "150px", render: ({ eventID }) => <IdChip id={eventID} /> },
+];
+
+const filters: readonly Filter[] = [
+  {
+    name: "state",
+    label: "State",
+    options: [
+      { value: "waiting", label: "Waiting" },
+      { value: "delivered", label: "Delivered" },
+      { value: "failed", label: "Failed, tried again" },
+      { value: "dead", label: "Dead" },
+      { value: "refused", label: "Refused" },
+    ],
+  },
+  { name: "type", label: "Event", placeholder: "checkin.created" },
+  { name: "eventID", label: "Event’s id", placeholder: "evt_…" },
+  dateFilter("created", "Created"),
+];
+
+const savedViews = [{ label: "Dead letters", values: { state: "dead" } }];
+
+/** What was sent, and what became of it. */
+export function Deliveries(ofWebhook: OfWebhook) {
+  const { appid, webhookId } = ofWebhook;
+  const { panel, tab: _, ...search } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
+  const navigate = useNavigate({ from: "/apps/$appid/webhooks/$webhookId" });
+  const repeat = useRepeat(ofWebhook);
+  const isEditor = useRole("editor");
+  const wire = { ...search, created: rangeSince(search.created) };
+  const pages = usePages(["webhooks", appid, webhookId, "deliveries", wire], (page, options) =>
+    listDeliveries({ ...ofWebhook, ...wire, ...page }, options),
+  );
+  const open = pages.rows.find(({ id }) => id === panel);
+  const show = (values: FilterValues, replace: boolean) => void navigate({ search: values, replace });
+  const actionsOf = (delivery: Delivery): MenuAction[] => [
+    { label: "Send again", icon: Send, run: () => void repeat(delivery) },
+  ];
+  return (
+    <>
+      <FilterChips filters={filters} values={search} onChange={(values) => show(values, false)} saved={savedViews} />
+      <Split>
+        <DataTable
+          label="Deliveries"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          onPanel={({ id }) => show({ ...search, panel: id }, panel !== undefined)}
+          openId={panel}
+          actionsOf={isEditor ? actionsOf : undefined}
+          empty={
+            Object.values(search).some((value) => value !== undefined) ? (
+              <NothingFound onClear={() => show({}, true)} />
+            ) : (
+              <EmptyState icon={Send} title="Nothing was sent yet">
+                Each event that the webhook wants appears here when it is sent.
+              </EmptyState>
+            )
+          }
+        />
+        {open !== undefined && (
+          <DeliveryPanel delivery={open} onRepeat={isEditor ? repeat : undefined} onClose={() => show(search, true)} />
+        )}
+      </Split>
+    </>
+  );
+}
+
+interface DeliveryPanelProps {
+  readonly delivery: Delivery;
+  readonly onRepeat: ((delivery: Delivery) => Promise<void>) | undefined;
+  readonly onClose: () => void;
+}
+
+function DeliveryPanel({ delivery, onRepeat, onClose }: DeliveryPanelProps) {
+  const { id, type, state, attempt, ms, response, created, nextAttempt, eventID } = delivery;
+  return (
+    <Panel title={showInvisible(type)} onClose={onClose}>
+      <DetailList
+        items={[
+          ["State", <DeliveryState key="state" state={state} />],
+          ["Answer", answerOf(delivery)],
+          ["Took", ms === undefined ? undefined : `${ms} ms`],
+          ["Attempts", attempt],
+          ["Created", <Time key="created" value={created} isExact />],
+          ["Next attempt", nextAttempt && <Time key="next" value={nextAttempt} isExact />],
+          ["Event", <IdChip key="event" id={eventID} />],
+          ["Delivery", <IdChip key="delivery" id={id} />],
+        ]}
+      />
+      <Response text={response} />
+      {onRepeat !== undefined && (
+        <div>
+          <Button onPress={() => void onRepeat(delivery)}>
+            <Send size={16} aria-hidden /> Send again
+          </Button>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function useRepeat(ofWebhook: OfWebhook) {
+  const queries = useQueryClient();
+  return ({ id, type }: Delivery) =>
+    act(`Sending ${showInvisible(type)} again.`, async () => {
+      await repeatDelivery({ ...ofWebhook, deliveryId: id });
+      await queries.invalidateQueries({ queryKey: ["webhooks", ofWebhook.appid, ofWebhook.webhookId] });
+    });
+}
+
+/** The status of the answer, or why there was none. */
+function answerOf({ status, error }: Delivery): string | undefined {
+  if (status !== undefined) return String(status);
+  return error === undefined ? undefined : showInvisible(error);
+}

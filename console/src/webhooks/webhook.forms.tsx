@@ -1,0 +1,211 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { type CreatedWebhook, changeWebhook, createWebhook, type Webhook } from "../api/webhooks.ts";
+import { CallError } from "../lib/call-error.ts";
+import { useRole } from "../shell/session.ts";
+import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
+import { SecretOnce } from "../ui/secret-once.tsx";
+import { showToast } from "../ui/toast.tsx";
+
+interface FormProps {
+  readonly appid: string;
+  readonly onClose: () => void;
+}
+
+/** The fields of a webhook as texts. */
+interface Draft {
+  readonly url: string;
+  readonly types: string;
+  readonly name: string;
+  readonly format: Webhook["format"];
+  readonly headers: string;
+  readonly concurrency: string;
+  readonly timeoutMs: string;
+  readonly perSecond: string;
+  readonly trueLocations: boolean;
+}
+
+const fields = ["url", "types", "name", "format", "headers", "concurrency", "timeoutMs", "perSecond", "trueLocations"];
+
+const newDraft: Draft = {
+  url: "",
+  types: "*",
+  name: "",
+  format: "standard",
+  headers: "",
+  concurrency: "4",
+  timeoutMs: "15000",
+  perSecond: "100",
+  trueLocations: false,
+};
+
+/** Asks where to send events, and shows the secret that signs them, this once. */
+export function AddWebhook({ appid, onClose }: FormProps) {
+  const [draft, setDraft] = useState(newDraft);
+  const [created, setCreated] = useState<CreatedWebhook>();
+  const navigate = useNavigate();
+  const refresh = useRefreshWebhooks(appid);
+
+  async function submit() {
+    setCreated(await createWebhook({ appid, ...readDraft(draft) }));
+    await refresh();
+  }
+
+  if (created !== undefined) {
+    const show = () => {
+      onClose();
+      void navigate({ to: "/apps/$appid/webhooks/$webhookId", params: { appid, webhookId: created.id } });
+    };
+    return (
+      <SecretOnce title="The secret of the webhook" secret={created.secret} onClose={show}>
+        <p>The receiver checks with it that an event comes from here: any library of Standard Webhooks does.</p>
+      </SecretOnce>
+    );
+  }
+  return (
+    <FormDialog
+      title="New webhook"
+      lead={<p>It begins with the events that come after it.</p>}
+      fields={fields}
+      action="Create"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Fields
+        draft={draft}
+        onDraft={setDraft}
+        headersHint="One to a line, such as Authorization: Bearer … Not shown again."
+      />
+    </FormDialog>
+  );
+}
+
+interface EditProps extends FormProps {
+  readonly webhook: Webhook;
+}
+
+export function EditWebhook({ appid, webhook, onClose }: EditProps) {
+  const [draft, setDraft] = useState(() => draftOf(webhook));
+  const refresh = useRefreshWebhooks(appid);
+
+  async function submit() {
+    const { headers, trueLocations, ...change } = readDraft(draft);
+    await changeWebhook({
+      appid,
+      webhookId: webhook.id,
+      ...change,
+      ...(draft.headers.trim() !== "" && { headers }),
+      ...(trueLocations !== webhook.trueLocations && { trueLocations }),
+    });
+    await refresh();
+    showToast("Saved the webhook.");
+    onClose();
+  }
+
+  const names = webhook.headers.length === 0 ? "None are set" : `${webhook.headers.join(", ")} stay as they are`;
+  return (
+    <FormDialog title="Edit the webhook" fields={fields} action="Save" onSubmit={submit} onClose={onClose}>
+      <Fields draft={draft} onDraft={setDraft} headersHint={`${names}. What is given here replaces all of them.`} />
+    </FormDialog>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly onDraft: (draft: Draft) => void;
+  readonly headersHint: string;
+}
+
+function Fields({ draft, onDraft, headersHint }: FieldsProps) {
+  const isOwner = useRole("owner");
+  const field = (name: Exclude<keyof Draft, "trueLocations" | "format">) => ({
+    name,
+    value: draft[name],
+    autoComplete: "off",
+    onChange: (value: string) => onDraft({ ...draft, [name]: value }),
+  });
+  return (
+    <>
+      <TextField label="URL" type="url" placeholder="https://…" autoFocus isRequired {...field("url")} />
+      <TextField
+        label="Events"
+        hint="Types such as checkin.created, checkin.* or *, with commas in between."
+        isRequired
+        isCode
+        {...field("types")}
+      />
+      <TextField label="Name" hint="For operators. May be empty." {...field("name")} />
+      <TextField label="Headers" hint={headersHint} isLong isCode rows={2} spellCheck="false" {...field("headers")} />
+      <SelectField
+        label="Content-Type"
+        name="format"
+        value={draft.format}
+        options={[
+          { value: "standard", label: "application/json" },
+          { value: "cloudevents", label: "application/cloudevents+json" },
+        ]}
+        onChange={(format) => onDraft({ ...draft, format })}
+      />
+      <FieldGroup label="Pace" name="pace">
+        <TextField label="At a time" inputMode="numeric" {...field("concurrency")} />
+        <TextField label="A second" inputMode="numeric" {...field("perSecond")} />
+        <TextField label="Time limit, ms" inputMode="numeric" {...field("timeoutMs")} />
+      </FieldGroup>
+      {isOwner && (
+        <Checkbox isSelected={draft.trueLocations} onChange={(trueLocations) => onDraft({ ...draft, trueLocations })}>
+          Send true locations, also of users who share shifted ones. This is written to the audit log.
+        </Checkbox>
+      )}
+    </>
+  );
+}
+
+function draftOf(webhook: Webhook): Draft {
+  const { url, types, name = "", format, concurrency, timeoutMs, perSecond, trueLocations } = webhook;
+  const numbers = {
+    concurrency: String(concurrency),
+    timeoutMs: String(timeoutMs),
+    perSecond: String(perSecond),
+  };
+  return { url, types: types.join(", "), name, format, headers: "", trueLocations, ...numbers };
+}
+
+/** @throws CallError that names the field */
+function readDraft(draft: Draft) {
+  const { url, types, name, format, trueLocations } = draft;
+  return {
+    url: url.trim(),
+    types: types.split(",").map((each) => each.trim()),
+    name,
+    format,
+    headers: readHeaders(draft.headers),
+    trueLocations,
+    concurrency: readNumber("concurrency", draft.concurrency),
+    timeoutMs: readNumber("timeoutMs", draft.timeoutMs),
+    perSecond: readNumber("perSecond", draft.perSecond),
+  };
+}
+
+function readNumber(parameter: string, text: string): number {
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text);
+  throw unreadable(parameter, "A whole number, without separators.");
+}
+
+function readHeaders(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const pairs = lines.map((line) => /^([^:]+):(.*)$/.exec(line));
+  if (pairs.includes(null)) throw unreadable("headers", "One to a line, such as Authorization: Bearer …");
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.trim() ?? "", pair?.[2]?.trim() ?? ""]));
+}
+
+function unreadable(parameter: string, message: string): CallError {
+  return new CallError(0, { error: "ParameterIncorrectFormat", parameter, message });
+}
+
+/** Loads again what shows webhooks of the application. */
+export function useRefreshWebhooks(appid: string): () => Promise<void> {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ["webhooks", appid] });
+}

@@ -1,0 +1,208 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
+import CirclePause from "lucide-react/icons/circle-pause";
+import CirclePlay from "lucide-react/icons/circle-play";
+import Ellipsis from "lucide-react/icons/ellipsis";
+import Pencil from "lucide-react/icons/pencil";
+import RefreshCw from "lucide-react/icons/refresh-cw";
+import RotateCcwKey from "lucide-react/icons/rotate-ccw-key";
+import Send from "lucide-react/icons/send";
+import Trash from "lucide-react/icons/trash-2";
+import { useState } from "react";
+import {
+  getWebhook,
+  pauseWebhook,
+  resumeWebhook,
+  testWebhook,
+  type Webhook,
+  type WebhookTest,
+} from "../api/webhooks.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useRole } from "../shell/session.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Menu, type MenuAction } from "../ui/menu.tsx";
+import { Page, Section, Tabs, tabClass } from "../ui/page.tsx";
+import { ErrorState, LoadingRows } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { act, showError } from "../ui/toast.tsx";
+import { Deliveries } from "./webhook.deliveries.tsx";
+import { DeleteWebhook, RedeliverDead, RotateSecret, TestedWebhook } from "./webhook.dialogs.tsx";
+import { EditWebhook, useRefreshWebhooks } from "./webhook.forms.tsx";
+import { behindOf, nameOf, WebhookState } from "./webhook.words.tsx";
+
+const dialogs = { edit: EditWebhook, rotate: RotateSecret, delete: DeleteWebhook, redeliver: RedeliverDead };
+
+/** One webhook: what it sends, how far it is, and each delivery. */
+export function WebhookScreen() {
+  const { appid, webhookId } = useParams({ from: "/frame/apps/$appid/webhooks/$webhookId" });
+  const { tab } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
+  const [opened, setOpened] = useState<keyof typeof dialogs>();
+  const isEditor = useRole("editor");
+  const { data, error, refetch } = useQuery({
+    queryKey: ["webhooks", appid, webhookId],
+    queryFn: ({ signal }) => getWebhook({ appid, webhookId }, { signal }),
+  });
+  if (data === undefined) {
+    return (
+      <Page title="Webhook">
+        {error === null ? <LoadingRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </Page>
+    );
+  }
+  const Opened = opened === undefined ? undefined : dialogs[opened];
+  const isFacts = tab === "facts";
+  return (
+    <Page
+      title={nameOf(data)}
+      beside={
+        <>
+          <WebhookState state={data.state} />
+          <IdChip id={webhookId} />
+        </>
+      }
+      isScrolling={isFacts}
+      actions={isEditor && <WebhookActions appid={appid} webhook={data} onOpen={setOpened} />}
+    >
+      <Tabs label="Parts of the webhook">
+        {[
+          { label: "Deliveries", to: undefined },
+          { label: "Facts", to: "facts" },
+        ].map(({ label, to }) => (
+          <Link
+            key={label}
+            from="/apps/$appid/webhooks/$webhookId"
+            search={{ tab: to }}
+            replace
+            className={tabClass}
+            activeOptions={{ exact: true }}
+            aria-current={to === tab ? "page" : undefined}
+          >
+            {label}
+          </Link>
+        ))}
+      </Tabs>
+      {isFacts ? <Facts webhook={data} /> : <Deliveries appid={appid} webhookId={webhookId} />}
+      {Opened !== undefined && <Opened appid={appid} webhook={data} onClose={() => setOpened(undefined)} />}
+    </Page>
+  );
+}
+
+interface ActionsProps {
+  readonly appid: string;
+  readonly webhook: Webhook;
+  readonly onOpen: (dialog: keyof typeof dialogs) => void;
+}
+
+function WebhookActions({ appid, webhook: { id, state }, onOpen }: ActionsProps) {
+  const refresh = useRefreshWebhooks(appid);
+  const [isTesting, setTesting] = useState(false);
+  const [tested, setTested] = useState<WebhookTest>();
+  const ofWebhook = { appid, webhookId: id };
+  const test = async () => {
+    setTesting(true);
+    await testWebhook(ofWebhook).then(setTested, showError);
+    setTesting(false);
+  };
+  const pause = async () => {
+    await pauseWebhook(ofWebhook);
+    await refresh();
+  };
+  const resume = (from: "stopped" | "now") => async () => {
+    await resumeWebhook({ ...ofWebhook, from });
+    await refresh();
+  };
+  const more: MenuAction[] = [
+    { label: "Edit …", icon: Pencil, run: () => onOpen("edit") },
+    ...(state === "active"
+      ? []
+      : [
+          {
+            label: "Resume with new events",
+            icon: CirclePlay,
+            run: () => void act("Resumed: it sends the events that come from now on.", resume("now")),
+          },
+        ]),
+    { label: "Send dead ones again …", icon: RefreshCw, run: () => onOpen("redeliver") },
+    { label: "Make another secret …", icon: RotateCcwKey, run: () => onOpen("rotate") },
+    { label: "Delete …", icon: Trash, isDanger: true, run: () => onOpen("delete") },
+  ];
+  return (
+    <>
+      <Button isPending={isTesting} onPress={() => void test()}>
+        <Send size={16} aria-hidden /> Test
+      </Button>
+      {state === "active" ? (
+        <Button onPress={() => void act("Paused the webhook.", pause, resume("stopped"))}>
+          <CirclePause size={16} aria-hidden /> Pause
+        </Button>
+      ) : (
+        <Button onPress={() => void act("Resumed where it stopped.", resume("stopped"), pause)}>
+          <CirclePlay size={16} aria-hidden /> Resume
+        </Button>
+      )}
+      <Menu label="Actions" items={more}>
+        <IconButton label="More actions" kind="plain">
+          <Ellipsis size={16} aria-hidden />
+        </IconButton>
+      </Menu>
+      {tested !== undefined && <TestedWebhook test={tested} onClose={() => setTested(undefined)} />}
+    </>
+  );
+}
+
+const formats = { standard: "application/json", cloudevents: "application/cloudevents+json" };
+
+function Facts({ webhook }: { readonly webhook: Webhook }) {
+  const { url, types, format, headers, concurrency, timeoutMs, perSecond, trueLocations, secrets, behind } = webhook;
+  const { lastSuccess, lastFailure, created, lastModified } = webhook;
+  return (
+    <>
+      <Section title="Delivery">
+        <DetailList
+          items={[
+            ["Behind", `${behindOf(webhook)} events`],
+            ["Oldest of them", behind.since && <Time key="since" value={behind.since} isExact />],
+            ["Last success", lastSuccess && <Time key="success" value={lastSuccess} isExact />],
+            ["Last failure", lastFailure && <Time key="failure" value={lastFailure} isExact />],
+          ]}
+        />
+      </Section>
+      <Section title="What is sent">
+        <DetailList
+          items={[
+            ["URL", showInvisible(url)],
+            ["Events", showInvisible(types.join(", "))],
+            ["Content-Type", formats[format]],
+            ["Headers", headers.length === 0 ? undefined : showInvisible(headers.join(", "))],
+            ["Locations", trueLocations ? "True ones" : "As other users see them"],
+            ["Pace", `${concurrency} at a time, ${perSecond} a second, ${timeoutMs} ms each at most`],
+          ]}
+        />
+      </Section>
+      <Section title="Secrets">
+        <DetailList
+          items={[
+            ...secrets.map(
+              ({ created: made, ends }, index) =>
+                [
+                  index === 0 ? "Signs" : "Signs, too",
+                  <span key={made}>
+                    made <Time value={made} />
+                    {ends !== undefined && (
+                      <>
+                        , ends <Time value={ends} isExact />
+                      </>
+                    )}
+                  </span>,
+                ] as const,
+            ),
+            ["Created", <Time key="created" value={created} isExact />],
+            ["Changed", <Time key="changed" value={lastModified} isExact />],
+          ]}
+        />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Delivery, Webhook } from "../api/webhooks.ts";
+import { formatBounded, showInvisible } from "../lib/format.ts";
+import { Status } from "../ui/status.tsx";
+
+const states = {
+  active: ["good", "Active"],
+  paused: ["neutral", "Paused"],
+  failing: ["warning", "Failing"],
+  disabled: ["danger", "Disabled"],
+} as const;
+
+export function WebhookState({ state }: Pick<Webhook, "state">) {
+  const [kind, word] = states[state];
+  return <Status kind={kind}>{word}</Status>;
+}
+
+const deliveryStates = {
+  waiting: ["neutral", "Waiting"],
+  delivered: ["good", "Delivered"],
+  failed: ["warning", "Failed, tried again"],
+  dead: ["danger", "Dead"],
+  refused: ["danger", "Refused"],
+} as const;
+
+export function DeliveryState({ state }: Pick<Delivery, "state">) {
+  const [kind, word] = deliveryStates[state];
+  return <Status kind={kind}>{word}</Status>;
+}
+
+/** What operators call a webhook: its name, else the host that it leads to. */
+export function nameOf({ name, url }: Pick<Webhook, "name" | "url">): string {
+  return showInvisible(name ?? url.replace(/^https?:\/\//, ""));
+}
+
+/** The most events that the server counts. */
+const eventsMax = 10_000;
+
+export function behindOf({ behind: { events } }: Pick<Webhook, "behind">): string {
+  return events === 0 ? "0" : formatBounded(events, events >= eventsMax);
+}

@@ -1,0 +1,68 @@
+import { useNavigate, useParams } from "@tanstack/react-router";
+import Plus from "lucide-react/icons/plus";
+import WebhookIcon from "lucide-react/icons/webhook";
+import { useState } from "react";
+import { usePages } from "../api/pages.ts";
+import { listWebhooks, type Webhook } from "../api/webhooks.ts";
+import { showInvisible } from "../lib/format.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
+import { useRole } from "../shell/session.ts";
+import { Button } from "../ui/button.tsx";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { Page, Split } from "../ui/page.tsx";
+import { EmptyState } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { AddWebhook } from "./webhook.forms.tsx";
+import { behindOf, nameOf, WebhookState } from "./webhook.words.tsx";
+
+const columns: readonly Column<Webhook>[] = [
+  { name: "Webhook", width: "minmax(180px, 3fr)", narrow: "title", render: nameOf },
+  { name: "State", width: "minmax(110px, 1fr)", narrow: "end", render: ({ state }) => <WebhookState state={state} /> },
+  {
+    name: "Events",
+    width: "minmax(130px, 2fr)",
+    narrow: "line",
+    render: ({ types }) => showInvisible(types.join(", ")),
+  },
+  { name: "Behind", width: "90px", isNumber: true, render: behindOf },
+  { name: "Last success", width: "130px", render: ({ lastSuccess }) => lastSuccess && <Time value={lastSuccess} /> },
+  { name: "Last failure", width: "130px", render: ({ lastFailure }) => lastFailure && <Time value={lastFailure} /> },
+  { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
+];
+
+/** Where an application sends its events. */
+export function WebhooksScreen() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/webhooks" });
+  const navigate = useNavigate();
+  const [isAdding, setAdding] = useState(false);
+  const isEditor = useRole("editor");
+  const pages = usePages(["webhooks", appid, "list"], (page, options) => listWebhooks({ appid, ...page }, options));
+  useShortcuts(isEditor ? [{ keys: "n", label: "New webhook", run: () => setAdding(true) }] : []);
+  const add = isEditor && (
+    <Button kind="primary" onPress={() => setAdding(true)}>
+      <Plus size={16} aria-hidden /> New webhook
+    </Button>
+  );
+  return (
+    <Page title="Webhooks" isScrolling={false} actions={pages.rows.length > 0 && add}>
+      <Split>
+        <DataTable
+          label="Webhooks"
+          columns={columns}
+          pages={pages}
+          idOf={({ id }) => id}
+          onOpen={({ id: webhookId }) =>
+            void navigate({ to: "/apps/$appid/webhooks/$webhookId", params: { appid, webhookId } })
+          }
+          empty={
+            <EmptyState icon={WebhookIcon} title="No other system hears of events" action={add}>
+              A webhook sends what happens in this application to a server of yours, signed, in order of the log, and
+              again until it is accepted.
+            </EmptyState>
+          }
+        />
+      </Split>
+      {isAdding && <AddWebhook appid={appid} onClose={() => setAdding(false)} />}
+    </Page>
+  );
+}
