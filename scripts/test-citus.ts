@@ -16,6 +16,13 @@ import { distributeTables, listUndistributed } from "../server/src/db/distributi
 import { migrate } from "../server/src/db/migrate.ts";
 import { migrations } from "../server/src/db/migrations/list.ts";
 import { openDatabase } from "../server/src/db/open.ts";
+import {
+  listBehind,
+  listLost,
+  listServedApplications,
+  listUnsettled,
+  listWaking,
+} from "../server/src/webhooks/webhooks.serving.store.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
 import { run, startThrowawayCitus, type ThrowawayCitus, useCitus } from "./throwaway-citus.ts";
@@ -44,9 +51,15 @@ const mayAskEveryShard = [
   /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
   /^select "application_id" from "mail_outbox" where "application_id" > /,
-  // The overview of the deployment
+  // Which webhooks have something to do, of all applications
+  /^select distinct "application_id" from "webhooks" where "state" in/,
+  /^select distinct application_id from events where position is null/,
+  /^select webhook.application_id, webhook.id from webhooks as webhook /,
+  // The overview of the deployment, and what each application of a page of them does at present
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
   /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
+  /^select "application_id", "kind", "counted" from "kept_counts" where "application_id" in/,
+  /^select application_id, (hour, )?sum\(calls\) as calls.* from statistics where application_id in/,
   /^select "statistics"."application_id", cast\(sum\(calls\) as bigint\) as "calls"/,
 ];
 const options = { connectionsMax: 4, timeoutMs: 60_000 };
@@ -137,6 +150,18 @@ describe("Citus", () => {
       expectNoFindings(cluster);
       const wrong = failures.filter(({ kind }) => kind !== "slow"); // the machine of a test may be busy
       assert.deepEqual(wrong.map(formatFailure), []);
+    });
+
+    it("finds the webhooks that have something to do", async () => {
+      const database = await openDatabase(cluster.url, options);
+      const scans = [
+        listBehind(database.reads),
+        listWaking(Date.now(), database.reads),
+        listLost(database.reads),
+        listUnsettled(database.reads),
+        listServedApplications(database.reads),
+      ];
+      await Promise.all(scans).finally(() => database.close());
     });
 
     const skip = url !== undefined && "the workers behind CITUS_URL go on running";
