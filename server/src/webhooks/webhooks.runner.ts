@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebhookRow } from "../db/tables.ts";
@@ -47,6 +48,8 @@ export function createWebhookRunner(): WebhookRunner {
   const again = new Set<string>();
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
+  // What is sent belongs to no call, and must not run inside of a transaction of the call whose event led to it.
+  const outside = new AsyncResource("WebhookRunner");
   let applications: ReadonlySet<string> = new Set();
   let scans = 0;
   let context:
@@ -71,7 +74,8 @@ export function createWebhookRunner(): WebhookRunner {
       onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
       onDisabled: () => onDisabled(name),
     };
-    const done = runInCall({ work: "webhook" }, () => serveWebhook(name, services, options))
+    const done = outside
+      .runInAsyncScope(() => runInCall({ work: "webhook" }, () => serveWebhook(name, services, options)))
       .catch((err) => {
         if (!stopping.signal.aborted) services.log.warn({ err, webhook: name.id }, "a webhook could not be served");
       })
@@ -151,7 +155,7 @@ export function createWebhookRunner(): WebhookRunner {
         const timer = setTimeout(() => {
           timers.delete(timer);
           if (index === 0) noticed.delete(applicationId);
-          void runInCall({ work: "webhooks" }, () => serveApplication(applicationId));
+          void outside.runInAsyncScope(() => runInCall({ work: "webhooks" }, () => serveApplication(applicationId)));
         }, ms);
         timer.unref();
         timers.add(timer);
