@@ -25,6 +25,7 @@ import { createLogFollower } from "./event-log/follower.ts";
 import { createEventRecorder } from "./event-log/recorder.ts";
 import { createOperatorPresenter } from "./events/events.operator.reading.ts";
 import { createStreams } from "./events/events.streams.ts";
+import { createTickets } from "./events/events.tickets.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { createRouteTable, type RouteTable } from "./http/route-table.ts";
@@ -161,6 +162,7 @@ export async function createServices(
     ...{ clock, database, dispatcher, eventFollower, eventLog, log, policies },
     refresh: callers.noticeRevocations,
   });
+  const tickets = createTickets({ secrets, clock, database, policies, refresh: callers.noticeRevocations });
   const storageHealth = createStorageHealth(config, { bytes, log });
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
@@ -185,6 +187,7 @@ export async function createServices(
     eventLog,
     eventFollower,
     streams,
+    tickets,
     findLocation: createLocationFinder({ database }),
     ...metrics,
     bytes,

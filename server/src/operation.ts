@@ -1,6 +1,7 @@
 import type { Call, StoredUpload, UploadedPart } from "./contract/call.ts";
 import type { FileResult } from "./contract/file-result.ts";
 import {
+  type Caller,
   type CallerKind,
   type CallerOf,
   type Handled,
@@ -10,6 +11,7 @@ import {
   type RouteInterface,
   route,
   type SignedInput,
+  type TicketRule,
 } from "./contract/route.ts";
 import type { ObjectSchema, Schema, Static } from "./contract/schema.ts";
 import type { Services } from "./services.ts";
@@ -30,6 +32,11 @@ interface OperationDeclaration<
   /** See `RouteDeclaration.download`. */
   readonly download?: {
     handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>, services: Needs): Promise<FileResult>;
+  };
+  /** See `RouteDeclaration.ticket`. */
+  readonly ticket?: {
+    open(ticket: string, services: Needs): Promise<Caller>;
+    busy(): ReturnType<TicketRule["busy"]>;
   };
   handle(
     input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>,
@@ -59,6 +66,7 @@ export function operation<
 >({
   upload,
   download,
+  ticket,
   handle,
   ...declared
 }: OperationDeclaration<Kind, Path, Parameters, Result, File, Needs>): Operation<Static<Result>, Needs> {
@@ -67,6 +75,7 @@ export function operation<
       ...declared,
       ...(upload && { upload: { store: (caller, part, call) => upload.store(caller, part, call, services) } }),
       ...(download && { download: { handleSigned: (input) => download.handleSigned(input, services) } }),
+      ...(ticket && { ticket: { ...ticket, open: (text) => ticket.open(text, services) } }),
       handle:
         onResult === undefined
           ? (input) => handle(input, services)

@@ -21,6 +21,7 @@ import type { EventLog } from "./event-log/event-log.ts";
 import type { LogFollower } from "./event-log/follower.ts";
 import type { EventRecorder } from "./event-log/recorder.ts";
 import type { Streams } from "./events/events.streams.ts";
+import type { Tickets } from "./events/events.tickets.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import type { FileLinks } from "./files/files.links.ts";
 import type { RequestObserver } from "./http/request-observer.ts";
@@ -86,6 +87,7 @@ export interface Services {
   readonly eventLog: EventLog;
   readonly eventFollower: LogFollower;
   readonly streams: Streams;
+  readonly tickets: Tickets;
 
   readonly policies: Policies;
   readonly settingsSealer: SettingsSealer;

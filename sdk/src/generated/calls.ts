@@ -2,7 +2,7 @@
 import type { BatchableCall, Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
-import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, StreamEventsQuery, UserTokenPage, UserWithToken, Video, VideoPage } from "./types.ts";
+import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateEventStreamRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, EventStreamUrl, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, StreamEventsQuery, UserTokenPage, UserWithToken, Video, VideoPage } from "./types.ts";
 
 /**
  * Register a device
@@ -479,6 +479,13 @@ export const listEvents: (fields?: ListEventsQuery) => BatchableCall<EventPage> 
  * Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses nothing.
  */
 export const streamEvents: (fields?: StreamEventsQuery) => Call<Download> = /* @__PURE__ */ define("streamEvents", "GET /events/stream", "dsb");
+
+/**
+ * Make a url that opens streams
+ *
+ * For EventSource, which cannot send a token. The url ends with the session of the token.
+ */
+export const createEventStream: (fields?: CreateEventStreamRequest) => BatchableCall<EventStreamUrl> = /* @__PURE__ */ define("createEventStream", "POST /events/streams", "d");
 
 /**
  * Run several calls, each exactly as if it had been sent alone

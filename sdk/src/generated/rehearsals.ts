@@ -71,5 +71,6 @@ export interface OperationConditions {
   readonly createMetricEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused";
   readonly listEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
   readonly streamEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
+  readonly createEventStream: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "RequestTooLarge" | "IdempotencyKeyReused";
   readonly runBatch: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused";
 }

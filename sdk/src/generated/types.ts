@@ -338,6 +338,34 @@ export interface CreateCrashReportRequest {
   readonly tag?: string | undefined;
 }
 
+/** The parameters of createEventStream. */
+export interface CreateEventStreamRequest {
+  /** A cursor, unless there is a Last-Event-ID; without both, from now. */
+  readonly after?: string | undefined;
+  /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
+  readonly types?: string | undefined;
+  /** Only events of this owner; me for one's own. */
+  readonly userID?: string | undefined;
+  /** Only events about this object; me, current, app. */
+  readonly objectID?: string | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** Only objects with this tag. */
+  readonly tag?: string | undefined;
+  /** Only metadata with this key. */
+  readonly key?: string | undefined;
+  /** Only metadata whose key begins so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** Only metadata with this visibility. */
+  readonly visibility?: Permission | undefined;
+  /** In place of the other conditions: an event that fits one of these is sent, once. */
+  readonly subscriptions?: readonly EventSubscription[] | undefined;
+  /** How long the url opens streams. */
+  readonly expiresInSeconds?: number | undefined;
+}
+
 /** The parameters of createLocation. */
 export interface CreateLocationRequest {
   readonly name: string;
@@ -555,6 +583,36 @@ export interface EventPage {
   readonly nextToken?: string;
   /** Events are missing: read everything again, then go on from currentToken. */
   readonly isReset?: boolean;
+}
+
+/** A url that opens streams, for clients that cannot send headers. */
+export interface EventStreamUrl {
+  /** Secret: it needs no other proof. */
+  readonly url: string;
+  /** When it ends, unless the session of the token ends earlier. */
+  readonly expires: Date;
+}
+
+/** Conditions that all have to hold. */
+export interface EventSubscription {
+  /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
+  readonly types?: string | undefined;
+  /** Only events of this owner; me for one's own. */
+  readonly userID?: string | undefined;
+  /** Only events about this object; me, current, app. */
+  readonly objectID?: string | undefined;
+  /** Within a circle. */
+  readonly near?: Near | undefined;
+  /** Within a box. */
+  readonly box?: Box | undefined;
+  /** Only objects with this tag. */
+  readonly tag?: string | undefined;
+  /** Only metadata with this key. */
+  readonly key?: string | undefined;
+  /** Only metadata whose key begins so, literally. */
+  readonly keyPrefix?: string | undefined;
+  /** Only metadata with this visibility. */
+  readonly visibility?: Permission | undefined;
 }
 
 /** The parameters of flagLocation. */
@@ -1265,6 +1323,10 @@ export interface StreamEventsQuery {
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
+  /** In place of the other conditions: an event that fits one of these is sent, once. */
+  readonly subscriptions?: readonly EventSubscription[] | undefined;
+  /** In place of a token: what createEventStream has put into its url. */
+  readonly ticket?: string | undefined;
 }
 
 /** Ascending: `created`, `lastModified`, `userName`, `firstName`, `lastName`, `gender`, `distance`. Descending: `-created`, `-lastModified`, `-userName`, `-firstName`, `-lastName`, `-gender`, `-distance`. */

@@ -142,7 +142,17 @@ export interface RouteDeclaration<
     /** Answers requests with a `signature` in the query, which need no token. */
     handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>): Promise<FileResult>;
   };
+  /** For streams: they also accept a `ticket` in the query, which needs no token and no signature. */
+  readonly ticket?: TicketRule;
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
+}
+
+/** What a ticket opens, and what clients get who would otherwise give up: browsers repeat no call that was refused. */
+export interface TicketRule {
+  /** @throws ApiError */
+  open(ticket: string): Promise<Caller>;
+  /** In place of a refusal that passes by itself. */
+  busy(): { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer };
 }
 
 export type Handled<Result> = Result | Created<Result> | RawResult | FileResult | ArchiveResult | StreamResult;

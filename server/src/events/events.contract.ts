@@ -4,6 +4,7 @@ import {
   alsoAs,
   Choice,
   Integer,
+  List,
   LocationRangeInput,
   ObjectIdInput,
   RawJson,
@@ -17,6 +18,10 @@ const typesCharactersMax = 1_000;
 const keyCharactersMax = 256;
 const tagCharactersMax = 256;
 const waitSecondsMax = 25;
+export const subscriptionsMax = 20;
+const expirySecondsMin = 60;
+const expirySecondsMax = 86_400;
+export const expirySecondsDefault = 3_600;
 
 /** What all ways of reading events can be asked for. */
 const filterProperties = {
@@ -60,10 +65,45 @@ export const ListEvents = Type.Object({
   ),
 });
 
-export const StreamEvents = Type.Object({
+const streamProperties = {
   after: Type.Optional(Text({ description: "A cursor, unless there is a Last-Event-ID; without both, from now." })),
   ...filterProperties,
+  subscriptions: Type.Optional(
+    List(named("EventSubscription", "Conditions that all have to hold.", EventFilterShape), {
+      minItems: 1,
+      maxItems: subscriptionsMax,
+      description: "In place of the other conditions: an event that fits one of these is sent, once.",
+    }),
+  ),
+};
+
+export const StreamEvents = Type.Object({
+  ...streamProperties,
+  ticket: Type.Optional(Text({ description: "In place of a token: what createEventStream has put into its url." })),
 });
+
+export const CreateEventStream = Type.Object({
+  ...streamProperties,
+  expiresInSeconds: Type.Optional(
+    Integer({
+      minimum: expirySecondsMin,
+      maximum: expirySecondsMax,
+      default: expirySecondsDefault,
+      description: "How long the url opens streams.",
+    }),
+  ),
+});
+
+export type StreamParameters = Static<typeof CreateEventStream>;
+
+export const StreamTicketResult = named(
+  "EventStreamUrl",
+  "A url that opens streams, for clients that cannot send headers.",
+  Type.Object({
+    url: Type.String({ format: "uri", description: "Secret: it needs no other proof." }),
+    expires: { ...WireDate, description: "When it ends, unless the session of the token ends earlier." },
+  }),
+);
 
 /** A response of Server-Sent Events. */
 export const EventStreamBody = Type.String({ "x-media-type": "text/event-stream" });

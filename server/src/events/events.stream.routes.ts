@@ -1,21 +1,39 @@
 import type { Call } from "../contract/call.ts";
+import { compileParameters } from "../contract/parameters.ts";
 import type { Caller } from "../contract/route.ts";
+import type { Static } from "../contract/schema.ts";
 import { StreamResult } from "../contract/stream-result.ts";
 import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
-import { EventStreamBody, StreamEvents } from "./events.contract.ts";
-import type { ResetReason } from "./events.frames.ts";
-import { createFilter } from "./events.reading.ts";
+import {
+  CreateEventStream,
+  EventStreamBody,
+  expirySecondsDefault,
+  StreamEvents,
+  StreamTicketResult,
+} from "./events.contract.ts";
+import { byeFrame, type ResetReason } from "./events.frames.ts";
 import { streamRoute } from "./events.streams.ts";
+import { readSubscriptions } from "./events.subscriptions.ts";
+import type { Ticket } from "./events.tickets.ts";
 
 /** The head of every stream: no cache and no proxy may hold it back. */
 const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
+  "referrer-policy": "no-referrer", // the address may hold a ticket
 };
+
+/** Subscriptions of a ticket, as JSON: they travel in its address. */
+const ticketBytesMax = 2_048;
+/** When browsers come back that were refused for a while. */
+const busyMsMin = 5_000;
+const busyMsMax = 60_000;
 
 const streamEvents = operation({
   method: "GET",
@@ -31,20 +49,70 @@ const streamEvents = operation({
   status: 200,
   result: EventStreamBody,
   errors: [],
+  ticket: {
+    open: async (ticket, { tickets }) => (await tickets.open(ticket)).caller,
+    busy: () => ({ headers: streamHeaders, body: byeFrame("busy", Math.round(between(busyMsMin, busyMsMax))) }),
+  },
   async handle({ caller, parameters, call }, services) {
-    const { after, ...filters } = parameters;
-    const filter = createFilter(filters, caller);
+    const { ticket, ...given } = parameters;
+    const asked = ticket === undefined ? undefined : readAsked((await services.tickets.open(ticket)).asked);
+    const { after, ...conditions } = asked === undefined ? given : { ...asked, after: given.after ?? asked.after };
+    const filters = readSubscriptions(conditions, caller);
     const start = await findStart(caller, { after, call }, services);
     return new StreamResult(streamHeaders, () => {
       const release = services.streams.take(caller);
-      const request = { caller, filters: [filter], ...start, expiresAt: caller.tokenExpiresAt };
+      const request = { caller, filters, ...start, expiresAt: caller.tokenExpiresAt };
       return (sink) => services.streams.open(request, sink, release);
     });
   },
 });
 
+const createEventStream = operation({
+  method: "POST",
+  path: "/events/streams",
+  operation: "createEventStream",
+  summary: "Make a url that opens streams",
+  description: "For EventSource, which cannot send a token. The url ends with the session of the token.",
+  tag: "Events",
+  caller: "device",
+  parameters: CreateEventStream,
+  status: 201,
+  result: StreamTicketResult,
+  errors: [],
+  async handle({ caller, parameters, call }, { tickets, eventLog, clock, serverUrl }) {
+    const { expiresInSeconds = expirySecondsDefault, after, ...conditions } = parameters;
+    readSubscriptions(conditions, caller);
+    if (after !== undefined) openCursor(caller, after, eventLog);
+    // As they were sent: what the readers of parameters return is not what they take.
+    const asked = Object.fromEntries([...call.readParameters()].filter(([name]) => isOfStream(name)));
+    if (Buffer.byteLength(JSON.stringify(asked)) > ticketBytesMax) {
+      throw new ApiError("RequestTooLarge", `The parameters of a url may have ${ticketBytesMax} bytes.`);
+    }
+    const expiresAt = clock.now() + expiresInSeconds * 1_000;
+    const url = `${serverUrl()}${streamRoute.path}?ticket=${tickets.seal(caller, asked, expiresAt)}`;
+    return { url, expires: formatDate(expiresAt) };
+  },
+});
+
+const readStream = compileParameters(StreamEvents);
+
+function readAsked(asked: Ticket["asked"]): Omit<Static<typeof StreamEvents>, "ticket"> {
+  const { ticket: _, ...read } = readStream(Object.entries(asked));
+  return read;
+}
+
+const streamNames = new Set(
+  Object.keys(StreamEvents.properties)
+    .filter((name) => name !== "ticket")
+    .map((name) => name.toLowerCase()),
+);
+
+function isOfStream(name: string): boolean {
+  return streamNames.has(name.toLowerCase());
+}
+
 /** Changes as they happen (spec/streams). */
-export const streamOperations = [streamEvents];
+export const streamOperations = [streamEvents, createEventStream];
 
 interface Start {
   readonly from: Cursor;
@@ -53,24 +121,34 @@ interface Start {
   readonly resetReason?: ResetReason;
 }
 
-/** @throws ApiError ParameterIncorrectFormat for a wrong `after`; a wrong Last-Event-ID is a reset, because browsers send it again */
+/** A Last-Event-ID that does not open is a reset, because browsers send it again. @throws ApiError ParameterIncorrectFormat */
 async function findStart(
-  { applicationId }: Caller,
+  caller: Caller,
   { after, call }: { readonly after: string | undefined; readonly call: Call },
   { eventLog }: Services,
 ): Promise<Start> {
-  const given = call.lastEventId || after;
-  const cursor = given === undefined ? undefined : eventLog.open(applicationId, given);
-  if (cursor === undefined && given !== undefined && given === after) {
-    throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
-      parameter: "after",
-    });
-  }
+  const { applicationId } = caller;
+  const last = call.lastEventId === "" ? undefined : call.lastEventId;
+  const cursor = last === undefined ? after && openCursor(caller, after, eventLog) : eventLog.open(applicationId, last);
   const end = await eventLog.findEnd(applicationId);
-  const isFresh = { from: end, end, isResumed: false };
-  if (given === undefined) return isFresh;
-  if (cursor === undefined) return { ...isFresh, resetReason: "cursor" };
-  if (cursor.log !== end.log) return { ...isFresh, resetReason: "log" };
-  if (await eventLog.reachesBackTo(applicationId, cursor, end)) return { from: cursor, end, isResumed: true };
-  return { ...isFresh, resetReason: cursor.position > end.position ? "log" : "expired" };
+  const fresh = { from: end, end, isResumed: false };
+  if (typeof cursor === "object") {
+    if (cursor.log !== end.log || cursor.position > end.position) return { ...fresh, resetReason: "log" };
+    const reaches = await eventLog.reachesBackTo(applicationId, cursor, end);
+    return reaches ? { from: cursor, end, isResumed: true } : { ...fresh, resetReason: "expired" };
+  }
+  return last === undefined ? fresh : { ...fresh, resetReason: "cursor" };
+}
+
+/** @throws ApiError ParameterIncorrectFormat */
+function openCursor({ applicationId }: Caller, after: string, eventLog: EventLog): Cursor {
+  const cursor = eventLog.open(applicationId, after);
+  if (cursor !== undefined) return cursor;
+  throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
+    parameter: "after",
+  });
+}
+
+function between(from: number, to: number): number {
+  return from + Math.random() * (to - from);
 }

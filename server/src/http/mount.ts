@@ -6,7 +6,8 @@ import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
 import { browserOf } from "../contract/browser.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
-import { type AnyCaller, type CallerKind, isForOperators } from "../contract/route.ts";
+import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
+import type { ApiError, ErrorCondition } from "../errors.ts";
 import { setOrigin } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpCall, type HttpCallServices } from "./http-call.ts";
@@ -39,6 +40,8 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     exchange.setOperation(route.operation);
     if (required === "anyone") return undefined;
     if (required === "operator") return acceptOperator(exchange);
+    const ticket = ticketOf(exchange, route);
+    if (ticket !== undefined) return acceptTicket(exchange, ticket);
     if (route.download === undefined || exchange.query === "") return acceptCaller(exchange, required, authenticate);
     // For clients that cannot send headers: media players, and pages that show pictures.
     const given = new Map(Array.from(parseQuery(exchange.query), ([name, value]) => [name.toLowerCase(), value]));
@@ -48,6 +51,11 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
       return acceptCaller(exchange, required, authenticate);
     }
     return acceptCaller(exchange, required, authenticate, `${scheme} ${token}`);
+  }
+
+  async function acceptTicket(exchange: Exchange, ticket: string): Promise<void> {
+    exchange.caller = await route.ticket?.open(ticket);
+    setOrigin(exchange);
   }
 
   async function acceptOperator(exchange: Exchange): Promise<void> {
@@ -61,6 +69,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     const call = new HttpCall(exchange, services);
     const answered = shownReply(await operation.perform(call, exchange.caller));
     exchange.failure = answered.failure;
+    if (answered.failure !== undefined && answerBusy(exchange, answered.failure)) return;
     if (answered.rehearsed !== undefined) exchange.setHeader(rehearsedHeader, answered.rehearsed.what);
     exchange.rehearsed = answered.rehearsed?.what;
     const ignored = call.unread.length === 0 ? undefined : ignoredNames(call.unread);
@@ -88,6 +97,14 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     sendReply(exchange, answered);
   }
 
+  function answerBusy(exchange: Exchange, { condition }: ApiError): boolean {
+    if (route.ticket === undefined || ticketOf(exchange, route) === undefined || !passing.has(condition)) return false;
+    const { headers, body } = route.ticket.busy();
+    exchange.setHeaders(headers);
+    exchange.send(200, body);
+    return true;
+  }
+
   routes.add(route.method === "GET" ? ["GET", "HEAD"] : [route.method], route.path, {
     name: route.operation,
     operation,
@@ -96,7 +113,20 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     isForOperators: isForOperators(route),
     accept,
     answer,
+    ...(route.ticket && { refuse: answerBusy }),
   });
+}
+
+/** What passes by itself. */
+const passing: ReadonlySet<ErrorCondition> = new Set(["RateLimitExceeded", "ServiceUnavailable"]);
+
+/** The ticket of a request for a stream. */
+function ticketOf({ query }: Exchange, { ticket }: Route): string | undefined {
+  if (ticket === undefined || query === "") return undefined;
+  for (const [name, value] of parseQuery(query)) {
+    if (name.toLowerCase() === "ticket" && typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
 }
 
 /**

@@ -124,7 +124,7 @@ export function createRequestHandler(
   return (request, response) => {
     const exchange = new Exchange(request, response);
     begin(exchange);
-    const fail = (error: unknown) => refuse(exchange, error, log);
+    const fail = (error: unknown) => refuse(exchange, error, target, log);
     let target: Target | undefined;
     try {
       target = findTarget(exchange, routeTable, mayOperate);
@@ -179,7 +179,7 @@ function requireClearFraming(exchange: Exchange): void {
   throw new ApiError("ParameterIncorrectFormat", fault);
 }
 
-function refuse(exchange: Exchange, error: unknown, log: Log): void {
+function refuse(exchange: Exchange, error: unknown, target: Target | undefined, log: Log): void {
   const { response } = exchange;
   const failure = toApiError(error);
   if (failure.condition === "InternalError") {
@@ -192,6 +192,7 @@ function refuse(exchange: Exchange, error: unknown, log: Log): void {
   exchange.failure = failure;
   if (failure.serviceRoot !== undefined) exchange.address = ""; // the request belongs to another region, so its address must not be logged here
   try {
+    if (target?.refuse?.(exchange, failure) === true) return;
     sendReply(exchange, errorReply(failure));
   } catch (err) {
     log.error({ request_id: exchange.id, err }, "the refusal could not be sent");

@@ -18,6 +18,8 @@ export interface Target {
   readonly isForOperators?: boolean;
   /** Identifies the caller, before the body is read. @throws ApiError */
   accept?(exchange: Exchange): void | Promise<void>;
+  /** Sends another response than the envelope. @returns false if it has none for this failure */
+  refuse?(exchange: Exchange, failure: ApiError): boolean;
   /** Sends the response. @throws ApiError */
   answer(exchange: Exchange): void | Promise<void>;
 }

@@ -1,0 +1,35 @@
+import { compileParameters } from "../contract/parameters.ts";
+import type { Caller } from "../contract/route.ts";
+import { ApiError } from "../errors.ts";
+import { EventFilterShape, type EventFilters, type StreamParameters, subscriptionsMax } from "./events.contract.ts";
+import { createFilter, type EventFilter } from "./events.reading.ts";
+
+const readSubscription = compileParameters(EventFilterShape);
+
+/**
+ * What a stream is asked for: the conditions of its parameters, or each of its subscriptions.
+ *
+ * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+ */
+export function readSubscriptions(
+  { subscriptions, ...conditions }: EventFilters & Pick<StreamParameters, "subscriptions">,
+  caller: Caller,
+): EventFilter[] {
+  if (subscriptions === undefined) return [createFilter(conditions, caller)];
+  if (Object.keys(conditions).length > 0) throw refusal("subscriptions stand in place of other conditions.");
+  if (subscriptions.length === 0 || subscriptions.length > subscriptionsMax) {
+    throw refusal(`subscriptions must have 1 to ${subscriptionsMax} items.`);
+  }
+  return subscriptions.map((given) => {
+    if (!isMembers(given)) throw refusal("subscriptions must have objects as items.");
+    return createFilter(readSubscription(Object.entries(given)), caller);
+  });
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError("ParameterIncorrectFormat", message, { parameter: "subscriptions" });
+}

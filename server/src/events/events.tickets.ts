@@ -1,0 +1,67 @@
+import { findEndedTokens } from "../auth/ended-tokens.ts";
+import type { Caller } from "../contract/route.ts";
+import type { Database } from "../db/database.ts";
+import { ApiError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createSealer } from "../lib/seal.ts";
+import type { Policies } from "../tenancy/policies.ts";
+
+/** What a ticket was made for. */
+export interface Ticket {
+  readonly caller: Caller;
+  /** The parameters of the stream, as they were sent. */
+  readonly asked: Readonly<Record<string, unknown>>;
+}
+
+/** Texts that open streams in place of a token (spec/streams#tickets). */
+export interface Tickets {
+  seal(caller: Caller, asked: Ticket["asked"], expiresAt: number): string;
+  /**
+   * The caller of a ticket, with the policy of this moment. It expires with the ticket, whatever happens to the token
+   * that made it, unless the session of that token ends.
+   *
+   * @throws ApiError AuthSignatureInvalid, AuthAccessTokenInvalid
+   */
+  open(text: string): Promise<Ticket>;
+}
+
+type Written = readonly [caller: Omit<Caller, "policy">, asked: Ticket["asked"]];
+
+export function createTickets({
+  secrets,
+  clock,
+  database,
+  policies,
+  refresh,
+}: {
+  readonly secrets: readonly string[];
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly policies: Policies;
+  /** Makes commits of other processes visible to reads. */
+  refresh(): void;
+}): Tickets {
+  const sealer = createSealer(secrets, "event stream ticket");
+  return {
+    seal({ policy: _, ...caller }, asked, expiresAt) {
+      const written: Written = [{ ...caller, tokenExpiresAt: expiresAt }, asked];
+      return sealer.seal(JSON.stringify(written), "");
+    },
+
+    async open(text) {
+      const opened = sealer.open(text, "");
+      if (opened === undefined) throw new ApiError("AuthSignatureInvalid", "The ticket is unknown.");
+      const [written, asked]: Written = JSON.parse(opened); // the seal guarantees its shape
+      if (written.tokenExpiresAt <= clock.now()) throw new ApiError("AuthSignatureInvalid", "The ticket has expired.");
+      const { applicationId } = written;
+      refresh();
+      const policy = await policies.load(applicationId);
+      const caller = policy && { ...written, policy };
+      const ended = caller && (await findEndedTokens(applicationId, [caller], database.reads));
+      if (caller === undefined || ended?.has(caller) !== false) {
+        throw new ApiError("AuthAccessTokenInvalid", "The session of the ticket has ended.");
+      }
+      return { caller, asked };
+    },
+  };
+}
