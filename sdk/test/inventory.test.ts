@@ -13,8 +13,8 @@ const document: {
   readonly "x-error-catalogue": readonly { readonly name: string }[];
 } = JSON.parse(readFileSync(path.join(root, "docs/openapi.json"), "utf8"));
 
-/** A stream has no result that a method could return. */
-const withoutMethod = new Set(["streamEvents"]);
+/** Streams, which the subscriptions of the client will read. */
+const withoutMethod = new Set(["streamEvents", "createEventStream"]);
 
 function operationsBelow(pattern: RegExp): string[] {
   const paths = Object.entries(document.paths).filter(([path]) => pattern.test(path));
