@@ -55,6 +55,10 @@ const mayAskEveryShard = [
   /^select distinct "application_id" from "webhooks" where "state" in/,
   /^select distinct application_id from events where position is null/,
   /^select webhook.application_id, webhook.id from webhooks as webhook /,
+  // Webhooks with something to send
+  /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
+  /^select distinct "application_id" from "webhooks" where "state" in/,
+  /^\s*select distinct application_id from events where position is null/,
   // The overview of the deployment, and what each application of a page of them does at present
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
   /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
