@@ -17,6 +17,7 @@ import { measureLogins } from "./measure-logins.ts";
 import { measureMetrics } from "./measure-metrics.ts";
 import { measurePaging } from "./measure-paging.ts";
 import { formatPeers, measurePeers } from "./measure-peers.ts";
+import { measureRecording } from "./measure-recording.ts";
 import { measureScenario } from "./measure-scenario.ts";
 import { measureSearch } from "./measure-search.ts";
 import { measureIdleMemory, measureLoadedMemory, measureStart } from "./measure-start.ts";
@@ -31,6 +32,7 @@ const names = [
   "start",
   "memory",
   ...scenarios.map(({ key }) => key),
+  "recording",
   "batch",
   "client",
   "me-during-logins",
@@ -97,6 +99,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
       for (const scenario of scenarios) {
         await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
       }
+      await measure("recording", (report) => measureRecording(fixture, options, report));
       await measure("batch", (report) => measureBatch(fixture, options, report));
       await measure("client", (report) => measureClient(fixture, options, report));
       await measure("memory", async () => measureLoadedMemory(fixture.server));
