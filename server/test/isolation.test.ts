@@ -246,6 +246,7 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
   },
   readMetric: metric,
   listMetricEvents: metric,
+  listMetricValues: metric,
   changeApplicationKey: key,
   getImpactOfKey: key,
   getImpactOfUser: operatedUser,

@@ -1026,6 +1026,8 @@ export interface Impact {
   readonly activeLastDay: BoundedCount;
   /** The most frequent versions among the devices of activeLastDay, at most 20. */
   readonly appVersions: readonly AppVersionCount[];
+  /** The most frequent platforms among them, at most 20. */
+  readonly platforms: readonly PlatformCount[];
   /** The share of signed calls in the last 24 hours; absent without calls, and for a user. */
   readonly signedShare?: number;
 }
@@ -1127,6 +1129,10 @@ export interface ListCrashGroupsQuery {
   readonly appVersion?: string | undefined;
   /** Only crashes that this device reported. */
   readonly deviceID?: string | undefined;
+  /** When it was reported for the first time. */
+  readonly firstSeen?: DateRange | undefined;
+  /** Only crashes that a report opened again, or only others. */
+  readonly reopened?: boolean | undefined;
   /** What the groups are sorted by. */
   readonly sortOrder?: CrashGroupSortOrder | undefined;
   /** The number of objects on the page. */
@@ -1183,6 +1189,14 @@ export interface ListMetricEventsQuery {
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
+}
+
+/** What listMetricValues looks for. */
+export interface ListMetricValuesQuery {
+  /** The first moment of the range. */
+  readonly from?: Date | undefined;
+  /** The first moment after the range. */
+  readonly to?: Date | undefined;
 }
 
 /** What listMetrics looks for. */
@@ -1322,6 +1336,8 @@ export interface ListedCrashReport {
   readonly tag?: string;
   readonly location?: Place;
   readonly created: Date;
+  /** The lines of stackTrace, from 0, that are frames of the app, not of a system or a library. */
+  readonly appFrames: readonly number[];
 }
 
 /** A page. */
@@ -1530,6 +1546,24 @@ export interface MetricSeries {
   readonly to: Date;
   readonly interval: MetricInterval | (string & {});
   readonly series: readonly MetricGroup[];
+}
+
+/** A value that events of a key have. */
+export interface MetricValueName {
+  /** The name of the value. */
+  readonly name: string;
+  /** How many events have a number in it. */
+  readonly numbers: number;
+  /** How many have a text or a boolean, which can be grouped by. */
+  readonly texts: number;
+}
+
+/** The values that events of a key have. */
+export interface MetricValueNames {
+  /** The key that events are reported under. */
+  readonly key: string;
+  /** The most frequent first, at most 50. */
+  readonly values: readonly MetricValueName[];
 }
 
 /** A crash that was reported for the first time. */
@@ -2007,6 +2041,14 @@ export interface OperatorSession {
   /** The session also ends when it is not used for so long. */
   readonly idleMs: number;
   readonly operator: Operator;
+}
+
+/** How many devices have a platform. */
+export interface PlatformCount {
+  /** As the app reported it. */
+  readonly platform: string;
+  /** How many of the devices have it. */
+  readonly devices: number;
 }
 
 /** The parameters of proveOperatorPassword. */
@@ -3491,6 +3533,13 @@ export const listMetrics: (appid: string, fields?: ListMetricsQuery) => Call<Met
  * One series, or one for each content of the value to group by.
  */
 export const readMetric: (appid: string, key: string, fields?: ReadMetricQuery) => Call<MetricSeries> = /* @__PURE__ */ define("readMetric", "GET /_/api/applications/{appid}/metrics/{key}", "os");
+
+/**
+ * List the names of the values that events of a key have
+ *
+ * Of the last 30 days without a range. Texts and booleans can be grouped by.
+ */
+export const listMetricValues: (appid: string, key: string, fields?: ListMetricValuesQuery) => Call<MetricValueNames> = /* @__PURE__ */ define("listMetricValues", "GET /_/api/applications/{appid}/metrics/{key}/values", "os");
 
 /**
  * List the events of a key as they were reported, the latest first

@@ -15,6 +15,15 @@ const VersionCount = named(
   }),
 );
 
+const PlatformCount = named(
+  "PlatformCount",
+  "How many devices have a platform.",
+  Type.Object({
+    platform: Type.String({ description: "As the app reported it." }),
+    devices: Type.Integer({ description: "How many of the devices have it." }),
+  }),
+);
+
 export const Impact = named(
   "Impact",
   "What ends with a key, an application or the tokens of a user.",
@@ -36,6 +45,10 @@ export const Impact = named(
       ...Type.Array(VersionCount),
       description: "The most frequent versions among the devices of activeLastDay, at most 20.",
     },
+    platforms: {
+      ...Type.Array(PlatformCount),
+      description: "The most frequent platforms among them, at most 20.",
+    },
     signedShare: Type.Optional(
       Type.Number({
         minimum: 0,
@@ -48,7 +61,7 @@ export const Impact = named(
 
 /** @param signedShare undefined without calls */
 export function presentImpact(
-  { devices, userTokens, hour, day, appVersions }: FoundImpact,
+  { devices, userTokens, hour, day, appVersions, platforms }: FoundImpact,
   signedShare: number | undefined,
 ): Static<typeof Impact> {
   return {
@@ -60,6 +73,7 @@ export function presentImpact(
       ...(appVersion !== "" && { appVersion }),
       devices: count,
     })),
+    platforms: platforms.map(({ platform, count }) => ({ platform, devices: count })),
     ...(signedShare !== undefined && { signedShare }),
   };
 }

@@ -4,7 +4,7 @@ import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { type Counted, counted, countMax } from "../lib/counted.ts";
 
-const versionsMax = 20;
+const groupsMax = 20;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -18,6 +18,7 @@ export interface Impact {
   readonly day: Counted;
   /** Empty for devices that have reported none. */
   readonly appVersions: readonly { readonly appVersion: string; readonly count: number }[];
+  readonly platforms: readonly { readonly platform: string; readonly count: number }[];
 }
 
 type Condition = RawBuilder<unknown>;
@@ -37,7 +38,11 @@ export async function findImpact(
     userTokens: await countTokens(applicationId, subject, now, queries),
     hour: counted(seen.filter(({ last_seen_at }) => last_seen_at >= now - hourMs - deviceUseMs).length),
     day: counted(seen.length),
-    appVersions: versionsOf(ofDay),
+    appVersions: mostFrequent(ofDay.map(({ app_version }) => app_version ?? "")).map(([appVersion, count]) => ({
+      appVersion,
+      count,
+    })),
+    platforms: mostFrequent(ofDay.map(({ platform }) => platform)).map(([platform, count]) => ({ platform, count })),
   };
 }
 
@@ -75,19 +80,20 @@ async function countTokens(applicationId: string, subject: Subject, now: number,
 
 interface Seen {
   readonly app_version: string | null;
+  readonly platform: string;
   readonly last_seen_at: number;
 }
 
 async function listSeen(devices: Condition, since: number, queries: Queries): Promise<readonly Seen[]> {
   const statement = sql<Seen>`
-    select device.app_version, device.last_seen_at ${devices} and device.last_seen_at >= ${since}
+    select device.app_version, device.platform, device.last_seen_at ${devices} and device.last_seen_at >= ${since}
     order by device.last_seen_at desc limit ${sql.lit(countMax + 1)}`;
   return (await queries.executeQuery(statement.compile(queries))).rows;
 }
 
-function versionsOf(seen: readonly Seen[]): Impact["appVersions"] {
+/** How often each text is there, the most frequent first. */
+function mostFrequent(texts: readonly string[]): [text: string, count: number][] {
   const counts = new Map<string, number>();
-  for (const { app_version } of seen) counts.set(app_version ?? "", (counts.get(app_version ?? "") ?? 0) + 1);
-  const all = [...counts].map(([appVersion, count]) => ({ appVersion, count }));
-  return all.toSorted((a, b) => b.count - a.count || (a.appVersion < b.appVersion ? -1 : 1)).slice(0, versionsMax);
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).slice(0, groupsMax);
 }

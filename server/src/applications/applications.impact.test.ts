@@ -24,11 +24,23 @@ async function keyOf(appid: string): Promise<string> {
 
 // spec/operators#impact
 describe("the impact of ending tokens", () => {
+  const [iOS, named] = [
+    { platform: "iOS", devices: 1 },
+    { platform: "test", devices: 2 },
+  ];
+
   it("counts devices, valid tokens, active devices and their versions, for a key, the application and a user", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const first = await keyOf(appid);
-    const ended = { devices: none, userTokens: none, activeLastHour: none, activeLastDay: none, appVersions: [] };
+    const ended = {
+      devices: none,
+      userTokens: none,
+      activeLastHour: none,
+      activeLastDay: none,
+      appVersions: [],
+      platforms: [],
+    };
     for (const path of ["/impact", `/keys/${first}/impact`]) assertResult(await ask(path, appid), 200, ended);
 
     const jane = await test.signUp("Jane", application);
@@ -39,13 +51,16 @@ describe("the impact of ending tokens", () => {
       .body;
     await test.call("POST /users/login", { token: second.result.accessToken, body });
     await test.registerDevice(application);
+    const platforms = [iOS, named];
     const versions = [{ devices: 1 }, { appVersion: "1.0", devices: 1 }, { appVersion: "1.1", devices: 1 }];
     const all = { devices: some(3), userTokens: some(2), activeLastHour: some(2), activeLastDay: some(3) };
     for (const path of ["/impact", `/keys/${first}/impact`]) {
-      assertResult(await ask(path, appid), 200, { ...all, appVersions: versions });
+      assertResult(await ask(path, appid), 200, { ...all, appVersions: versions, platforms: platforms.toReversed() });
     }
     const ofJane = { devices: some(2), userTokens: some(2), activeLastHour: some(1), activeLastDay: some(2) };
-    assertResult(await ask(`/users/${jane.id}/impact`, appid), 200, { ...ofJane, appVersions: versions.slice(1) });
+    assertResult(await ask(`/users/${jane.id}/impact`, appid), 200, {
+      ...{ ...ofJane, appVersions: versions.slice(1), platforms: [iOS, { ...named, devices: 1 }] },
+    });
 
     const other = (await test.call(`POST /_/api/applications/${appid}/keys`, { token: operator, body: {} })).body
       .result;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { type Condition, condition, equals, type Order } from "../db/conditions.ts";
+import { type Condition, condition, equals, type Order, within } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
@@ -7,6 +7,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { CrashGroupRow, CrashGroupState, CrashGroupVersionRow, CrashReportRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
+import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { countOnDay } from "./devices.crash-days.store.ts";
 import { reopenByReport } from "./devices.crash-states.ts";
@@ -51,12 +52,14 @@ export interface CrashGroupSearch {
   readonly state?: CrashGroupState;
   readonly appVersion?: string;
   readonly deviceID?: string;
+  readonly firstSeen?: DateRange;
+  readonly isReopened?: boolean;
 }
 
 /** A page of an application's groups; each order has its own index, and one within each state. */
 export function listCrashGroups(
   applicationId: string,
-  { name, isDescending, state, appVersion, deviceID }: CrashGroupSearch,
+  { name, isDescending, state, appVersion, deviceID, firstSeen, isReopened }: CrashGroupSearch,
   position: Position,
   size: number,
   queries: Queries,
@@ -66,6 +69,11 @@ export function listCrashGroups(
   if (state !== undefined) conditions.push(equals("state", state));
   if (appVersion !== undefined) conditions.push(isReportedBy("version", "app_version", appVersion));
   if (deviceID !== undefined) conditions.push(isReportedBy("device", "device_id", deviceID));
+  if (firstSeen !== undefined) conditions.push(...within("first_seen_at", firstSeen));
+  if (isReopened !== undefined) {
+    const words = isReopened ? "reopened_at is not null" : "reopened_at is null";
+    conditions.push(condition(words, {}, () => sql.raw(words)));
+  }
   const scope = { shape: "crash groups", from: sql`crash_groups`, select: sql`*`, conditions };
   return readPage(scopeStream(scope, groupOrders[name], isDescending, queries), position, size, work);
 }

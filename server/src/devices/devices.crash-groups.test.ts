@@ -284,8 +284,17 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
     ids.push(await report(bare.token, stackOf("a", 2)));
     await report(bare.token, stackOf("b"));
     const answer = await reports(application, fingerprintOf(stackOf("a")));
+    const appFrames = answer.body.result.pageResults[0].appFrames;
+    assert.ok(appFrames.length > 0);
     const pageResults = [
-      { id: ids[1], deviceID: bare.id, stackTrace: stackOf("a", 2), osVersion: "19", created: date(created[1] ?? 0) },
+      {
+        id: ids[1],
+        deviceID: bare.id,
+        stackTrace: stackOf("a", 2),
+        osVersion: "19",
+        created: date(created[1] ?? 0),
+        appFrames,
+      },
       {
         id: ids[0],
         deviceID: device.id,
@@ -294,6 +303,7 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
         appVersion: "1.0",
         osVersion: "19",
         created: date(created[0] ?? 0),
+        appFrames,
       },
     ];
     assertResult(answer, 200, { pageResults, currentToken: answer.body.result.currentToken });

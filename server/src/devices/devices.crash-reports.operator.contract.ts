@@ -7,6 +7,8 @@ import {
   Choice,
   ClearableText,
   DateInput,
+  DateRangeInput,
+  Flag,
   IdInput,
   Integer,
   Members,
@@ -14,6 +16,7 @@ import {
   WireDate,
   WireLocation,
 } from "../contract/wire.ts";
+import { listAppFrames } from "../crashes/app-frames.ts";
 import type {
   CrashGroupDayRow,
   CrashGroupRow,
@@ -43,6 +46,8 @@ export const ListCrashGroups = Type.Object({
   state: Type.Optional(Choice(CrashState, { description: "Only crashes in this state." })),
   appVersion: Type.Optional(Text({ maxLength: 256, description: "Only crashes that this version reported." })),
   deviceID: Type.Optional({ ...IdInput("Device"), description: "Only crashes that this device reported." }),
+  firstSeen: Type.Optional(DateRangeInput({ description: "When it was reported for the first time." })),
+  reopened: Type.Optional(Flag({ description: "Only crashes that a report opened again, or only others." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
       description: "What the groups are sorted by.",
@@ -58,6 +63,8 @@ export function readGroupSearch({
   state,
   appVersion,
   deviceID,
+  firstSeen,
+  reopened,
 }: Static<typeof ListCrashGroups>): CrashGroupSearch {
   const isDescending = sortOrder.startsWith("-");
   // With or without -.
@@ -68,6 +75,8 @@ export function readGroupSearch({
     ...(state !== undefined && { state }),
     ...(appVersion !== undefined && { appVersion }),
     ...(deviceID !== undefined && { deviceID }),
+    ...(firstSeen !== undefined && { firstSeen }),
+    ...(reopened !== undefined && { isReopened: reopened }),
   };
 }
 
@@ -309,6 +318,10 @@ const ListedCrashReport = named(
     tag: Type.Optional(Type.String({ description: "Any text of the app." })),
     location: Type.Optional(WireLocation),
     created: WireDate,
+    appFrames: {
+      ...Type.Array(Type.Integer()),
+      description: "The lines of stackTrace, from 0, that are frames of the app, not of a system or a library.",
+    },
   }),
 );
 
@@ -327,5 +340,6 @@ export function presentListedCrashReport(report: CrashReportRow): Static<typeof 
     ...(report.tag !== null && { tag: report.tag }),
     ...(lat !== null && lng !== null && { location: { lat, lng } }),
     created: formatDate(report.created_at),
+    appFrames: listAppFrames(report.stack_trace),
   };
 }

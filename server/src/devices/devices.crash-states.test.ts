@@ -55,6 +55,30 @@ async function newCrash(): Promise<Crash> {
 
 const date = (time: number) => `/Date(${time})/`;
 
+// spec/devices#crash-groups
+describe("lists of crashes", () => {
+  it("find those that are new since a time, and those that a report opened again; reports tell frames of the app", async () => {
+    const crash = await newCrash();
+    const { appid } = crash.application;
+    const find = async (query: string) =>
+      (await test.call(`GET /_/api/applications/${appid}/crashes?${query}`, { token: editor })).body.result.pageResults
+        .length;
+    await crash.report("1");
+    const first = test.now();
+    const since = (time: number) => encodeURIComponent(`${date(time)}-`);
+    for (const sortOrder of ["-lastSeen", "firstSeen"]) {
+      assert.equal(await find(`sortOrder=${sortOrder}&firstSeen=${since(first)}`), 1);
+      assert.equal(await find(`sortOrder=${sortOrder}&firstSeen=${since(first + 1)}`), 0);
+    }
+    assert.deepEqual([await find("reopened=true"), await find("reopened=false")], [0, 1]);
+    await crash.change({ state: "resolved" });
+    await crash.report("1");
+    assert.deepEqual([await find("reopened=true&state=open"), await find("reopened=false")], [1, 0]);
+    const [report] = (await crash.read("/reports")).body.result.pageResults;
+    assert.deepEqual(report.appFrames, [1]);
+  });
+});
+
 // spec/devices#crash-states
 describe("the state of a crash", () => {
   it("a crash resolved in a version is opened again by that version or a later one only", async () => {

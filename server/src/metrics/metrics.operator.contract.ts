@@ -58,6 +58,45 @@ export const ReadMetric = Type.Object({
   groupBy: Type.Optional(Text({ maxLength: 256, description: "The name of the value by whose content to group." })),
 });
 
+export const ListValues = Type.Object(range);
+
+const MetricValue = named(
+  "MetricValueName",
+  "A value that events of a key have.",
+  Type.Object({
+    name: Type.String({ description: "The name of the value." }),
+    numbers: Type.Integer({ format: "int64", description: "How many events have a number in it." }),
+    texts: Type.Integer({
+      format: "int64",
+      description: "How many have a text or a boolean, which can be grouped by.",
+    }),
+  }),
+);
+
+export const MetricValues = named(
+  "MetricValueNames",
+  "The values that events of a key have.",
+  Type.Object({
+    key: Type.String({ description: "The key that events are reported under." }),
+    values: { ...Type.Array(MetricValue), description: "The most frequent first, at most 50." },
+  }),
+);
+
+/** Adds up the intervals of each value. */
+export function presentValues(
+  key: string,
+  values: ReadonlyMap<string, ReadonlyMap<number, ValueStats>>,
+): Static<typeof MetricValues> {
+  const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0);
+  return {
+    key,
+    values: [...values].map(([name, byInterval]) => {
+      const stats = [...byInterval.values()];
+      return { name, numbers: sum(stats.map(({ numbers }) => numbers)), texts: sum(stats.map(({ texts }) => texts)) };
+    }),
+  };
+}
+
 const Point = named(
   "MetricPoint",
   "What happened in one interval.",

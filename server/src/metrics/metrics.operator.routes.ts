@@ -14,16 +14,19 @@ import {
   EventPage,
   ListEvents,
   ListMetrics,
+  ListValues,
   MetricPage,
   MetricPath,
   MetricSeries,
   MetricsPath,
+  MetricValues,
   pointsMax,
   presentEvent,
   presentEventPoints,
   presentGroups,
   presentMetric,
   presentValuePoints,
+  presentValues,
   ReadMetric,
   type Series,
 } from "./metrics.operator.contract.ts";
@@ -96,6 +99,27 @@ async function readSeries(
   ];
 }
 
+const listValues = operation({
+  method: "GET",
+  path: "/_/api/applications/{appid}/metrics/{key}/values",
+  operation: "listMetricValues",
+  summary: "List the names of the values that events of a key have",
+  description: "Of the last 30 days without a range. Texts and booleans can be grouped by.",
+  tag: "Operators",
+  caller: "operator",
+  pathParameters: MetricPath,
+  parameters: ListValues,
+  status: 200,
+  result: MetricValues,
+  errors: ["ItemDoesNotExist"],
+  async handle({ path: { appid, key }, parameters }, { clock, database: { reads } }) {
+    await requireApplication(appid, reads);
+    const cells = await readEventCells(appid, key, readRange(parameters, clock.now()), reads);
+    if (cells === undefined) throw new ApiError("ItemDoesNotExist");
+    return presentValues(key, valuesByName(cells));
+  },
+});
+
 const listEvents = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/metrics/{key}/events",
@@ -145,4 +169,4 @@ function readRange(
 }
 
 /** What operators read about an application's events (spec/metrics#series). */
-export const metricOperatorOperations = [listMetrics, readMetric, listEvents];
+export const metricOperatorOperations = [listMetrics, readMetric, listValues, listEvents];

@@ -47,6 +47,28 @@ function date(ms: number): string {
   return `/Date(${ms})/`;
 }
 
+// spec/metrics#series
+describe("GET …/metrics/{key}/values", () => {
+  it("lists the names of values with how many numbers and texts they had, the most frequent first", async () => {
+    const application = await test.createApplication();
+    const token = await test.registerDevice(application);
+    const events = [{ score: 1 }, { score: "two", won: true }, { score: 3, won: false }].map((values) => {
+      return { key: "level", timestamp: date(test.now()), values };
+    });
+    await test.call("POST /metrics/events", { token, body: { events } });
+    const values = [
+      { name: "score", numbers: 2, texts: 1 },
+      { name: "won", numbers: 0, texts: 2 },
+    ];
+    const ask = async (query = "") => (await read(`/level/values${query}`, application)).body.result;
+    assert.deepEqual(await ask(), { key: "level", values });
+    await compact(application);
+    assert.deepEqual(await ask(), { key: "level", values });
+    assert.deepEqual(await ask(`?to=${date(test.now() - 40 * 86_400_000)}`), { key: "level", values: [] });
+    assert.equal((await read("/other/values", application)).body.error, "ItemDoesNotExist");
+  });
+});
+
 function compact(application = test.application): Promise<void> {
   return test.app.compactor.compact(application.appid);
 }
