@@ -47,7 +47,7 @@ const traces: Readonly<Record<string, readonly [trace: string, frames: readonly 
 
 describe("frames of the app", () => {
   for (const [runtime, [trace, frames]] of Object.entries(traces)) {
-    it(`are told from those of the system and of libraries in ${runtime}`, () => {
+    it(`differ from those of the system and of libraries in ${runtime}`, () => {
       assert.deepEqual(listAppFrames(trace), frames);
     });
   }
