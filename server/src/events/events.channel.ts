@@ -37,6 +37,8 @@ interface ChannelHooks {
   refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
   /** Runs for events that were sent, with the time of their write. */
   told(event: PlacedEvent, streams: number): void;
+  /** Runs when the settings of the application may have changed. */
+  keepLog(channel: EventChannel): void;
 }
 
 /** How many rows of the log a round reads, fewer if many streams want them. */
@@ -401,6 +403,7 @@ export class EventChannel {
         if (refusal !== undefined) this.#hooks.end(stream, refusal);
       }
     }
+    if (!isUnchanged) this.#hooks.keepLog(this);
     this.#policy = policy;
     this.#revision = application?.revision; // of before the check, so that a later revocation is noticed
   }

@@ -197,6 +197,16 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(second), "suspended");
   });
 
+  it("an application that records no events any more ends its streams", async () => {
+    const operator = await test.createOperator();
+    const other = await test.createApplication();
+    const stream = await listenFromNow((await test.signUp(undefined, other)).token);
+    const path = `PATCH /_/api/applications/${other.appid}/settings`;
+    const { status } = await test.call(path, { token: operator.token, body: { events: { record: "never" } } });
+    assert.equal(status, 200);
+    assert.equal(await endOf(stream), "disabled");
+  });
+
   it("a process that shuts down, and a lifetime that is over, end streams with a time to come back", async () => {
     const DATABASE_URL = test.config.databaseUrl;
     const second = await startTestApp({ DATABASE_URL, STREAM_LIFETIME_MS: "1000" });
@@ -254,4 +264,32 @@ describe("limits: spec/streams#limits-of-streams", () => {
     assert.deepEqual([await listenTo(hal), await listenTo(hal)], [200, 429]);
     await second.close();
   });
+});
+
+it("nothing that was written after a logout in another process is sent, while events flow: E6, spec/streams#revoked-tokens", async () => {
+  const other = await startTestApp({
+    DATABASE_URL: test.config.databaseUrl,
+    RATE_LIMITS: "off",
+    DATABASE_TIMEOUT_MS: "20000",
+  });
+  const carl = await test.signUp();
+  const places: string[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    places.push((await call("POST /checkins", { location: "1,2", readPermissions: "App" })).id);
+  }
+  const stream = await listenFromNow(carl.token, "?types=checkin.*");
+  let comment = "before";
+  let isOver = false;
+  const writers = places.map(async (id) => {
+    while (!isOver) await other.call(`PATCH /checkins/${id}`, { token: ann.token, body: { comment } });
+  });
+  await stream.until(({ data }) => data.object?.comment === "before");
+  assert.equal((await other.call("POST /users/me/logout", { token: carl.token })).status, 200);
+  comment = "secret";
+  await stream.closed();
+  isOver = true;
+  await Promise.all(writers);
+  assert.equal(stream.messages.at(-1)?.data.reason, "tokenEnded");
+  assert.ok(!stream.text.includes("secret"));
+  await other.close();
 });

@@ -101,7 +101,7 @@ export function createStreams(
   function channelOf(applicationId: string, logEnd: Cursor): EventChannel {
     return channels.getOrInsertComputed(
       applicationId,
-      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, told }),
+      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, told, keepLog }),
     );
   }
 
@@ -145,8 +145,16 @@ export function createStreams(
   /** The log must stay wanted, and tokens may have ended in ways that no process has reported. */
   function keepOpen(channel: EventChannel): void {
     channel.distrust();
+    keepLog(channel);
+  }
+
+  /** Asks for the log, and ends the streams of an application that records no events any more. */
+  function keepLog(channel: EventChannel): void {
     eventLog.findEnd(channel.applicationId).catch((err) => {
       if (!(err instanceof ApiError)) services.log.error({ err }, "the log of events could not be kept open");
+      else if (err.condition === "AuthAPICallDisabledByDeveloper") {
+        for (const stream of [...channel.streams()]) end(stream, "disabled");
+      }
     });
   }
 
