@@ -2,6 +2,7 @@ import { resolveCrash } from "./jobs/crash.ts";
 import { endSessionWhileTyping } from "./jobs/ended-session.ts";
 import { rotateLeakedKey } from "./jobs/leaked-key.ts";
 import { changeLimits } from "./jobs/limits.ts";
+import { lookAround } from "./jobs/look-around.ts";
 import { supportUser } from "./jobs/support.ts";
 import { changeSettingTogether } from "./jobs/two-operators.ts";
 import { lookAsViewer } from "./jobs/viewer.ts";
@@ -15,5 +16,6 @@ export const jobs: Checks = {
   "limits are changed, felt by a device, and undone": changeLimits,
   "two operators change one setting: both versions are shown, and nothing is lost": changeSettingTogether,
   "a session ends in the midst of typing, and what was typed is saved after another sign-in": endSessionWhileTyping,
+  "what goes on is seen in the overview, a refused call in the requests, and a change in the audit log": lookAround,
   "a viewer is offered nothing that changes an application, and granted nothing": lookAsViewer,
 };
