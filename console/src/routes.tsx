@@ -53,7 +53,7 @@ const applications = createRoute({
   getParentRoute: () => frame,
   path: "/apps",
   staticData: { title: "Applications" },
-  validateSearch: (given) => textsOf(given, ["panel"]),
+  validateSearch: (given) => textsOf(given, ["namePrefix", "state", "sortOrder", "panel"]),
   component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
 

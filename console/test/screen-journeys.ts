@@ -92,6 +92,13 @@ export const screenJourneys: Checks = {
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("nothing is called so");
     await page.getByText("Nothing has this name or id.").waitFor();
+
+    await page.keyboard.press("Escape");
+    await page.getByRole("combobox").waitFor({ state: "detached" });
+    await page.goto(`${server.url}/_/console/#/apps?state=active`);
+    await page.getByRole("searchbox", { name: "Name" }).fill("palette");
+    await page.waitForFunction(() => document.querySelectorAll("[role=row]").length === 2);
+    await page.getByRole("row").filter({ hasText: "Palette of colors" }).waitFor();
   },
 
   async "the audit log shows values before and after, failed sign-ins, and is exported; new rows are offered"({

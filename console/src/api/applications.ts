@@ -13,10 +13,18 @@ interface OfApplication {
   readonly appid: string;
 }
 
-export const listApplications = operation<PageParameters, Static<typeof ApplicationPage>>("GET", "/applications", [
-  "pageSize",
-  "pagingToken",
-]);
+interface ApplicationFilters {
+  readonly include?: "activity";
+  readonly namePrefix?: string;
+  readonly state?: string;
+  readonly sortOrder?: string;
+}
+
+export const listApplications = operation<ApplicationFilters & PageParameters, Static<typeof ApplicationPage>>(
+  "GET",
+  "/applications",
+  ["include", "namePrefix", "state", "sortOrder", "pageSize", "pagingToken"],
+);
 
 /** Enough for a menu, and shared by all that show names of applications. */
 export const firstApplicationsQuery = queryOptions({

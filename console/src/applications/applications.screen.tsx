@@ -9,7 +9,7 @@ import Trash from "lucide-react/icons/trash-2";
 import { useState } from "react";
 import { type Application, listApplications } from "../api/applications.ts";
 import { usePages } from "../api/pages.ts";
-import { showInvisible } from "../lib/format.ts";
+import { formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
 import { ApplicationState, useSuspension } from "../shell/application.state.tsx";
@@ -17,41 +17,95 @@ import { homeOf } from "../shell/navigation.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
+import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { EmptyState } from "../ui/states.tsx";
+import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
+import { Sparkline } from "../ui/sparkline.tsx";
+import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApplicationPanel } from "./application.panel.tsx";
 
 const columns: readonly Column<Application>[] = [
-  { name: "Name", width: "minmax(180px, 3fr)", narrow: "title", render: ({ name }) => showInvisible(name) },
+  { name: "Name", width: "minmax(150px, 3fr)", narrow: "title", render: ({ name }) => showInvisible(name) },
   {
     name: "State",
-    width: "minmax(120px, 1fr)",
+    width: "120px",
     narrow: "end",
     render: (application) => <ApplicationState application={application} />,
   },
-  { name: "Id", width: "minmax(150px, 1fr)", render: ({ id }) => <IdChip id={id} /> },
-  { name: "Created", width: "minmax(110px, 1fr)", narrow: "line", render: ({ created }) => <Time value={created} /> },
+  {
+    name: "Calls a minute",
+    width: "120px",
+    isNumber: true,
+    render: ({ activity }) => activity?.callsPerMinute.toLocaleString(undefined, { maximumFractionDigits: 1 }),
+  },
+  {
+    name: "24 hours",
+    width: "112px",
+    render: ({ activity }) => activity && <Sparkline label="Calls in the last 24 hours" values={activity.hours} />,
+  },
+  {
+    name: "Errors",
+    width: "80px",
+    isNumber: true,
+    render: ({ activity }) =>
+      activity !== undefined && activity.calls > 0 && formatShare(activity.errors / activity.calls),
+  },
+  { name: "Devices", width: "100px", isNumber: true, render: ({ activity }) => activity && counted(activity.devices) },
+  { name: "Users", width: "100px", isNumber: true, render: ({ activity }) => activity && counted(activity.users) },
+  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+  { name: "Created", width: "110px", narrow: "line", render: ({ created }) => <Time value={created} /> },
 ];
+
+const filters: readonly Filter[] = [
+  {
+    name: "state",
+    label: "State",
+    options: [
+      { value: "active", label: "Active" },
+      { value: "suspended", label: "Suspended" },
+      { value: "moving", label: "Moving" },
+    ],
+  },
+];
+
+const orders = [
+  { value: "created", label: "Oldest first" },
+  { value: "-created", label: "Newest first" },
+  { value: "name", label: "By name" },
+];
+
+/** A number that may have been counted last night is "about" so many. */
+function counted({ count, isExact }: { readonly count: number; readonly isExact: boolean }): string {
+  return `${isExact ? "" : "~"}${formatNumber(count)}`;
+}
 
 type Opened =
   | { readonly dialog: "create" }
   | { readonly dialog: "rename" | "delete"; readonly application: Application };
 
 export function ApplicationsScreen() {
-  const { panel } = useSearch({ from: "/frame/apps" });
+  const { panel, ...search } = useSearch({ from: "/frame/apps" });
   const navigate = useNavigate({ from: "/apps" });
   const [opened, setOpened] = useState<Opened>();
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
   const suspension = useSuspension();
-  const pages = usePages(["applications", "list"], listApplications);
+  const pages = usePages(["applications", "list", search], (page, options) =>
+    listApplications({ include: "activity", ...search, ...page }, options),
+  );
+  const { sortOrder, ...narrowing } = search;
+  const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
   const open = pages.rows.find(({ id }) => id === panel);
   useShortcuts(isEditor ? [{ keys: "n", label: "New application", run: () => setOpened({ dialog: "create" }) }] : []);
 
   function showPanel(id: string | undefined) {
-    void navigate({ search: { panel: id }, replace: panel !== undefined });
+    void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
+  }
+
+  function changeFilters(values: FilterValues) {
+    void navigate({ search: values, replace: true });
   }
 
   function actionsOf(application: Application): MenuAction[] {
@@ -82,7 +136,23 @@ export function ApplicationsScreen() {
     </Button>
   );
   return (
-    <Page title="Applications" isScrolling={false} actions={pages.rows.length > 0 && create}>
+    <Page title="Applications" isScrolling={false} actions={(pages.rows.length > 0 || isFiltered) && create}>
+      <ListBar
+        order={
+          <SortMenu
+            orders={orders}
+            value={sortOrder}
+            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
+          />
+        }
+      >
+        <FilterChips
+          filters={filters}
+          values={search}
+          onChange={changeFilters}
+          search={{ name: "namePrefix", label: "Name" }}
+        />
+      </ListBar>
       <Split>
         <DataTable
           label="Applications"
@@ -94,10 +164,14 @@ export function ApplicationsScreen() {
           openId={panel}
           actionsOf={actionsOf}
           empty={
-            <EmptyState icon={LayoutGrid} title="Create the first application" action={create}>
-              An application is what apps and devices sign in to: its users, devices and data are apart from those of
-              all others.
-            </EmptyState>
+            isFiltered ? (
+              <NothingFound onClear={() => changeFilters({ sortOrder })} />
+            ) : (
+              <EmptyState icon={LayoutGrid} title="Create the first application" action={create}>
+                An application is what apps and devices sign in to: its users, devices and data are apart from those of
+                all others.
+              </EmptyState>
+            )
           }
         />
         {open !== undefined && (

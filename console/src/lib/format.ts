@@ -21,6 +21,11 @@ export function formatBounded(value: number, isMore: boolean): string {
   return `${formatNumber(value)}${isMore ? "+" : ""}`;
 }
 
+/** A part of a whole: "0.5 %". */
+export function formatShare(share: number): string {
+  return share.toLocaleString(undefined, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
+}
+
 export function formatBytes(bytes: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));

@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { getApplicationImpact } from "../api/keys.ts";
 import type { Overview } from "../api/statistics.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
@@ -63,6 +65,7 @@ export function Activity({ overview }: ListsProps) {
           </Row>
         ))}
       </List>
+      <Versions />
       <List title="Changes" nothing="No settings or keys were changed in this time.">
         {listChanges(overview)
           .slice(0, shownMax)
@@ -73,6 +76,32 @@ export function Activity({ overview }: ListsProps) {
           ))}
       </List>
     </div>
+  );
+}
+
+/** The versions of the app on the devices of the last day, which are counted once a minute at most. */
+function Versions() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
+  const { data } = useQuery({
+    queryKey: ["impact", appid, "versions"],
+    queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
+    staleTime: 60_000,
+  });
+  if (data === undefined) return null;
+  return (
+    <List title="Versions of the app, last day" nothing="No device was active in the last day.">
+      {data.appVersions.slice(0, shownMax).map(({ appVersion, devices }) => (
+        <Row key={appVersion ?? ""} number={devices} detail={undefined}>
+          {appVersion === undefined ? (
+            "none reported"
+          ) : (
+            <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
+              {showInvisible(appVersion)}
+            </Link>
+          )}
+        </Row>
+      ))}
+    </List>
   );
 }
 

@@ -1,4 +1,4 @@
-import { formatBounded, formatNumber, showInvisible } from "../lib/format.ts";
+import { formatBounded, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 
 interface Bounded {
   readonly count: number;
@@ -12,6 +12,7 @@ interface Impact {
   readonly activeLastHour: Bounded;
   readonly activeLastDay: Bounded;
   readonly appVersions: readonly { readonly appVersion?: string; readonly devices: number }[];
+  readonly signedShare?: number;
 }
 
 interface ImpactFactsProps {
@@ -26,7 +27,7 @@ const versionsShown = 5;
 /** The numbers before an act that ends tokens. */
 export function ImpactFacts({ impact, devicesThat }: ImpactFactsProps) {
   if (impact === undefined) return <p role="status">Counting …</p>;
-  const { devices, userTokens, activeLastHour, activeLastDay } = impact;
+  const { devices, userTokens, activeLastHour, activeLastDay, signedShare } = impact;
   return (
     <>
       <p>
@@ -38,6 +39,7 @@ export function ImpactFacts({ impact, devicesThat }: ImpactFactsProps) {
           {versionsOf(impact)}.
         </p>
       )}
+      {signedShare !== undefined && <p>Signed: {formatShare(signedShare)} of the calls in the last 24 hours.</p>}
     </>
   );
 }
