@@ -60,6 +60,8 @@ export interface Application {
   readonly publicLocations: string[];
   /** Ids of users, each with the id of a token. */
   readonly tokens: (readonly [userId: string, tokenId: string])[];
+  /** What was sent to a webhook. */
+  readonly deliveries: (readonly [webhookId: string, deliveryId: string])[];
   /** Users whom operators may delete, set passwords of, and so on. */
   readonly victims: Client[];
 }

@@ -104,7 +104,8 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
       for (const { id } of result?.pageResults ?? []) application?.all.add(id);
       return;
     case "listWebhookDeliveries":
-      for (const { id } of result?.pageResults ?? []) application?.all.add(id);
+      for (const { id } of result?.pageResults ?? [])
+        if (application) keepLast(application.deliveries, [/whk_\w{26}/.exec(path)?.[0] ?? "", id]);
       return;
     case "createWebhook":
     case "createApplicationKey":

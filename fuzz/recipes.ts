@@ -161,6 +161,10 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
   changeApplication: ({ random }) => ({ name: `Renamed ${random.word(8)}` }),
   createWebhook: webhook,
   changeWebhook: webhook,
+  repeatWebhookDelivery: ({ application, random }) => {
+    const [webhookId, deliveryId] = random.pick(application.deliveries) ?? [];
+    return { ...(webhookId !== undefined && { webhookId, deliveryId }) };
+  },
   createApplicationKey: ({ random }) => ({ label: random.pick([undefined, `label ${random.word(5)}`]) }),
   deleteApplication: ({ application }) => ({ confirm: application.appid }),
   putSigningSecret: ({ random }) => ({ secret: random.pick([undefined, random.word(32)]) }),

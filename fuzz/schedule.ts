@@ -9,7 +9,8 @@ const seldom: Readonly<Record<string, number>> = {
   downloadUser: 0.3,
   testMailSettings: 0.2,
   deleteApplication: 0.3,
-  deleteWebhook: 0.2,
+  deleteWebhook: 0.1,
+  pauseWebhook: 0.3,
 };
 const often: Readonly<Record<string, number>> = { runBatch: 6 };
 

@@ -57,6 +57,7 @@ export async function createApplication(
     fingerprints: [],
     publicLocations: [],
     tokens: [],
+    deliveries: [],
     victims: [],
   };
   return secret === undefined ? application : { ...application, secret };
