@@ -107,7 +107,7 @@ describe("writes that only add rows", () => {
   const addsTo = "app";
   let fresh: Database; // in which no write has failed yet
   beforeEach(async () => {
-    fresh = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 100 });
+    fresh = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 10_000 });
     runs = 0;
     effects = [];
   });
