@@ -6,7 +6,7 @@ import type { Plan } from "./plan.ts";
 /** What holds for every response of every operation. */
 
 const knownHeaders =
-  /^(content-(type|length|disposition|range|security-policy|location)|connection|cross-origin-resource-policy|keep-alive|date|access-control-[a-z-]+|x-(content-type-options|accel-buffering)|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
+  /^(content-(type|length|disposition|range|security-policy|location)|connection|cross-origin-resource-policy|keep-alive|date|access-control-[a-z-]+|x-(content-type-options|accel-buffering)|referrer-policy|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
 
 /** A client that can start a header line controls the whole response. */
 export function judgeHeaders({ headers }: Answer): Fault[] {
