@@ -77,6 +77,7 @@ describe("the npm package", () => {
       createRollcall: "",
       connect: "",
       signing: "/signing",
+      subscribe: "/events",
       createCheckin: "/calls",
       createAdmin: "/admin",
     };

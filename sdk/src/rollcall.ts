@@ -109,7 +109,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   const events = createEvents<RollcallEvent>(reportThrown);
   const views = new Map<string, Session>();
   const client: IdentityClient = { transport, options: checked, url, signInMs };
-  const { identity, isShared, isForgetful, leave } = context.join(url, checked, notify);
+  const { identity, isShared, tabsName, isForgetful, leave } = context.join(url, checked, notify);
   const { state, sessions, device } = identity;
   let isReady = false;
 
@@ -215,7 +215,16 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
       leave();
     },
     [Symbol.asyncDispose ?? "asyncDispose"]: () => rollcall.close(),
-    [inside]: { transport, client, parts: new Map() },
+    [inside]: {
+      transport,
+      client,
+      scope: tabsName,
+      send(userId, call, options) {
+        const principal = userId === undefined ? device.principal(client) : sessions.principal(client, call, userId);
+        return transport.send(call, principal, options);
+      },
+      parts: new Map(),
+    },
   };
   return Object.defineProperty(rollcall, inside, { enumerable: false }); // a printed client must not show the appkey
 }

@@ -12,8 +12,13 @@ const root = path.resolve(import.meta.dirname, "../..");
 const compiler = path.join(root, "node_modules/typescript/bin/tsc");
 /** What an app imports, and how large that may be, minified and compressed. */
 const scenarios: readonly (readonly [name: string, source: string, bytesMax: number])[] = [
-  ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 20_400],
+  ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 20_600],
   ["a connection", 'export { connect } from "@rollcall/sdk"', 11_950],
+  [
+    "subscriptions to events, with what they share with the client",
+    'export { subscribe } from "@rollcall/sdk/events"',
+    5_300,
+  ],
   ["one error", 'export { ItemAlreadyExists } from "@rollcall/sdk"', 650],
   ["one call", 'export { createCheckin } from "@rollcall/sdk/calls"', 1_000],
   ["the operators' client", 'export { createAdmin } from "@rollcall/sdk/admin"', 8_750],
@@ -63,7 +68,7 @@ describe("the package", () => {
       const before = Object.getOwnPropertyNames(globalThis).length;
       const required = require("@rollcall/sdk");
       import("@rollcall/sdk").then(async (imported) => {
-        const names = ["", "/calls", "/admin", "/signing", "/node"].map((entry) => import("@rollcall/sdk" + entry));
+        const names = ["", "/calls", "/admin", "/events", "/signing", "/node"].map((entry) => import("@rollcall/sdk" + entry));
         const entries = await Promise.all(names);
         if (entries.some((entry) => Object.keys(entry).length === 0)) throw new Error("an entry is empty");
         if (required.createRollcall !== imported.createRollcall) throw new Error("two copies");

@@ -1,4 +1,6 @@
+import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Transport } from "../transport/transport.ts";
+import type { Call } from "../wire/call.ts";
 import type { IdentityClient } from "./client.ts";
 
 /** Where a client keeps what its parts need; the package exports it to no app. */
@@ -8,6 +10,10 @@ export const inside: unique symbol = Symbol.for("@rollcall/sdk inside") as typeo
 export interface Inside {
   readonly transport: Transport;
   readonly client: IdentityClient;
+  /** Begins the names of what the tabs of the device share; undefined where nothing outlives the process. */
+  readonly scope: string | undefined;
+  /** Sends a call for a user, or for the device. */
+  send<T>(userId: string | undefined, call: Call<T>, options?: CallOptions): Sent<T>;
   /** The installed parts: installing one twice returns the first. */
   readonly parts: Map<string, unknown>;
 }

@@ -11,6 +11,8 @@ export interface Membership {
   readonly identity: Identity;
   /** Whether another client of this context has the same scope. */
   readonly isShared: boolean;
+  /** Begins the names of what its tabs share; undefined where the store is of this process alone. */
+  readonly tabsName: string | undefined;
   /** Whether what the client knows ends with the process because the app has named no store. */
   readonly isForgetful: boolean;
   /** Ends the identity with its last client. */
@@ -59,6 +61,7 @@ export function createScopes(clock: Clock = systemClock): Scopes {
       return {
         identity: joined.identity,
         isShared,
+        tabsName: store.durability === "memory" ? undefined : name,
         isForgetful: options.store === undefined && store.durability === "memory",
         leave() {
           joined.listeners.delete(onEvent);

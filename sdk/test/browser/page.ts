@@ -1,3 +1,4 @@
+import { type Subscription, subscribe } from "../../src/events.ts";
 import { getDevice, getOwnUser } from "../../src/generated/calls.ts";
 import { indexedDbStore } from "../../src/identity/indexed-db-store.ts";
 import { createRollcall } from "../../src/rollcall.ts";
@@ -10,6 +11,22 @@ const pageKit = {
   getOwnUser,
   indexedDbStore,
   storeRules,
+  /** What the subscription of this tab has been told: `ready`, `reset`, or the comment of a new check-in. */
+  told: [] as string[],
+  subscription: undefined as Subscription | undefined,
+  follow() {
+    const { client, told } = pageKit;
+    if (client === undefined) return;
+    pageKit.subscription = subscribe(
+      client,
+      { types: ["checkin.created"], userID: "me" },
+      {
+        event: (event) => void told.push(event.type === "checkin.created" ? `${event.object?.comment}` : event.type),
+        ready: () => void told.push("ready"),
+        reset: () => void told.push("reset"),
+      },
+    );
+  },
   deleteDatabase: () =>
     new Promise<void>((resolve, reject) => {
       const request = indexedDB.deleteDatabase("rollcall");

@@ -154,6 +154,17 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     for (const tab of tabs) assert.equal(await ownId(tab), userId);
   },
 
+  async "tabs share one stream, and another tab goes on when the one with the stream is closed"(setup) {
+    const { tabs, checkIn, streams } = await openFollowers(setup, "closing");
+    await checkIn("1");
+    for (const tab of tabs) await waitUntilTold(tab, ["ready", "1"]);
+    assert.equal(streams(), 1);
+    await tabs[0].close();
+    await checkIn("2");
+    await waitUntilTold(tabs[1], ["ready", "1", "2"]);
+    assert.equal(streams(), 2);
+  },
+
   async "an upload reports the bytes that the browser has sent, and is stored once"({ app, openTab }) {
     const tab = await openTab();
     await createClient(tab, app);
@@ -192,6 +203,33 @@ function checkRule(title: string): (setup: Setup) => Promise<void> {
       await kit.deleteDatabase();
     }, title);
   };
+}
+
+/** Two tabs of one user, each with a subscription to new check-ins; the first one has the stream. */
+async function openFollowers({ app, context, openTab }: Setup, userName: string) {
+  const tabs = [await openTab(), await openTab()] as const;
+  const [first, second] = tabs;
+  for (const tab of tabs) await createClient(tab, app);
+  await waitForUser(second, await signUp(first, userName));
+  const requests = recordRequests(context, app);
+  for (const tab of tabs) {
+    await tab.bringToFront();
+    await tab.evaluate(() => kit.follow());
+    await waitUntilTold(tab, ["ready"]);
+  }
+  const token = await tokenOf(second);
+  return {
+    tabs,
+    streams: () => requests.filter((request) => request === "GET /events/stream").length,
+    async checkIn(comment: string): Promise<void> {
+      const body = { location: "48.2,16.37", comment };
+      assert.equal((await app.call("POST /checkins", { token: `${token}`, body })).status, 201);
+    },
+  };
+}
+
+async function waitUntilTold(tab: Page, told: readonly string[]): Promise<void> {
+  await tab.waitForFunction((told) => JSON.stringify(kit.told) === told, JSON.stringify(told), { polling: 100 });
 }
 
 /** Creates the client of a tab, which keeps its state in IndexedDB. */

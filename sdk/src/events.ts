@@ -1,0 +1,10 @@
+export type { ResetReason } from "./parts/events/feed.ts";
+export type { EventFilter } from "./parts/events/filters.ts";
+export type { EventAbout, LiveEvent } from "./parts/events/live-event.ts";
+export {
+  type EventClient,
+  type EventListener,
+  type SubscribeOptions,
+  type Subscription,
+  subscribe,
+} from "./parts/events/subscribe.ts";

@@ -1,0 +1,30 @@
+import type {
+  Blob,
+  Checkin,
+  Device,
+  Event,
+  Location,
+  MetadataItem,
+  OwnUser,
+  Picture,
+  ShownUser,
+  Video,
+} from "../../generated/types.ts";
+
+/** An event of certain types. `object` is as a GET answers it now; deletions have none. */
+export interface EventAbout<Type extends string, T> extends Omit<Event, "type" | "object"> {
+  readonly type: Type;
+  readonly object?: T;
+}
+
+/** What a subscription receives. A newer service may send types that are not listed: leave those out. */
+export type LiveEvent =
+  | EventAbout<"checkin.created" | "checkin.changed" | "checkin.deleted", Checkin>
+  | EventAbout<"location.created" | "location.changed" | "location.deleted", Location>
+  | EventAbout<"picture.created" | "picture.changed" | "picture.deleted", Picture>
+  | EventAbout<"video.created" | "video.changed" | "video.deleted", Video>
+  | EventAbout<"blob.created" | "blob.changed" | "blob.deleted", Blob>
+  | EventAbout<"metadata.changed" | "metadata.deleted", MetadataItem>
+  | EventAbout<"user.changed" | "user.deleted", OwnUser | ShownUser>
+  | EventAbout<"device.registered" | "device.changed" | "device.revoked", Device>
+  | EventAbout<"identity.added" | "identity.removed" | "user.signed_in" | "user.signed_out", undefined>;

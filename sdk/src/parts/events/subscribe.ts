@@ -1,0 +1,272 @@
+import { listEvents } from "../../generated/calls.ts";
+import type { Event } from "../../generated/types.ts";
+import type { EventOf } from "../../identity/events.ts";
+import { type HasInside, inside } from "../../identity/inside.ts";
+import type { Session } from "../../identity/session.ts";
+import { reportThrown } from "../../lib/events.ts";
+import type { Send } from "../../nouns/send.ts";
+import { SessionEnded } from "../../wire/errors.ts";
+import { type Feed, type FeedMessage, openFeed, type ResetReason } from "./feed.ts";
+import { type EventFilter, isFor, keyOf, queryOf } from "./filters.ts";
+import type { LiveEvent } from "./live-event.ts";
+import { joinTabs, type TabGroup } from "./tabs.ts";
+
+/** A client as a subscription needs it. */
+export interface EventClient extends HasInside {
+  readonly session: Session | null | undefined;
+  ready(): Promise<void>;
+  on(event: "signedOut", listener: (event: EventOf<"signedOut">) => void): () => void;
+}
+
+export interface SubscribeOptions extends EventFilter {
+  /** A cursor of an earlier subscription, to receive what has happened since; from now by default. */
+  readonly after?: string | undefined;
+}
+
+/** What a subscription calls. What these functions throw is reported, and reaches no other subscription. */
+export interface EventListener {
+  /** Called for each event, in their order. After an interruption the last ones may come again: their `id` is the same. */
+  event(event: LiveEvent, cursor: string): void;
+  /** Called once: every write that begins from now on has its event. */
+  ready?(cursor: string): void;
+  /** Called when events are missing: read everything again, and go on with the events that follow. */
+  reset?(reason: ResetReason): void;
+  /** Called when no further events come: the user has signed out, or the service refuses the subscription. */
+  end?(error: unknown): void;
+}
+
+export interface Subscription {
+  /** Where to go on later, with the option `after`; undefined until the service has answered. */
+  readonly cursor: string | undefined;
+  stop(): void;
+}
+
+/** A subscription with what is not known to the app. */
+interface Entry {
+  readonly filter: EventFilter;
+  readonly key: string;
+  readonly listener: EventListener;
+  readonly end: AbortController;
+  cursor: string | undefined;
+  isReady: boolean;
+  /** What has come while earlier events are being read. */
+  waiting: FeedMessage[] | undefined;
+  /** Ids of the last events. */
+  seen: Set<string>;
+}
+
+/** The subscriptions of one user in one tab. */
+interface Hub {
+  add(entry: Entry): void;
+  remove(entry: Entry): void;
+}
+
+const seenMax = 1_000;
+const hubsName = "events";
+
+/**
+ * Receives events of the current user, or of the device where no user is signed in, as they happen. All subscriptions of all tabs
+ * share one connection. It is opened again after each interruption, and nothing is lost.
+ */
+export function subscribe(
+  client: EventClient,
+  { after, ...filter }: SubscribeOptions,
+  listener: EventListener,
+): Subscription {
+  const entry: Entry = {
+    filter,
+    key: keyOf(filter),
+    listener,
+    end: new AbortController(),
+    cursor: after,
+    isReady: false,
+    waiting: undefined,
+    seen: new Set(),
+  };
+  const user = client.session;
+  let hub: Hub | undefined;
+  const start = async () => {
+    await client.ready();
+    if (entry.end.signal.aborted) return;
+    // The user of this moment; the store is read first only where it has not been yet.
+    hub = hubOf(client, (user === undefined ? client.session : user)?.userId);
+    hub.add(entry);
+  };
+  start().catch((error) => call(() => listener.end?.(error)));
+  return {
+    get cursor() {
+      return entry.cursor;
+    },
+    stop() {
+      entry.end.abort();
+      hub?.remove(entry);
+    },
+  };
+}
+
+function hubOf(client: EventClient, userId: string | undefined): Hub {
+  const { parts } = client[inside];
+  const hubs = (parts.get(hubsName) ?? new Map()) as Map<string | undefined, Hub>;
+  parts.set(hubsName, hubs);
+  const found = hubs.get(userId) ?? createHub(client, userId, () => hubs.delete(userId));
+  hubs.set(userId, found);
+  return found;
+}
+
+function createHub(client: EventClient, userId: string | undefined, onClose: () => void): Hub {
+  const { scope, send: sendFor } = client[inside];
+  const send: Send = (call, options) => sendFor(userId, call, options);
+  const entries = new Set<Entry>();
+  const name = scope === undefined ? undefined : `${scope}events:${userId ?? ""}`;
+  let cursor: string | undefined;
+  let feed: Feed | undefined;
+  /** The last `ready` of the feed. */
+  let covered: (FeedMessage & { readonly kind: "ready" }) | undefined;
+  let tabs: TabGroup | undefined;
+
+  function wanted(): readonly EventFilter[] {
+    const own = [...entries].map(({ filter }) => filter);
+    const all = new Map((tabs?.wanted ?? own).map((filter) => [keyOf(filter), filter]));
+    return [...all.values()];
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    const first = [...entries][0];
+    const current = openFeed({
+      send,
+      filters: wanted,
+      cursor: cursor ?? first?.cursor,
+      onMessage: (message) => {
+        if (!signal.aborted) tabs?.share(message);
+      },
+    });
+    feed = current;
+    signal.addEventListener("abort", current.stop);
+    try {
+      await current.ended;
+    } catch (error) {
+      // Other tabs try by themselves, with the same result.
+      fail(error);
+    } finally {
+      if (feed === current) feed = undefined;
+    }
+  }
+
+  /** Connects again unless the feed has everything that is wanted. */
+  function onWanted(): void {
+    const isCovered = wanted().every((filter) => covered?.keys.includes(keyOf(filter)));
+    if (covered === undefined || !isCovered) feed?.refresh();
+    else if (cursor !== undefined) tabs?.share({ ...covered, cursor, reset: undefined });
+  }
+
+  function receive(message: FeedMessage): void {
+    cursor = message.cursor;
+    if (message.kind === "ready") covered = message;
+    for (const entry of entries) {
+      if (entry.waiting !== undefined) entry.waiting.push(message);
+      else take(entry, message);
+    }
+  }
+
+  function take(entry: Entry, message: FeedMessage): void {
+    if (message.kind === "ready") {
+      if (message.keys.includes(entry.key)) begin(entry, message);
+      return;
+    }
+    if (!entry.isReady) return;
+    if (message.kind === "event" && (covered?.isExact || isFor(entry.filter, message.event, userId)))
+      deliver(entry, message.event, message.cursor);
+    entry.cursor = message.cursor;
+  }
+
+  function begin(entry: Entry, { cursor: from, reset }: FeedMessage & { readonly kind: "ready" }): void {
+    if (reset !== undefined && entry.cursor !== undefined) {
+      entry.cursor = from;
+      call(() => entry.listener.reset?.(reset));
+    }
+    entry.cursor ??= from;
+    if (entry.cursor !== from) void catchUp(entry);
+    else becomeReady(entry);
+  }
+
+  function becomeReady(entry: Entry): void {
+    if (entry.isReady) return;
+    entry.isReady = true;
+    call(() => entry.listener.ready?.(entry.cursor ?? ""));
+  }
+
+  /** Reads what has happened between the cursor of a subscription and the place where the feed has begun. */
+  async function catchUp(entry: Entry): Promise<void> {
+    const waiting: FeedMessage[] = [];
+    entry.waiting = waiting;
+    try {
+      for (let hasMore = true; hasMore; ) {
+        const page = await send(listEvents({ ...queryOf(entry.filter), after: entry.cursor }), {
+          signal: entry.end.signal,
+        });
+        if (page.isReset) call(() => entry.listener.reset?.("unknown"));
+        for (const event of page.pageResults) deliver(entry, event, entry.cursor ?? "");
+        entry.cursor = page.currentToken;
+        hasMore = page.nextToken !== undefined;
+      }
+    } catch (error) {
+      remove(entry);
+      if (!entry.end.signal.aborted) call(() => entry.listener.end?.(error));
+      return;
+    }
+    entry.waiting = undefined;
+    becomeReady(entry);
+    for (const message of waiting) if (message.kind !== "ready") take(entry, message);
+  }
+
+  function deliver({ seen, listener, end }: Entry, event: Event, at: string): void {
+    if (end.signal.aborted || seen.has(event.id)) return;
+    seen.add(event.id);
+    if (seen.size > seenMax) for (const oldest of [...seen].slice(0, seenMax / 2)) seen.delete(oldest);
+    // The types of the service are those of the contract that this package has been generated from.
+    call(() => listener.event(event as LiveEvent, at));
+  }
+
+  function remove(entry: Entry): void {
+    if (!entries.delete(entry)) return;
+    if (entries.size > 0) tabs?.change();
+    else close();
+  }
+
+  function fail(error: unknown): void {
+    const failed = [...entries];
+    entries.clear();
+    close();
+    for (const { listener } of failed) call(() => listener.end?.(error));
+  }
+
+  function close(): void {
+    onClose();
+    unlisten();
+    tabs?.leave();
+    feed?.stop();
+  }
+
+  const unlisten = client.on("signedOut", ({ session }) => {
+    if (userId !== undefined && session?.userId === userId) fail(new SessionEnded("events: the user has signed out"));
+  });
+
+  return {
+    remove,
+    add(entry) {
+      entries.add(entry);
+      const own = () => [...entries].map(({ filter }) => filter);
+      if (tabs === undefined) tabs = joinTabs({ name, own, lead, onWanted, onMessage: receive });
+      else tabs.change();
+    },
+  };
+}
+
+/** Runs code of the app. */
+function call(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    reportThrown(error);
+  }
+}

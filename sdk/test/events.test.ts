@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import {
+  type EventListener,
+  type LiveEvent,
+  type SubscribeOptions,
+  type Subscription,
+  subscribe,
+} from "../src/events.ts";
+import { SessionEnded } from "../src/wire/errors.ts";
+import { refusal } from "./answers.ts";
+import { breakableNetwork, type TestClient, testClient, until } from "./clients.ts";
+
+const location = { lat: 48.2, lng: 16.37 };
+let count = 0;
+
+/** A subscription that notes what it receives. */
+interface Noted extends Subscription {
+  readonly events: LiveEvent[];
+  readonly cursors: string[];
+  readonly told: string[];
+  readonly errors: unknown[];
+}
+
+async function follow(client: TestClient, options: SubscribeOptions = {}): Promise<Noted> {
+  const [events, cursors, told, errors]: [LiveEvent[], string[], string[], unknown[]] = [[], [], [], []];
+  const listener: EventListener = {
+    event(event, cursor) {
+      events.push(event);
+      cursors.push(cursor);
+    },
+    ready: () => told.push("ready"),
+    reset: (reason) => told.push(`reset: ${reason}`),
+    end: (error) => errors.push(error),
+  };
+  const subscription = subscribe(client, options, listener);
+  await until(() => told.includes("ready") || errors.length > 0);
+  return Object.create(subscription, Object.getOwnPropertyDescriptors({ events, cursors, told, errors }));
+}
+
+describe("subscriptions", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startTestApp();
+  });
+  after(() => app.close());
+
+  async function signedUp(options: Parameters<typeof testClient>[1] = {}): Promise<TestClient> {
+    const client = testClient(app, options);
+    await client.signUp({ userName: `follower ${++count}`, password: "correct horse" });
+    return client;
+  }
+
+  const streamsOf = ({ requests }: TestClient) => requests.filter((request) => request === "GET /events/stream").length;
+
+  const withoutStreams: typeof fetch = async (input, init) =>
+    String(input).includes("/events/stream") ? refusal(404, "OperationNotFound") : fetch(input, init);
+
+  for (const [name, options] of [
+    ["a stream", {}],
+    ["calls that wait, where streams do not pass", { fetch: withoutStreams }],
+  ] as const) {
+    it(`receive what happens, with objects as the client knows them, by ${name}`, async () => {
+      const client = await signedUp(options);
+      const mine = await follow(client, { types: ["checkin.*"], userID: "me" });
+      const { id } = await client.checkins.create({ location, comment: "Stephansplatz" });
+      await client.checkins.change(id, { comment: "Graben" });
+      await client.checkins.delete(id);
+      await until(() => mine.events.at(-1)?.type === "checkin.deleted");
+      assert.deepEqual(new Set(mine.events.map(({ objectID }) => objectID)), new Set([id]));
+      const [created] = mine.events;
+      assert.ok(created?.type === "checkin.created" && created.created instanceof Date);
+      if (created.object !== undefined) assert.deepEqual(created.object.location, location);
+      mine.stop();
+      await client.close();
+    });
+  }
+
+  it("go on from a cursor, without a gap and without a repeat", async () => {
+    const client = await signedUp();
+    const first = await follow(client, { types: ["checkin.created"] });
+    await client.checkins.create({ location, comment: "1" });
+    await until(() => first.events.length === 1);
+    const { cursor } = first;
+    first.stop();
+    for (const comment of ["2", "3"]) await client.checkins.create({ location, comment });
+    const other = await follow(client, { types: ["checkin.deleted"] });
+    const second = await follow(client, { types: ["checkin.created"], after: cursor });
+    await client.checkins.create({ location, comment: "4" });
+    await until(() => second.events.length >= 3);
+    assert.deepEqual(
+      second.events.map((event) => event.type === "checkin.created" && event.object?.comment),
+      ["2", "3", "4"],
+    );
+    assert.equal(other.events.length, 0);
+    await client.close();
+  });
+
+  it("share one connection, however many and different they are", async () => {
+    const client = await signedUp();
+    const tags = Array.from({ length: 25 }, (_, index) => `tag ${index}`);
+    const all: Noted[] = [];
+    for (const tag of tags) all.push(await follow(client, { types: ["checkin.created"], tag }));
+    const before = streamsOf(client);
+    for (const tag of tags) await client.checkins.create({ location, tag });
+    await until(() => all.every(({ events }) => events.length > 0));
+    for (const [index, { events }] of all.entries()) {
+      assert.deepEqual(
+        events.map((event) => event.type === "checkin.created" && event.object?.tag),
+        [tags[index]],
+      );
+    }
+    const again = await follow(client, { types: ["checkin.created"], tag: "tag 7" });
+    assert.equal(streamsOf(client), before);
+    again.stop();
+    await client.close();
+  });
+
+  it("lose nothing when the connection is cut", async () => {
+    const network = breakableNetwork();
+    const cuts: (() => void)[] = [];
+    const cuttable: typeof fetch = async (input, init) => {
+      const response = await network.fetch(input, init);
+      if (!String(input).includes("/events/stream") || response.body === null) return response;
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const cut = new AbortController();
+      cuts.push(() => cut.abort(new TypeError("terminated")));
+      response.body.pipeTo(writable, { signal: cut.signal }).catch(() => {});
+      return new Response(readable, { status: response.status, headers: response.headers });
+    };
+    const client = await signedUp({ fetch: cuttable });
+    const writer = testClient(app);
+    const { token = "" } = client.session?.handoff() ?? {};
+    const mine = await follow(client, { types: ["checkin.created"] });
+    network.state = "off";
+    for (const cut of cuts) cut();
+    const { status } = await app.call("POST /checkins", { token, body: { location: "48.2,16.37", comment: "missed" } });
+    assert.equal(status, 201);
+    network.state = "on";
+    await until(() => mine.events.length === 1);
+    assert.equal(streamsOf(client) > 1, true);
+    assert.deepEqual(mine.told, ["ready"]);
+    await Promise.all([client.close(), writer.close()]);
+  });
+
+  it("are reset when a cursor does not lead anywhere", async () => {
+    const client = await signedUp();
+    const mine = await follow(client, { after: "nonsense" });
+    assert.deepEqual(mine.told, ["reset: cursor", "ready"]);
+    await client.close();
+  });
+
+  it("end with the session of their user, and with the client", async () => {
+    const client = await signedUp();
+    const mine = await follow(client);
+    await client.session?.signOut();
+    await until(() => mine.errors.length === 1);
+    assert.ok(mine.errors[0] instanceof SessionEnded);
+    const ofDevice = await follow(client);
+    await client.close();
+    await until(() => ofDevice.errors.length === 1);
+  });
+
+  it("end with the error of the service where a filter is wrong", async () => {
+    const client = await signedUp();
+    const wrong = await follow(client, { types: ["nothing.*"] });
+    assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);
+    const right = await follow(client, { types: ["checkin.*"] });
+    assert.deepEqual(right.told, ["ready"]);
+    await client.close();
+  });
+});
