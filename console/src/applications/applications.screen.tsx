@@ -37,7 +37,7 @@ const columns: readonly Column<Application>[] = [
   },
   {
     name: "Calls a minute",
-    width: "120px",
+    width: "136px",
     isNumber: true,
     render: ({ activity }) => activity?.callsPerMinute.toLocaleString(undefined, { maximumFractionDigits: 1 }),
   },

@@ -21,10 +21,10 @@ import { DeliveryState } from "./webhook.words.tsx";
 
 const columns: readonly Column<Delivery>[] = [
   { name: "Event", width: "minmax(150px, 2fr)", narrow: "title", render: ({ type }) => showInvisible(type) },
-  { name: "State", width: "minmax(160px, 1fr)", narrow: "end", render: ({ state }) => <DeliveryState state={state} /> },
-  { name: "Answer", width: "minmax(110px, 1.5fr)", narrow: "line", render: (delivery) => answerOf(delivery) },
+  { name: "State", width: "minmax(180px, 1fr)", narrow: "end", render: ({ state }) => <DeliveryState state={state} /> },
+  { name: "Answer", width: "minmax(150px, 1.5fr)", narrow: "line", render: (delivery) => answerOf(delivery) },
   { name: "Took", width: "90px", isNumber: true, render: ({ ms }) => ms !== undefined && `${ms} ms` },
-  { name: "Attempts", width: "90px", isNumber: true, render: ({ attempt }) => attempt },
+  { name: "Attempts", width: "104px", isNumber: true, render: ({ attempt }) => attempt },
   { name: "Next", width: "120px", render: ({ nextAttempt }) => nextAttempt && <Time value={nextAttempt} /> },
   { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
   { name: "Event’s id", width: "150px", render: ({ eventID }) => <IdChip id={eventID} /> },
@@ -141,5 +141,5 @@ function useRepeat(ofWebhook: OfWebhook) {
 /** The status of the answer, or why there was none. */
 function answerOf({ status, error }: Delivery): string | undefined {
   if (status !== undefined) return String(status);
-  return error === undefined ? undefined : showInvisible(error);
+  return error === undefined ? undefined : `none: ${showInvisible(error)}`;
 }
