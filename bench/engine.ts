@@ -81,11 +81,22 @@ export async function startPostgres(): Promise<Engine> {
 }
 
 /** Creates an application in the deployment with the command that operators use. */
-export async function createApplication({ settings }: Deployment): Promise<{ appid: string; appkey: string }> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [rollcall, "apps", "create", "--name", "Bench", "--json"],
-    { cwd: import.meta.dirname, env: { ...plainEnvironment(), ...settings } },
-  );
+export async function createApplication(deployment: Deployment): Promise<{ appid: string; appkey: string }> {
+  const { appid, appkey } = await runCommand(deployment, "apps", "create", "--name", "Bench");
+  return { appid: String(appid), appkey: String(appkey) };
+}
+
+/** An owner, who can sign in at once. */
+export async function createOperator(deployment: Deployment): Promise<{ name: string; password: string }> {
+  const name = "bench";
+  const { password } = await runCommand(deployment, "operators", "create", "--name", name, "--role", "owner");
+  return { name, password: String(password) };
+}
+
+async function runCommand({ settings }: Deployment, ...args: readonly string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [rollcall, ...args, "--json"], {
+    cwd: import.meta.dirname,
+    env: { ...plainEnvironment(), ...settings },
+  });
   return JSON.parse(stdout);
 }

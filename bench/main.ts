@@ -11,6 +11,7 @@ import { describeMachine, readLoadAverage } from "./machine.ts";
 import { measureBackup } from "./measure-backup.ts";
 import { measureBatch } from "./measure-batch.ts";
 import { measureClient } from "./measure-client.ts";
+import { measureConsole } from "./measure-console.ts";
 import { measureFileMemory } from "./measure-file-memory.ts";
 import { growthNames, measureGrowth } from "./measure-growth.ts";
 import { measureLogins } from "./measure-logins.ts";
@@ -43,6 +44,7 @@ const names = [
   "thumbnails",
   "backup",
   "file-memory",
+  "console",
   ...growthNames,
 ];
 const startedAt = new Date();
@@ -112,6 +114,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
       await measure("backup", (report) => measureBackup(fixture, options, report));
       await fixture.server.stop();
       await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
+      await measure("console", (report) => measureConsole(engine, report));
     }
   }
   if (isInterrupted()) return;
