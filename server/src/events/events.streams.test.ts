@@ -293,3 +293,29 @@ it("nothing that was written after a logout in another process is sent, while ev
   assert.ok(!stream.text.includes("secret"));
   await other.close();
 });
+
+it("a logout while the object of an event is read comes before the event is sent: E6, spec/streams#revoked-tokens", async () => {
+  const dora = await test.signUp();
+  const stream = await listenFromNow(dora.token, "?types=checkin.*");
+  const { dispatcher } = test.app;
+  const { read } = dispatcher;
+  let isFirst = true;
+  Object.assign(dispatcher, {
+    read: async (...given: Parameters<typeof read>) => {
+      if (isFirst) {
+        isFirst = false;
+        await call("POST /users/me/logout", {}, dora.token);
+        await call(`PATCH ${given[0]}`, { comment: "secret" });
+      }
+      return read(...given);
+    },
+  });
+  try {
+    await call("POST /checkins", { location: "1,2", readPermissions: "App" });
+    assert.equal(await endOf(stream), "tokenEnded");
+  } finally {
+    Object.assign(dispatcher, { read });
+  }
+  assert.equal(isFirst, false);
+  assert.ok(!stream.text.includes("secret"));
+});
