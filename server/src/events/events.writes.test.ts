@@ -60,7 +60,7 @@ const recorded: Readonly<Record<string, readonly RowType[]>> = {
 
 /** Calls that record no event of an application. */
 const silent: readonly string[] = [
-  ...["createMetricEvent", "createMetricEvents", "endMetricEvent", "requestPasswordReset"],
+  ...["createMetricEvent", "createMetricEvents", "endMetricEvent", "requestPasswordReset", "createEventStream"],
   "runBatch", // each item records its own
   ...["proveOperatorPassword", "createOperator", "changeOwnOperator", "changeOperator", "deleteOperator"],
   ...["deleteOperatorSession", "endOperatorSession", "endOperatorSessions"],
