@@ -165,6 +165,20 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     assert.equal(streams(), 2);
   },
 
+  async "another tab takes the stream over from a tab that stands still, which later has missed nothing"(setup) {
+    const { tabs, checkIn, streams } = await openFollowers(setup, "freezing");
+    const [first, second] = tabs;
+    const debug = await setup.context.newCDPSession(first);
+    await debug.send("Debugger.enable");
+    await debug.send("Debugger.pause");
+    await until(() => streams() === 2);
+    await checkIn("1");
+    await waitUntilTold(second, ["ready", "1"]);
+    await debug.send("Debugger.disable");
+    await checkIn("2");
+    for (const tab of tabs) await waitUntilTold(tab, ["ready", "1", "2"]);
+  },
+
   async "an upload reports the bytes that the browser has sent, and is stored once"({ app, openTab }) {
     const tab = await openTab();
     await createClient(tab, app);
