@@ -122,6 +122,7 @@ it("registers, signs up, and reaches every client operation, whatever its method
   assert.equal(await tunnel("DELETE /metadata/me/colour"), true);
 
   assert.deepEqual((await tunnel("GET /events")).pageResults, []);
+  await tunnel("POST /events/streams");
 
   const event = await tunnel("POST /metrics/events/level-won", { value: 3, timeoutInSeconds: 60 });
   await tunnel(`DELETE /metrics/events/${event.id}`);
