@@ -31,7 +31,12 @@ async function newDeployment(name: string, create = copyTestDatabase): Promise<S
   const DATA_DIR = join(folder, name);
   const database = await create(DATA_DIR);
   databases.push(database);
-  return { DATA_DIR, DATABASE_URL: database.url, ROLLCALL_SECRET: "a secret for the drill of restoring" };
+  return {
+    DATA_DIR,
+    DATABASE_URL: database.url,
+    ROLLCALL_SECRET: "a secret for the drill of restoring",
+    RATE_LIMITS: "off",
+  };
 }
 
 async function rollcall(settings: Settings, ...args: string[]): Promise<string> {

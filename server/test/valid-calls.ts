@@ -10,6 +10,7 @@ import { dataPart, png, postForm, upload } from "./uploads.ts";
 export interface Keywords {
   readonly "x-wire"?: string;
   readonly "x-kind"?: IdKind;
+  readonly "x-kinds"?: readonly IdKind[];
   readonly "x-refused-as"?: ErrorCondition;
   readonly enum?: readonly string[];
 }
@@ -54,6 +55,7 @@ export async function startValidCalls(): Promise<ValidCalls> {
 
   /** A valid value for the parameter. */
   function valid(name: string, schema: Schema): unknown {
+    const { "x-wire": wire, "x-kinds": kinds = [], "x-kind": kind = kinds[0], enum: words = [] } = schema as Keywords;
     const { appid, appkey } = test.application;
     const known: Record<string, unknown> = {
       appid,
@@ -73,10 +75,11 @@ export async function startValidCalls(): Promise<ValidCalls> {
       body: "@ResetCode",
       disabledOperations: [],
       origins: [],
-      types: ["*"],
+      types: wire === "list" ? ["*"] : "*",
       timeoutMs: 1_000,
+      subscriptions: [{}],
+      expiresInSeconds: 3_600,
     };
-    const { "x-wire": wire, "x-kind": kind, enum: words = [] } = schema as Keywords;
     const byWire: Record<string, unknown> = {
       text: "text",
       url: "https://example.org/",

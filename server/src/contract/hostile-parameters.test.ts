@@ -19,6 +19,7 @@ const refusals: Readonly<Record<string, string>> = {
   rotateWebhookSecret: "ItemDoesNotExist",
   resumeWebhook: "ItemDoesNotExist",
   redeliverWebhook: "ItemDoesNotExist",
+  createEventStream: "ParameterIncorrectFormat", // subscriptions stand in place of its other conditions
   changeCrashGroup: "ParameterOutOfRange", // two of its parameters belong to different states
 };
 
