@@ -259,6 +259,24 @@ export const metricCatalogue = {
     across: "max",
     help: "Age of the oldest of these events at the time of the scrape; 0 if there is none.",
   },
+  rollcall_event_streams: {
+    type: "gauge",
+    labels: ["state"],
+    across: "sum",
+    help: "Open streams of events: live (at the end of the log) or behind (going on from the log, or waiting for their clients to read).",
+  },
+  rollcall_event_stream_frames_total: {
+    type: "counter",
+    labels: [],
+    across: "sum",
+    help: "Events that were handed to the connections of streams.",
+  },
+  rollcall_event_told_seconds: {
+    type: "histogram",
+    labels: [],
+    across: "sum",
+    help: "From the write of an event to its handing over to the connections of streams.",
+  },
   rollcall_audit_events_waiting: {
     type: "gauge",
     labels: [],

@@ -7,6 +7,7 @@ import type { EventLog } from "../event-log/event-log.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { Histogram } from "../lib/histogram.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Delivery } from "../mail/delivery.ts";
 import type { Mails } from "../mail/outbox.ts";
@@ -32,6 +33,14 @@ export interface Sources {
   };
   readonly events: Pick<EventRecorder, "recordedCount">;
   readonly eventLog: Pick<EventLog, "backlog">;
+  readonly streams: {
+    statistics(): {
+      readonly live: number;
+      readonly behind: number;
+      readonly frames: number;
+      readonly toldSeconds: Histogram;
+    };
+  };
   readonly clock: Pick<Clock, "now">;
   readonly audit: Pick<Audit, "waitingCount">;
   readonly mails: Pick<Mails, "statistics">;
@@ -127,6 +136,14 @@ export function createReaders(sources: Sources): Readers {
       const { oldestAt } = sources.eventLog.backlog();
       yield one(oldestAt === undefined ? 0 : Math.max(0, sources.clock.now() - oldestAt) / 1_000);
     },
+    *rollcall_event_streams() {
+      const { live, behind } = sources.streams.statistics();
+      yield one(live, { state: "live" });
+      yield one(behind, { state: "behind" });
+    },
+    rollcall_event_stream_frames_total: () => [one(sources.streams.statistics().frames)],
+    rollcall_event_told_seconds: () =>
+      samplesOf("rollcall_event_told_seconds", sources.streams.statistics().toldSeconds),
     rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
     rollcall_webhook_attempts_total: () => byLabel("outcome", sources.webhookRunner.outcomes),
     rollcall_webhooks_serving: () => [one(sources.webhookRunner.servingCount)],

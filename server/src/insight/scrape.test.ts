@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { openStream } from "../../test/event-streams.ts";
 import { assertError, send, startTestApp, type TestApp } from "../../test/harness.ts";
 import { scrape } from "../../test/scrapes.ts";
 
@@ -32,6 +33,19 @@ describe("GET /_/prometheus", () => {
     assert.ok((scraped.get("rollcall_http_sent_bytes_total") ?? 0) > 500);
     assert.ok((scraped.get("process_resident_memory_bytes") ?? 0) > 1e6);
     assert.ok(scraped.has("nodejs_eventloop_lag_p99_seconds"));
+  });
+
+  test("reports open streams of events, and how soon events reach them", async () => {
+    const { token: userToken } = await app.signUp();
+    const stream = await openStream(app.port, "/events/stream", { token: userToken });
+    await stream.next();
+    await app.call("POST /checkins", { token: userToken, body: { location: "1,2" } });
+    await stream.next();
+    const scraped = await scrape(app.port, token);
+    assert.equal(scraped.get('rollcall_event_streams{state="live"}'), 1);
+    assert.equal(scraped.get("rollcall_event_stream_frames_total"), 1);
+    assert.equal(scraped.get("rollcall_event_told_seconds_count"), 1);
+    stream.cut();
   });
 
   test("401 AuthFailed for a wrong or missing token, and no metrics", async () => {
