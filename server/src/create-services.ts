@@ -118,7 +118,9 @@ export async function createServices(
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
-  const eventFollower = createLogFollower(config, { database, refresh: () => callers.noticeRevocations(), log });
+  const eventLog = createEventLog(config, { database, clock, secrets });
+  const refresh = () => callers.noticeRevocations();
+  const eventFollower = createLogFollower(config, { database, eventLog, refresh, log });
   const webhookRunner = createWebhookRunner();
   function touch(applicationId: string): void {
     eventFollower.touch(applicationId);
@@ -137,7 +139,6 @@ export async function createServices(
   const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
-  const eventLog = createEventLog(config, { database, clock, secrets });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
 
   const pictures = createPictures(log);

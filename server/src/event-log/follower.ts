@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
+import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";
-import { createPositions } from "./positions.ts";
 
 /** Notices new events, for all readers of a process that wait for them. */
 export interface LogFollower {
@@ -36,9 +36,13 @@ interface Followed {
 /** @param refresh makes commits of other processes visible to reads */
 export function createLogFollower(
   { eventsPollMs }: Pick<Config, "eventsPollMs">,
-  { database, refresh, log }: { readonly database: Database; refresh(): void; readonly log: Log },
+  {
+    database,
+    eventLog,
+    refresh,
+    log,
+  }: { readonly database: Database; readonly eventLog: Pick<EventLog, "settle">; refresh(): void; readonly log: Log },
 ): LogFollower {
-  const positions = createPositions({ database });
   const followed = new Map<string, Followed>();
   const touched = new Map<string, number>();
   const due = new Set<string>();
@@ -79,7 +83,7 @@ export function createLogFollower(
     refresh();
     const heads = await findHeads(asked, database.reads);
     const waiting = asked.filter((id) => heads.get(id)?.isWaiting === true);
-    await Promise.all(waiting.map(positions.settle));
+    await Promise.all(waiting.map(eventLog.settle));
     const settled = waiting.length === 0 ? undefined : await findHeads(waiting, database.reads);
     for (const id of asked) report(id, settled?.get(id) ?? heads.get(id));
   }

@@ -1,10 +1,10 @@
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { type EventFilters, EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
+import { openCursor } from "./events.cursor.ts";
 import { createPresenter } from "./events.reading.ts";
 
 /** What one call reads of the log at most. */
@@ -40,7 +40,7 @@ const listEvents = operation({
     const wanted = isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
     const { size } = await paging.read("events", caller, { pageSize: wanted }, call);
     createPresenter(filters, caller, call, services); // refuses wrong patterns before the log is opened
-    const cursor = after === undefined ? undefined : openCursor(applicationId, after, services);
+    const cursor = after === undefined ? undefined : openCursor(applicationId, after, eventLog);
     const end = await eventLog.findEnd(applicationId);
     if (cursor === undefined) return { pageResults: [], currentToken: eventLog.seal(applicationId, end) };
     if (!(await eventLog.reachesBackTo(applicationId, cursor, end))) {
@@ -54,15 +54,6 @@ const listEvents = operation({
 
 /** Changes of an application's objects, for clients that keep a copy (spec/events). */
 export const eventOperations = [listEvents];
-
-/** @throws ApiError ParameterIncorrectFormat */
-function openCursor(applicationId: string, after: string, { eventLog }: Services): Cursor {
-  const cursor = eventLog.open(applicationId, after);
-  if (cursor !== undefined) return cursor;
-  throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
-    parameter: "after",
-  });
-}
 
 interface EventRequest {
   readonly filters: EventFilters;

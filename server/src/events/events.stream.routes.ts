@@ -5,7 +5,7 @@ import type { Static } from "../contract/schema.ts";
 import { StreamResult } from "../contract/stream-result.ts";
 import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
-import type { EventLog } from "../event-log/event-log.ts";
+import { between } from "../lib/between.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
@@ -16,6 +16,7 @@ import {
   StreamEvents,
   StreamTicketResult,
 } from "./events.contract.ts";
+import { openCursor } from "./events.cursor.ts";
 import { byeFrame, type ResetReason } from "./events.frames.ts";
 import { streamRoute } from "./events.streams.ts";
 import { readSubscriptions } from "./events.subscriptions.ts";
@@ -82,7 +83,7 @@ const createEventStream = operation({
   async handle({ caller, parameters, call }, { tickets, eventLog, clock, serverUrl }) {
     const { expiresInSeconds = expirySecondsDefault, after, ...conditions } = parameters;
     readSubscriptions(conditions, caller);
-    if (after !== undefined) openCursor(caller, after, eventLog);
+    if (after !== undefined) openCursor(caller.applicationId, after, eventLog);
     // As they were sent: what the readers of parameters return is not what they take.
     const asked = Object.fromEntries([...call.readParameters()].filter(([name]) => isOfStream(name)));
     if (Buffer.byteLength(JSON.stringify(asked)) > ticketBytesMax) {
@@ -129,7 +130,8 @@ async function findStart(
 ): Promise<Start> {
   const { applicationId } = caller;
   const last = call.lastEventId === "" ? undefined : call.lastEventId;
-  const cursor = last === undefined ? after && openCursor(caller, after, eventLog) : eventLog.open(applicationId, last);
+  const cursor =
+    last === undefined ? after && openCursor(applicationId, after, eventLog) : eventLog.open(applicationId, last);
   const end = await eventLog.findEnd(applicationId);
   const fresh = { from: end, end, isResumed: false };
   if (typeof cursor === "object") {
@@ -138,17 +140,4 @@ async function findStart(
     return reaches ? { from: cursor, end, isResumed: true } : { ...fresh, resetReason: "expired" };
   }
   return last === undefined ? fresh : { ...fresh, resetReason: "cursor" };
-}
-
-/** @throws ApiError ParameterIncorrectFormat */
-function openCursor({ applicationId }: Caller, after: string, eventLog: EventLog): Cursor {
-  const cursor = eventLog.open(applicationId, after);
-  if (cursor !== undefined) return cursor;
-  throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
-    parameter: "after",
-  });
-}
-
-function between(from: number, to: number): number {
-  return from + Math.random() * (to - from);
 }

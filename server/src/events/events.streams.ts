@@ -4,6 +4,7 @@ import type { Caller } from "../contract/route.ts";
 import type { StreamSink } from "../contract/stream-result.ts";
 import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
+import { between } from "../lib/between.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { TimerWheel } from "../lib/timer-wheel.ts";
 import { EventChannel, type StreamServices } from "./events.channel.ts";
@@ -235,8 +236,4 @@ function tooMany(owner: string, max: number): ApiError {
 /** When a client connects again: another time for each, so that they do not come back together. */
 function retry(): number {
   return Math.round(between(1_000, 5_000));
-}
-
-function between(from: number, to: number): number {
-  return from + Math.random() * (to - from);
 }
