@@ -5,11 +5,7 @@ import { scopeStream } from "../db/scope.ts";
 import type { Stream, Taken } from "../db/stream.ts";
 import { yieldWork } from "../lib/call-work.ts";
 import type { PlacedEvent } from "./log-rows.store.ts";
-
-/** What one search reads of a log at most. */
-const rowsMax = 10_000;
-const msMax = 200;
-const rowsPerStep = 500;
+import { msPerLook, rowsPerLook, rowsPerStep } from "./look.ts";
 
 /**
  * The events of a log that fit, newest first. The log has no index but its order, so a search looks at a bounded part of
@@ -25,7 +21,7 @@ export function logStream(
     conditions: [equals("application_id", applicationId), hasPosition],
   };
   const rows = scopeStream<PlacedEvent>(scope, byPosition, true, queries);
-  const endsAt = performance.now() + msMax;
+  const endsAt = performance.now() + msPerLook;
   let examined = 0;
   return {
     ...rows,
@@ -40,7 +36,7 @@ export function logStream(
         const last = chunk.rows.at(-1);
         if (last === undefined || chunk.rows.length < rowsPerStep) return { rows: found } satisfies Taken<PlacedEvent>;
         const key = rows.keyOf(last);
-        if (examined >= rowsMax || performance.now() > endsAt) return { rows: found, reached: key };
+        if (examined >= rowsPerLook || performance.now() > endsAt) return { rows: found, reached: key };
         bound = { side: take.direction === "forward" ? "after" : "before", key };
         await yieldWork(work);
       }

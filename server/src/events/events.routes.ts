@@ -1,16 +1,13 @@
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Cursor } from "../event-log/cursors.ts";
+import { msPerLook, rowsPerLook, rowsPerStep } from "../event-log/look.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { type EventFilters, EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
 import { openCursor } from "./events.cursor.ts";
 import { createPresenter } from "./events.reading.ts";
 
-/** What one call reads of the log at most. */
-const rowsPerCall = 10_000;
-const msPerCall = 200;
-const rowsPerStep = 500;
 /** How often a waiting call looks whether its client and the process are still there. */
 const lookMs = 500;
 /** Calls of a process that wait at the same time; others are answered at once. */
@@ -111,11 +108,11 @@ async function readEvents(
 ): Promise<FoundEvents> {
   const present = createPresenter(filters, caller, call, services);
   const events: PresentedEvent[] = [];
-  const endsAt = performance.now() + msPerCall;
+  const endsAt = performance.now() + msPerLook;
   let cursor = from;
   let rows = 0;
   while (cursor.position < end.position && events.length < size) {
-    const isSpent = rows > 0 && (rows >= rowsPerCall || performance.now() > endsAt);
+    const isSpent = rows > 0 && (rows >= rowsPerLook || performance.now() > endsAt);
     if (isSpent) return { events, cursor, hasMore: true };
     const found = await services.eventLog.list(caller.applicationId, cursor.position, rowsPerStep);
     if (found.length === 0) break; // dropped meanwhile, which the next call notices

@@ -292,7 +292,7 @@ class Serving {
       row.probed === "" || isDelivery ? await findWaitingBehind(this.#name, row.probed, reads) : undefined;
     if (waiting !== undefined) return [{ ...entryOfDelivery(waiting), isProbe: true }];
     const behind = isDelivery || row.probed === "" ? row.position : Number(row.probed);
-    const fresh = (await this.#findEvent(row, Math.max(behind, row.position))) ?? undefined;
+    const fresh = await this.#findEvent(row, Math.max(behind, row.position));
     if (fresh !== undefined) return [fresh];
     const again = await findWaitingBehind(this.#name, "", reads);
     if (again !== undefined) return [{ ...entryOfDelivery(again), isProbe: true }];
@@ -327,7 +327,7 @@ class Serving {
   async #attempt(row: WebhookRow, opened: OpenedWebhook, entry: Entry): Promise<AttemptResult | undefined> {
     const { eventLog, presentEventsOf, serverUrl } = this.#services;
     const { eventId, position, delivery, item } = entry;
-    const event = item?.event ?? (await eventLog.list(row.application_id, position - 1, 1))[0];
+    const event = item?.event ?? (await eventLog.find(row.application_id, position));
     if (event === undefined || event.id !== eventId) return undefined;
     const presented = await presentEventsOf(row.true_locations === 1 ? "true" : "shown")(event);
     if (presented === undefined) return undefined;
