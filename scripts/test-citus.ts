@@ -81,7 +81,7 @@ describe("Citus", () => {
   });
   afterEach(() => assert.deepEqual(cluster.takeFindings().refused, [], "statements that Citus does not support"));
 
-  it("an older schema with data is distributed, and upgraded", async () => {
+  it("an older schema with data is distributed and upgraded", async () => {
     const database = await openDatabase(cluster.url, options);
     await migrate(database, undefined, { list: migrations.slice(0, -2) });
     await run(
@@ -123,7 +123,7 @@ describe("Citus", () => {
     });
     after(() => server.end("SIGTERM"));
 
-    it("keeps every promise of the conformance suite", async () => {
+    it("passes the conformance suite", async () => {
       cluster.takeFindings();
       const otherApplication = await runCli<Deployment["application"]>(
         deployment.settings,
@@ -140,7 +140,7 @@ describe("Citus", () => {
       expectNoFindings(cluster);
     });
 
-    it("performs every operation, of operators too", async () => {
+    it("performs every operation, including those of operators", async () => {
       cluster.takeFindings();
       const { DATABASE_URL = "", ROLLCALL_SECRET = "" } = deployment.settings;
       const { failures } = await fuzz({
@@ -156,7 +156,7 @@ describe("Citus", () => {
       assert.deepEqual(wrong.map(formatFailure), []);
     });
 
-    it("finds the webhooks that have something to do", async () => {
+    it("finds the webhooks with pending deliveries", async () => {
       const database = await openDatabase(cluster.url, options);
       const scans = [
         listBehind(database.reads),
@@ -169,7 +169,7 @@ describe("Citus", () => {
     });
 
     const skip = url !== undefined && "the workers behind CITUS_URL go on running";
-    it("loses no answered write when a worker crashes or a shard moves, and other applications go on", {
+    it("loses no answered write when a worker crashes or a shard moves, and keeps serving other applications", {
       skip,
     }, async () => {
       const writers: Writer[] = [];

@@ -58,7 +58,7 @@ describe("the npm package", () => {
     );
   });
 
-  it("is published in a form that Node.js, bundlers and TypeScript resolve", async () => {
+  it("resolves in Node.js, in bundlers and in TypeScript", async () => {
     for (const archive of readdirSync(folder).filter((file) => file.endsWith(".tgz"))) {
       const tarball = new Uint8Array(readFileSync(path.join(folder, archive)));
       const { messages } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
@@ -72,7 +72,7 @@ describe("the npm package", () => {
     }
   });
 
-  it("reports what the parts of the client add to an app", async (context) => {
+  it("reports how many bytes each part of the client adds to an app", async (context) => {
     const parts = {
       createRollcall: "",
       connect: "",
@@ -91,7 +91,7 @@ describe("the npm package", () => {
     }
   });
 
-  it("serves through npx alone, on an embedded database in the working folder", async () => {
+  it("serves through npx alone, with an embedded database in the working folder", async () => {
     const server = await serve({});
     const { appid, appkey } = readCredentials(server.output());
     await useEverything(server.url, { appid, appkey });
@@ -119,7 +119,7 @@ describe("the npm package", () => {
     assert.equal(await server.end(), 0);
   });
 
-  it("rollcall/testing starts a throwaway server, with the machine's own Node.js", async () => {
+  it("rollcall/testing starts a throwaway server with the installed Node.js", async () => {
     const script = `
       import { startThrowaway } from "rollcall/testing";
       const server = await startThrowaway({ settings: { debug: true } });
@@ -133,7 +133,7 @@ describe("the npm package", () => {
     assert.equal(stdout, "201\n");
   });
 
-  it("the client checks in at a server of its testing kit, with the machine's own Node.js", async () => {
+  it("the client checks in at a server of its testing kit with the installed Node.js", async () => {
     const script = `
       import { createRollcall, ItemAlreadyExists } from "@rollcall/sdk";
       import { createCheckin } from "@rollcall/sdk/calls";

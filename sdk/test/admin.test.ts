@@ -24,7 +24,7 @@ before(async () => {
 after(() => test.close());
 
 describe("the operators' client", () => {
-  it("refuses calls without a session, and sends nothing", async () => {
+  it("refuses calls without a session, and sends no request", async () => {
     await assert.rejects(admin.send(getOwnOperator()), NotSignedIn);
   });
 
@@ -48,7 +48,7 @@ describe("the operators' client", () => {
     assert.equal((await (await archive.blob()).text()).slice(0, 2), "PK");
   });
 
-  it("says that the session has ended, and then sends no more calls", async () => {
+  it("reports that the session has ended, and sends no further requests", async () => {
     const { token } = await admin.signIn({ name: operator.name, password: operator.password });
     const other = createAdmin({ url: test.url, token });
     let count = 0;
@@ -64,7 +64,7 @@ describe("the operators' client", () => {
     assert.equal(count, 1);
   });
 
-  it("reports a wrong password as what it is", async () => {
+  it("reports a wrong password as AuthFailed", async () => {
     await assert.rejects(admin.signIn({ name: operator.name, password: "wrong" }), { name: "AuthFailed", status: 401 });
   });
 });

@@ -39,7 +39,7 @@ function cancelOf(timer: NodeJS.Timeout): () => void {
 }
 
 describe("a batch", () => {
-  it("lets later items use the results of earlier ones, in ids and in texts", async () => {
+  it("lets later items use the results of earlier items, as ids and within texts", async () => {
     const batch = ada.batch({ mode: "atomic" });
     const checkin = batch.add(createCheckin({ location, comment: "literally {{0.result.id}} and \\{{" }));
     const put = batch.add(putMetadata(checkin.ref.id, "note", { value: `of ${checkin.ref.id}: {{braces}}` }));
@@ -54,7 +54,7 @@ describe("a batch", () => {
     assert.deepEqual(await ada.metadata.of(created).get("place"), location);
   });
 
-  it("leaves braces alone where no reference is used", async () => {
+  it("leaves braces unchanged where no reference is used", async () => {
     const { connection, requests } = connectThrough((_, answer) => answer());
     const batch = connection.batch();
     const checkin = batch.add(createCheckin({ location, comment: "{{a}} \\{{" }));
@@ -62,7 +62,7 @@ describe("a batch", () => {
     assert.deepEqual([requests.length, requests[0]?.references], [1, undefined]);
   });
 
-  it("reports each item by itself, unless it is atomic", async () => {
+  it("reports each item separately, unless the batch is atomic", async () => {
     const missing = "chk_00000000000000000000000000";
     for (const mode of ["independent", "sequential"] as const) {
       const batch = ada.batch({ mode });
@@ -82,7 +82,7 @@ describe("a batch", () => {
     assert.deepEqual((await ada.checkins.search({ tag: "atomic" })).items, []);
   });
 
-  it("repeats a whole batch that was not answered, and nothing is done twice", async () => {
+  it("repeats a whole batch that was not answered, and the service applies it once", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       const response = await answer();
       if (count > 1) return response;
@@ -98,7 +98,7 @@ describe("a batch", () => {
     assert.deepEqual(found.items.map(({ id }) => id).sort(), items.map((item) => results.get(item).id).sort());
   });
 
-  it("repeats the items that failed for a while, with those that need them", async () => {
+  it("repeats items that failed temporarily, together with the items that depend on them", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       const response = await answer();
       if (count > 1) return response;
@@ -126,7 +126,7 @@ describe("a batch", () => {
     assert.equal((await ada.checkins.search({ tag: "busy" })).items.length, 1);
   });
 
-  it("is sent in several requests when it is large, and refused when its mode forbids that", async () => {
+  it("is sent in several requests when it is large, and is refused when its mode does not allow that", async () => {
     const { connection, requests } = connectThrough((_, answer) => answer());
     const batch = connection.batch();
     const first = batch.add(createCheckin({ location, tag: "large" }));
@@ -149,7 +149,7 @@ describe("a batch", () => {
     assert.equal(requests.length, 2);
   });
 
-  it("sends nothing without items, and takes no uploads", async () => {
+  it("sends no request without items, and accepts no uploads", async () => {
     const { connection, requests } = connectThrough((_, answer) => answer());
     const batch = connection.batch();
     await batch.send();

@@ -27,7 +27,7 @@ describe("the device of a client", () => {
     assert.deepEqual(client.events, ["ready", "deviceRegistered"]);
   });
 
-  it("is the same one after a restart, which costs no further request", async () => {
+  it("stays the same after a restart, which costs no further request", async () => {
     const store = memoryStore();
     const first = testClient(app, { store });
     const { id } = await first.send(getDevice());
@@ -37,7 +37,7 @@ describe("the device of a client", () => {
     assert.deepEqual(second.requests, ["GET /devices/current"]);
   });
 
-  it("registers once again when a hundred calls find its token dead", async () => {
+  it("registers once more when a hundred calls find its token invalid", async () => {
     const client = testClient(app);
     const { id } = await client.send(getDevice());
     app.advance(91 * dayMs);
@@ -48,7 +48,7 @@ describe("the device of a client", () => {
     assert.equal(client.requests.length, 201);
   });
 
-  it("reports facts that have changed since the last start, and a platform by registering again", async () => {
+  it("reports facts that have changed since the last start, and reports a new platform by registering again", async () => {
     const store = memoryStore();
     const first = testClient(app, { store, device: { appVersion: "1", model: "lamp" } });
     await first.send(getDevice());
@@ -64,7 +64,7 @@ describe("the device of a client", () => {
     assert.equal(third.requests.filter(isRegistration).length, 1);
   });
 
-  it("is registered again in the background near the end of its token", async () => {
+  it("registers again in the background before its token expires", async () => {
     const clock = createSimulatedClock();
     const client = testClient(app, {}, clock);
     await client.send(getDevice());
@@ -78,7 +78,7 @@ describe("the device of a client", () => {
     await until(() => client.events.filter((event) => event === "deviceRegistered").length === 2);
   });
 
-  it("is rejected with a wrong key: calls fail at once for a minute, then for two", async () => {
+  it("is refused with a wrong key: calls fail at once for a minute, then for two minutes", async () => {
     const clock = createSimulatedClock();
     const client = testClient(app, { appkey: "rk_wrong" }, clock);
     const fails = () => assert.rejects(client.send(getDevice()), { name: "AuthAppCredentialsInvalid" });
@@ -96,7 +96,7 @@ describe("the device of a client", () => {
     assert.deepEqual(client.requests, ["POST /devices"]);
   });
 
-  it("asks a function for the key at each registration", async () => {
+  it("calls the key function of the app at each registration", async () => {
     const keys = ["rk_wrong", app.application.appkey];
     const client = testClient(app, { appkey: async () => keys.shift() ?? "" });
     await assert.rejects(client.start(), { name: "AuthAppCredentialsInvalid" });
@@ -104,13 +104,13 @@ describe("the device of a client", () => {
     await client.send(getDevice());
   });
 
-  it("is not registered while that function fails", async () => {
+  it("does not register while the key function fails", async () => {
     const client = testClient(app, { appkey: () => Promise.reject(new Error("no key")) });
     await assert.rejects(client.send(getDevice()), { name: "ConfigurationError" });
     assert.deepEqual(client.requests, []);
   });
 
-  it("is not registered behind a captive portal or without a network, and is as soon as there is one", async () => {
+  it("does not register behind a captive portal or without a network, and registers as soon as there is a network", async () => {
     const network = breakableNetwork();
     const client = testClient(app, { fetch: (...request) => network.fetch(...request), retry: false });
     network.state = "portal";
@@ -121,7 +121,7 @@ describe("the device of a client", () => {
     await client.send(getDevice());
   });
 
-  it("gives its key to no root that an answer names", async () => {
+  it("sends its key to no root that an answer names", async () => {
     const store = memoryStore();
     const client = testClient(app, { store });
     await client.send(getDevice());

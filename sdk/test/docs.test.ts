@@ -43,7 +43,7 @@ function readPage(page: string): string {
 }
 
 describe("the pages about the client", () => {
-  it("compile", async () => {
+  it("contain only examples that compile", async () => {
     const files = [];
     for (const [index, page] of pages.entries()) {
       files.push(`page-${index}.ts`);
@@ -73,7 +73,7 @@ describe("the pages about the client", () => {
     });
   }
 
-  it("have only blocks that are run", () => {
+  it("contain only code blocks that are run", () => {
     for (const page of pages) {
       const languages = [...readPage(page).matchAll(/^```(\w+)$/gm)].map(([, language]) => language);
       assert.deepEqual(

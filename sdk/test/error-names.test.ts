@@ -88,7 +88,7 @@ describe("every error of the service arrives as its class, with its numbers, its
   for (const row of document["x-error-catalogue"]) {
     const having = operationsWith(row.condition);
     if (having.length === 0) continue;
-    it(`${row.condition}, of one of the ${having.length} operations that have it`, async () => {
+    it(`${row.condition} arrives as its class from one of its ${having.length} operations`, async () => {
       const [id = ""] = having;
       const call = callOf(id);
       const error = await rehearse(row.condition, call);
@@ -101,7 +101,7 @@ describe("every error of the service arrives as its class, with its numbers, its
     });
   }
 
-  it("AuthFailed, of an operator with a wrong password", async () => {
+  it("AuthFailed arrives as its class after an operator's wrong password", async () => {
     const admin = createAdmin({ url: test.url, logger: silent });
     const error = await admin.signIn({ name: "nobody", password: "wrong" }).catch((error: unknown) => error);
     const row = document["x-error-catalogue"].find(({ condition }) => condition === "AuthFailed");
@@ -110,7 +110,7 @@ describe("every error of the service arrives as its class, with its numbers, its
     admin.close();
   });
 
-  it("BatchItemNotRun, of an item after one that failed", async () => {
+  it("BatchItemNotRun arrives as its class for an item after a failed one", async () => {
     const batch = connect({ url: test.url, token: user.token, logger: silent }).batch({ mode: "sequential" });
     batch.add(calls.getCheckin("chk_00000000000000000000000000"));
     const item = batch.add(calls.getOwnUser());
@@ -120,7 +120,7 @@ describe("every error of the service arrives as its class, with its numbers, its
     assertIsError(outcome.error, row);
   });
 
-  it("but those of resumable uploads, and of operators alone", () => {
+  it("no test is missing, except for conditions of resumable uploads and of operators", () => {
     const without = document["x-error-catalogue"].filter(({ condition }) => operationsWith(condition).length === 0);
     assert.deepEqual(without.map(({ condition }) => condition).sort(), [
       "AuthFailed",

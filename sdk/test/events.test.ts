@@ -61,7 +61,7 @@ describe("subscriptions", () => {
     ["a stream", {}],
     ["calls that wait, where streams do not pass", { fetch: withoutStreams }],
   ] as const) {
-    it(`receive what happens, with objects as the client knows them, by ${name}`, async () => {
+    it(`receive events with objects in the client's types, by ${name}`, async () => {
       const client = await signedUp(options);
       const mine = await follow(client, { types: ["checkin.*"], userID: "me" });
       const { id } = await client.checkins.create({ location, comment: "Stephansplatz" });
@@ -77,7 +77,7 @@ describe("subscriptions", () => {
     });
   }
 
-  it("go on from a cursor, without a gap and without a repeat", async () => {
+  it("continue from a cursor without a gap and without a repeat", async () => {
     const client = await signedUp();
     const first = await follow(client, { types: ["checkin.created"] });
     await client.checkins.create({ location, comment: "1" });
@@ -97,7 +97,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("share one connection, however many and different they are", async () => {
+  it("share one connection, however many they are and however they differ", async () => {
     const client = await signedUp();
     const tags = Array.from({ length: 25 }, (_, index) => `tag ${index}`);
     const all: Noted[] = [];
@@ -117,7 +117,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("lose nothing when the connection is cut", async () => {
+  it("lose no event when the connection is cut", async () => {
     const network = breakableNetwork();
     const cuts: (() => void)[] = [];
     const cuttable: typeof fetch = async (input, init) => {
@@ -144,14 +144,14 @@ describe("subscriptions", () => {
     await Promise.all([client.close(), writer.close()]);
   });
 
-  it("are reset when a cursor does not lead anywhere", async () => {
+  it("are reset when the service no longer accepts the cursor", async () => {
     const client = await signedUp();
     const mine = await follow(client, { after: "nonsense" });
     assert.deepEqual(mine.told, ["reset: cursor", "ready"]);
     await client.close();
   });
 
-  it("end with the session of their user, and with the client", async () => {
+  it("end with the session of their user and with the client", async () => {
     const client = await signedUp();
     const mine = await follow(client);
     await client.session?.signOut();
@@ -162,7 +162,7 @@ describe("subscriptions", () => {
     await until(() => ofDevice.errors.length === 1);
   });
 
-  it("end with the error of the service where a filter is wrong", async () => {
+  it("end with the error of the service when a filter is invalid", async () => {
     const client = await signedUp();
     const wrong = await follow(client, { types: ["nothing.*"] });
     assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);

@@ -10,7 +10,7 @@ import { createSimulatedClock } from "./simulated-clock.ts";
 const password = "correct horse";
 const hourMs = 3_600_000;
 
-describe("a client under faults", () => {
+describe("a client in a hostile environment", () => {
   let app: TestApp;
   let operator: TestOperator;
   before(async () => {

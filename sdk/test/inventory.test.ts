@@ -37,7 +37,7 @@ describe("the client covers the service", () => {
     assert.deepEqual(Object.keys(adminCalls).sort(), operationsBelow(/^\/_\/api\//).sort());
   });
 
-  it("every operation of the application API has a method of the client", () => {
+  it("every operation of the application API has a method in the client", () => {
     const files = globSync("sdk/src/{nouns,identity,batch}/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
     const sources = [...files, "sdk/src/rollcall.ts"].map((file) => readFileSync(path.join(root, file), "utf8"));
     const withoutImports = sources.map((source) => source.replaceAll(/^import [^;]*;$/gm, ""));
@@ -48,7 +48,7 @@ describe("the client covers the service", () => {
     );
   });
 
-  it("every name of an error has a class", () => {
+  it("every error condition has a class", () => {
     const names = new Set(document["x-error-catalogue"].map(({ name }) => name));
     assert.deepEqual(Object.keys(errors).sort(), [...names].sort());
   });

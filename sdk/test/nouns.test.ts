@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => test.close());
 
-describe("the nouns of the client", () => {
+describe("the methods of the client", () => {
   it("create, read, search, change and delete check-ins", async () => {
     const created = await ada.checkins.create({ location: { lat: 48.2, lng: 16.37 }, comment: "Stephansplatz" });
     assert.ok(created.created instanceof Date);
@@ -39,7 +39,7 @@ describe("the nouns of the client", () => {
     await assert.rejects(ada.checkins.get(created.id), { name: "ItemDoesNotExist", status: 404, outcome: "none" });
   });
 
-  it("iterate over the pages of a listing, and go on from a token", async () => {
+  it("iterate over the pages of a listing, and continue from a token", async () => {
     for (const comment of ["a", "b", "c"]) await ada.checkins.create({ location: { lat: 1, lng: 2 }, comment });
     const query = { near: { lat: 1, lng: 2, meters: 100 }, sortOrder: "comment", pageSize: 2 } as const;
     const comments = [];
@@ -98,7 +98,7 @@ describe("the nouns of the client", () => {
     await ada.locations.delete(created.id);
   });
 
-  it("keep values of objects, users, devices and the application", async () => {
+  it("store values on objects, users, devices and the application", async () => {
     const value = { since: "/Date(5)/", nested: [{ at: null }] };
     await ada.metadata.ofMe().put("mood", value);
     assert.deepEqual(await ada.metadata.ofMe().get("mood"), value);
@@ -128,7 +128,7 @@ describe("the nouns of the client", () => {
     assert.equal(typeof report.id, "string");
   });
 
-  it("record events, and measure those that take time", async () => {
+  it("record events, and measure the duration of timed events", async () => {
     await device.metrics.record("started", { values: { version: "1.4", cold: true }, timestamp: new Date(test.now()) });
     const { accepted } = await device.metrics.recordMany([{ key: "a" }, { key: "b", value: 5 }]);
     assert.equal(accepted, 2);
@@ -164,7 +164,7 @@ describe("the nouns of the client", () => {
     await assert.rejects(ada.pictures.download(picture.id), { name: "ItemDoesNotExist" });
   });
 
-  it("upload bytes from anywhere, and report how far they are", async () => {
+  it("upload bytes from any source, and report the progress", async () => {
     const bytes = new TextEncoder().encode("firmware ".repeat(20_000));
     const open = () => new Blob([bytes]).stream();
     const progress: number[] = [];
@@ -181,7 +181,7 @@ describe("the nouns of the client", () => {
     assert.equal((await ada.videos.search({ title: "Short" })).items[0]?.id, empty.id);
   });
 
-  it("rejects bytes that are not those of the object", async () => {
+  it("reject downloaded bytes that differ from the bytes of the object", async () => {
     const blob = await ada.blobs.create(new Blob(["abc"]));
     const altered = connect({
       url: test.url,
@@ -202,7 +202,7 @@ describe("the nouns of the client", () => {
     await assert.rejects(ada.users.profilePicture(), { name: "ItemDoesNotExist" });
   });
 
-  it("need no store and no registration: a dead token is an error, and nothing else happens", async () => {
+  it("work without a store and a registration: an invalid token is an error and has no further effect", async () => {
     const dead = connect({ url: test.url, token: "nonsense" });
     await assert.rejects(dead.users.me(), { name: "AuthAccessTokenInvalid", attempts: 1 });
     assert.throws(() => connect({ url: "http://service.example", token: "t" }), { name: "ConfigurationError" });

@@ -20,7 +20,7 @@ describe("a client of an older server", () => {
   });
   after(() => app.close());
 
-  it("says once that it does not renew tokens, and keeps the session until its token expires", async () => {
+  it("reports once that the server does not renew tokens, and keeps the session until its token expires", async () => {
     const clock = createSimulatedClock();
     const warnings: (string | undefined)[] = [];
     const client = testClient(
@@ -57,7 +57,7 @@ describe("a client of an older server", () => {
     await client.close();
   });
 
-  it("takes the wait from the header, and names no parameter, where the envelope has neither", async () => {
+  it("reads the waiting time from the header, and reports no parameter, when the envelope has neither", async () => {
     const client = testClient(app, {
       retry: false,
       async fetch(input, init) {

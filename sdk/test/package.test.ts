@@ -56,14 +56,14 @@ function checkTypes(file: string): number {
 }
 
 describe("the package", () => {
-  it("has types that promise what they should, and cost an app's compiler little", () => {
+  it("has types that are precise and take the compiler little time", () => {
     writeFileSync(path.join(folder, "empty.ts"), "export {};\n");
     cpSync(path.join(import.meta.dirname, "package/app.ts"), path.join(folder, "app.ts"));
     const added = checkTypes("app.ts") - checkTypes("empty.ts");
     assert.ok(added <= instantiationsMax, `${added} instantiations`);
   });
 
-  it("can be imported and required, and an import has no effect", () => {
+  it("can be imported and required, and importing it has no side effect", () => {
     const program = `
       const before = Object.getOwnPropertyNames(globalThis).length;
       const required = require("@rollcall/sdk");

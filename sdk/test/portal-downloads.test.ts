@@ -42,7 +42,7 @@ describe("a download behind a captive portal", () => {
   }
 
   for (const way of ["/redirect", "/at-once"]) {
-    it(`rejects rather than returns the page, which came by ${way}`, async () => {
+    it(`rejects instead of returning the portal's page, which arrives by ${way}`, async () => {
       const client = await createClient();
       path = "";
       const { id } = await client.blobs.create(new Blob(["<html>of the user</html>"], { type: "text/html" }));

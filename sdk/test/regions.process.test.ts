@@ -52,12 +52,12 @@ function createTraveller(url: string, options: Partial<RollcallOptions> = {}): T
   return traveller;
 }
 
-describe("a client of an application that moves", () => {
+describe("a client of an application that moves to another region", () => {
   let client: Traveller;
   let withRoot: Traveller;
   let withoutRoot: Traveller;
 
-  it("registers at the address that it knows, and sends all other calls to the region of the application", async () => {
+  it("registers at its configured address, and sends all other calls to the region of the application", async () => {
     client = createTraveller(main.root);
     const session = await client.signUp({ userName: "ada", password });
     await client.checkins.create({ location, comment: "before" });
@@ -71,7 +71,7 @@ describe("a client of an application that moves", () => {
     }
   });
 
-  it("ends sessions as moved, registers again where it began, and signs in to the same data", async () => {
+  it("ends sessions as moved, registers again at its configured address, and signs in to the same data", async () => {
     const before = client.session?.userId;
     await eu.printed("apps", "move", application.appid, "--region", "main");
     for (const each of [client, withRoot, withoutRoot]) {
@@ -99,7 +99,7 @@ describe("a client of an application that moves", () => {
     assert.ok(client.events.indexOf("sessionEnded") < client.events.indexOf("signedIn"));
   });
 
-  it("whose own address is down gives its key to the region that an answer names only where the app allows it", async () => {
+  it("sends its key to a region that an answer names only if the app allows it, even while its own address is down", async () => {
     withRoot.isAliasUp = false;
     withoutRoot.isAliasUp = false;
     await withRoot.send(getDevice());

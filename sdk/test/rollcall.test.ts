@@ -19,8 +19,8 @@ after(async () => {
 
 const location = { lat: 48.2, lng: 16.37 };
 
-describe("the nouns of a client with sessions", () => {
-  it("register the device by themselves, and need a user where the service does", async () => {
+describe("the methods of a client with sessions", () => {
+  it("register the device automatically, and require a user where the service does", async () => {
     assert.equal(rollcall.device.state, "new");
     await rollcall.metrics.record("started");
     assert.equal(rollcall.device.state, "registered");
@@ -31,7 +31,7 @@ describe("the nouns of a client with sessions", () => {
     assert.deepEqual(rollcall.requests, ["POST /devices", "POST /metrics/events/started"]);
   });
 
-  it("act for the current session, or for a certain user", async () => {
+  it("run as the current session or as a given user", async () => {
     const ada = await rollcall.signUp({ userName: "ada", password: "correct horse" });
     const grace = await rollcall.signUp({ userName: "grace", password: "correct horse" });
     assert.equal((await rollcall.users.me()).id, grace.userId);
@@ -47,7 +47,7 @@ describe("the nouns of a client with sessions", () => {
     assert.equal(results.get(device).platform, (await rollcall.device.get()).platform);
   });
 
-  it("tell errors apart by their class", async () => {
+  it("reject with errors that differ by class", async () => {
     const error = await rollcall
       .signUp({ userName: "ada", password: "correct horse" })
       .catch((error: unknown) => error);

@@ -106,8 +106,8 @@ async function readAll(store: Store): Promise<unknown[]> {
   return Promise.all((await store.list("")).map((key) => store.get(key)));
 }
 
-describe("no token, key, password or signing secret is in what a client prints, sends as an address, or stores", () => {
-  it("through the life of a session, with every refusal and every loss on the way", async (context) => {
+describe("a client writes no token, key, password or signing secret to its output, to addresses or to its store", () => {
+  it("throughout a session, with every refusal and every lost answer", async (context) => {
     const observer = new Observer();
     for (const method of ["debug", "info", "log", "warn", "error"] as const) {
       context.mock.method(console, method, (...line: unknown[]) => observer.see(...line));
@@ -186,7 +186,7 @@ describe("no token, key, password or signing secret is in what a client prints, 
     observer.check();
   });
 
-  it("by operators, by apps with wrong options, and by devices that are refused", async () => {
+  it("for operators, for apps with invalid options, and for devices that are refused", async () => {
     const observer = new Observer();
     const { name, password: ofOperator } = await app.createOperator("scanned");
     const admin = createAdmin({ url: app.url, fetch: observer.fetch, logger: observer.logger });

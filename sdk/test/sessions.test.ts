@@ -37,7 +37,7 @@ describe("the sessions of a client", () => {
     return client;
   }
 
-  it("a sign-up makes its user the current one, with the profile that the service answers", async () => {
+  it("a sign-up makes its user the current one, with the profile that the service returns", async () => {
     const client = testClient(app);
     assert.equal(client.session, undefined);
     await client.ready();
@@ -53,13 +53,13 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.events, ["ready", "deviceRegistered", "signedIn", "sessionChanged"]);
   });
 
-  it("a call that needs a user is not sent without one", async () => {
+  it("a call that requires a user is not sent without one", async () => {
     const client = testClient(app);
     await assert.rejects(client.send(getOwnUser()), NotSignedIn);
     assert.deepEqual(client.requests, []);
   });
 
-  it("survives a restart, with its profile, and one request per call", async () => {
+  it("a session survives a restart with its profile, at one request per call", async () => {
     const store = memoryStore();
     const first = await signedUp({ store });
     const created = first.session?.user.created;
@@ -85,7 +85,7 @@ describe("the sessions of a client", () => {
     await assert.rejects(client.use("usr_unknown"), NotSignedIn);
   });
 
-  it("signing in again replaces the token, and has the former one revoked", async () => {
+  it("signing in again replaces the token and revokes the former one", async () => {
     const client = testClient(app);
     const userName = newName();
     const former = (await client.signUp({ userName, password })).handoff().token;
@@ -96,7 +96,7 @@ describe("the sessions of a client", () => {
     assert.ok(!client.events.includes("signedOut"));
   });
 
-  it("a sign-out revokes the token, and the device goes on", async () => {
+  it("a sign-out revokes the token, and the device stays registered", async () => {
     const client = await signedUp();
     const session = client.session;
     const token = session?.handoff().token ?? "";
@@ -109,7 +109,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.events.slice(-2), ["signedOut", "sessionChanged"]);
   });
 
-  it("a sign-out without a network is done at once, and the token is revoked later, after a restart too", async () => {
+  it("a sign-out without a network takes effect at once, and the client revokes the token later, even after a restart", async () => {
     const network = breakableNetwork();
     const store = memoryStore();
     const first = await signedUp({ store, fetch: (...request) => network.fetch(...request) });
@@ -126,7 +126,7 @@ describe("the sessions of a client", () => {
     await until(async () => (await store.list("")).every((key) => !key.includes("outbox")));
   });
 
-  it("a sign-out everywhere ends all tokens of the user, its own last", async () => {
+  it("a sign-out everywhere ends all tokens of the user, its own token last", async () => {
     const client = await signedUp();
     const userName = client.session?.userName ?? "";
     const other = testClient(app);
@@ -139,7 +139,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.sessions, []);
   });
 
-  it("a sign-out everywhere that the service cannot do leaves the user signed in", async () => {
+  it("a sign-out everywhere that the service cannot complete leaves the user signed in", async () => {
     const network = breakableNetwork();
     const client = await signedUp({ fetch: (...request) => network.fetch(...request), retry: false });
     network.state = "off";
@@ -148,7 +148,7 @@ describe("the sessions of a client", () => {
     await client.send(getOwnUser());
   });
 
-  it("ends when the service has revoked the token, and stays to be signed in again", async () => {
+  it("a session ends when the service has revoked the token, and can be signed in again", async () => {
     const client = await signedUp();
     const { session } = client;
     assert.ok(session);
@@ -168,7 +168,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.sessions, []);
   });
 
-  it("asks the app once for credentials when many calls find the token dead", async () => {
+  it("the client asks the app for credentials once when many calls find the token invalid", async () => {
     const asked: unknown[] = [];
     const userName = newName();
     const client = testClient(app, {
@@ -184,7 +184,7 @@ describe("the sessions of a client", () => {
     assert.equal(client.session?.state, "active");
   });
 
-  it("ends when the app has no good credentials, or those of another user, whose token is revoked", async () => {
+  it("a session ends when the app has no valid credentials or those of another user, whose token is revoked", async () => {
     const other = await signedUp();
     const otherName = other.session?.userName ?? "";
     const answers = [
@@ -207,7 +207,7 @@ describe("the sessions of a client", () => {
     return body.result.pageResults.length;
   }
 
-  it("goes on when the sign-in for new credentials is not answered", async () => {
+  it("a session continues when the sign-in for new credentials gets no answer", async () => {
     const network = breakableNetwork();
     const userName = newName();
     const client = testClient(app, {
@@ -224,7 +224,7 @@ describe("the sessions of a client", () => {
     assert.equal(client.session?.state, "active");
   });
 
-  it("is disabled while the service disables the user, and active again after the next success", async () => {
+  it("a session is disabled while the service disables the user, and active again after the next success", async () => {
     const client = await signedUp();
     const { session } = client;
     assert.ok(session);
@@ -237,14 +237,14 @@ describe("the sessions of a client", () => {
     await until(() => session.state === "active");
   });
 
-  it("is gone with its user", async () => {
+  it("a session ends when its user is deleted", async () => {
     const client = await signedUp();
     await client.send(deleteUser("me"));
     await until(() => client.session === null && client.sessions.length === 0);
     await client.send(getDevice());
   });
 
-  it("is ended by no proxy, no captive portal, no lost network and no clock", async () => {
+  it("no proxy, captive portal, lost network or wrong clock ends a session", async () => {
     const network = breakableNetwork();
     const clock = createSimulatedClock();
     const client = testClient(app, { fetch: (...request) => network.fetch(...request), retry: false }, clock);
@@ -262,7 +262,7 @@ describe("the sessions of a client", () => {
     }
   });
 
-  it("keeps tokens in secrets alone, in records of at most 1,000 bytes", async () => {
+  it("tokens are stored only in the store for secrets, in records of at most 1,000 bytes", async () => {
     const [store, secrets] = [memoryStore(), memoryStore()];
     const client = await signedUp({ store, secrets, device: { pushToken: "push me" } });
     await client.session?.signOut();

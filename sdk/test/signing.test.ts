@@ -33,7 +33,7 @@ describe("signed requests", () => {
     return client;
   }
 
-  it("are accepted where the application requires them, and unsigned ones are not", async () => {
+  it("are accepted where the application requires them, and unsigned requests are refused", async () => {
     await assert.rejects(testClient({ url: app.url, application }).send(getDevice()), { name: "AuthSignatureInvalid" });
     for (const methods of ["all", "get-post"] as const) {
       const client = signed({ secret }, { methods });
@@ -46,12 +46,12 @@ describe("signed requests", () => {
     }
   });
 
-  it("may be signed by a function of the app", async () => {
+  it("can be signed by a function of the app", async () => {
     const hmac = (key: string, text: string) => createHmac("sha256", key).update(text).digest("hex").toUpperCase();
     await signed({ secret, hmac }).send(getDevice());
   });
 
-  it("are signed by their path below the root, behind a proxy that takes a prefix away", async () => {
+  it("are signed by their path below the root, behind a proxy that removes a prefix", async () => {
     const proxy: Server = createServer(async (request, response) => {
       const { method = "GET", url = "", headers } = request;
       const { authorization = "", "content-type": type = "" } = headers;
@@ -74,7 +74,7 @@ describe("signed requests", () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it("are not sent to a service with another secret, or with none", async () => {
+  it("are not sent to a service with another secret or without a secret", async () => {
     const wrong = signed({ secret: "another sixteen!" });
     await assert.rejects(wrong.send(getDevice()), ConfigurationError);
     assert.deepEqual(wrong.requests, ["POST /devices"]);
@@ -83,7 +83,7 @@ describe("signed requests", () => {
     await assert.rejects(none.send(getDevice()), ConfigurationError);
   });
 
-  it("need a secret, and keep the first one", async () => {
+  it("require a secret, and keep the first one", async () => {
     const client = testClient({ url: app.url, application });
     assert.throws(() => signing(client, { secret: "" }), ConfigurationError);
     signing(client, { secret });

@@ -36,7 +36,7 @@ describe("tabs that share a store", () => {
     return (await app.call(path, { token: operator.token })).body.result.pageResults.length;
   }
 
-  it("register at once and are one device", async () => {
+  it("register simultaneously and are one device", async () => {
     const before = await devices();
     const tabs = openTabs(20, memoryStore());
     const answers = await Promise.all(tabs.map((tab) => tab.send(getDevice())));
@@ -45,7 +45,7 @@ describe("tabs that share a store", () => {
     await Promise.all(tabs.map((tab) => tab.close()));
   });
 
-  it("are one device also with a store that cannot put if absent", async () => {
+  it("are one device even with a store that has no putIfAbsent", async () => {
     const { putIfAbsent, ...plain } = memoryStore();
     const before = await devices();
     const tabs = openTabs(20, plain);
@@ -70,7 +70,7 @@ describe("tabs that share a store", () => {
     await tab.close();
   });
 
-  it("renew at once and have one session, which is one row at the service", async () => {
+  it("renew simultaneously and have one session, which is one row at the service", async () => {
     const clock = createSimulatedClock();
     const tabs = openTabs(20, memoryStore(), clock);
     const [first] = tabs;
@@ -88,7 +88,7 @@ describe("tabs that share a store", () => {
     await Promise.all(tabs.map((tab) => tab.close()));
   });
 
-  it("see a sign-in, another current user and a sign-out of another tab", async () => {
+  it("notice a sign-in, a change of the current user and a sign-out in another tab", async () => {
     const [one, two] = openTabs(2, memoryStore());
     assert.ok(one && two);
     await Promise.all([one.ready(), two.ready()]);
@@ -109,7 +109,7 @@ describe("tabs that share a store", () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it("use the token with which another tab has signed in again, and end no new session", async () => {
+  it("use the token with which another tab has signed in again, and do not end the new session", async () => {
     const store = memoryStore();
     const [one, two] = openTabs(2, store);
     assert.ok(one && two);
@@ -131,7 +131,7 @@ describe("tabs that share a store", () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it("lose no session and no device to a store that fails at every n-th operation", async () => {
+  it("lose no session and no device when every n-th operation of the store fails", async () => {
     for (const n of [1, 2, 3, 5, 7]) {
       let operations = 0;
       const inner = memoryStore();
@@ -162,7 +162,7 @@ describe("tabs that share a store", () => {
     }
   });
 
-  it("agree on one device and one session, in whichever order they call, sign in and out", async () => {
+  it("agree on one device and one session, in any order of calls, sign-ins and sign-outs", async () => {
     const step = fc.record({ tab: fc.nat(3), work: fc.constantFrom("device", "user", "in", "out") });
     const userName = newName();
     await testClient(app).signUp({ userName, password });

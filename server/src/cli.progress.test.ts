@@ -63,7 +63,7 @@ describe("progress in a log", () => {
   });
 });
 
-describe("a step", () => {
+describe("a step of a command", () => {
   function shown(step: Omit<Step, "name" | "detail">): string {
     const { state, progress } = createStream(true);
     progress.report({ name: "n", detail: "d", ...step });
@@ -81,13 +81,13 @@ describe("a step", () => {
   });
 });
 
-describe("archives", () => {
+describe("the progress of an archive", () => {
   function record() {
     const steps: Step[] = [];
     return { steps, progress: { report: (step: Step) => void steps.push(step), clear() {} } };
   }
 
-  it("writing reports rows against the estimate, then bytes of files", () => {
+  it("counts rows against the estimate, then bytes of files, while writing", () => {
     const { steps, progress } = record();
     const report = reportArchive(progress);
     report({ rows: 1_234, rowsTotal: 5_000, files: 0, bytes: 0 });
@@ -99,7 +99,7 @@ describe("archives", () => {
     ]);
   });
 
-  it("reading reports bytes against the size of the archive", async () => {
+  it("counts bytes against the size of the archive while reading", async () => {
     const { steps, progress } = record();
     const chunks = [Buffer.alloc(524_288), Buffer.alloc(524_288)];
     const read: Uint8Array[] = [];

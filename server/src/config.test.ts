@@ -69,7 +69,7 @@ const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 const bucket = { FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
 
 describe("loadConfig", () => {
-  it("has a default for everything", () => {
+  it("has a default for every setting", () => {
     assert.deepEqual(loadConfig({}), {
       changedSettings: [],
       host: "127.0.0.1",
@@ -230,7 +230,7 @@ describe("loadConfig", () => {
     assert.equal(problemsOf({ DATABASE_URL: "nonsense" }).length, 1);
   });
 
-  it("IN_FLIGHT_BYTES_MAX has room for several of the largest bodies, and follows their size when unset", () => {
+  it("makes IN_FLIGHT_BYTES_MAX large enough for several of the largest bodies, by default in proportion to their size", () => {
     const rule = "IN_FLIGHT_BYTES_MAX must be at least 8 times BODY_BYTES_MAX";
     assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388607" }), [rule]);
     assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388608" }), []);
@@ -239,7 +239,7 @@ describe("loadConfig", () => {
     assert.equal(loadConfig(s3).inFlightBytesMax, 268_435_456);
   });
 
-  it("RATE_LIMITS can be off only if HOST is a loopback address", () => {
+  it("accepts RATE_LIMITS=off only if HOST is a loopback address", () => {
     for (const HOST of [undefined, "127.0.0.1", "127.8.9.10", "::1", "localhost"]) {
       assert.deepEqual(problemsOf({ HOST, RATE_LIMITS: "off" }), []);
     }
@@ -262,7 +262,7 @@ describe("loadConfig", () => {
   });
 
   for (const [name, minimum, maximum] of integers) {
-    it(`${name} is an integer from ${minimum} to ${maximum}`, () => {
+    it(`accepts for ${name} an integer from ${minimum} to ${maximum}`, () => {
       for (const value of [minimum, maximum]) assert.deepEqual(problemsOf({ [name]: `${value}` }), []);
       const rule = `${name} must be an integer from ${minimum} to ${maximum}`;
       for (const value of [minimum - 1, maximum + 1, "1.5", "1e3", "0x10", "+5", "1,000", "5 s", "-0"]) {
@@ -271,13 +271,13 @@ describe("loadConfig", () => {
     });
   }
 
-  it("a page has at most PAGE_ITEMS_MAX items, even when the client gives no limit", () => {
+  it("limits a page to PAGE_ITEMS_MAX items, even when the client gives no limit", () => {
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "50", PAGE_ITEMS_MAX: "50" }), []);
     const rule = "PAGE_ITEMS_DEFAULT must not be above PAGE_ITEMS_MAX";
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "51", PAGE_ITEMS_MAX: "50" }), [rule]);
   });
 
-  it("DATABASE_URL defaults to SQLite in DATA_DIR", () => {
+  it("uses SQLite in DATA_DIR unless DATABASE_URL is set", () => {
     const inFolder = pathToFileURL(join(resolve("a folder"), "rollcall.db")).href;
     assert.equal(loadConfig({ DATA_DIR: "a folder" }).databaseUrl, inFolder);
     for (const url of ["file:///b/c.db", "file:/b/c.db"])
@@ -292,7 +292,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("PUBLIC_URL loses its trailing slashes, so that paths can be appended", () => {
+  it("removes trailing slashes from PUBLIC_URL, so that paths can be appended", () => {
     for (const url of ["https://api.example.org", "https://api.example.org/", "https://api.example.org//"]) {
       assert.equal(loadConfig({ PUBLIC_URL: url }).publicUrl, "https://api.example.org");
     }
@@ -302,21 +302,21 @@ describe("loadConfig", () => {
     }
   });
 
-  it("ROLLCALL_SECRET is one secret or several, newest first, each of 16 characters or more", () => {
+  it("accepts one ROLLCALL_SECRET or several, newest first, each of 16 characters or more", () => {
     const [a, b] = ["a".repeat(16), "b".repeat(40)];
     assert.deepEqual(loadConfig({ ROLLCALL_SECRET: a }).secrets, [a]);
     assert.deepEqual(loadConfig({ ROLLCALL_SECRET: ` ${b} , ${a},` }).secrets, [b, a]);
     for (const value of ["a".repeat(15), `${a},short`]) assert.equal(problemsOf({ ROLLCALL_SECRET: value }).length, 1);
   });
 
-  it("ROLLCALL_SECRET is required on PostgreSQL, because a file in DATA_DIR would differ on every machine", () => {
+  it("requires ROLLCALL_SECRET on PostgreSQL, because a file in DATA_DIR would differ on every machine", () => {
     for (const ROLLCALL_SECRET of [undefined, "", " ", ","]) {
       const problems = problemsOf({ DATABASE_URL: "postgres://h/d", ROLLCALL_SECRET });
       assert.deepEqual(problems, ["ROLLCALL_SECRET must be set when DATABASE_URL names PostgreSQL"]);
     }
   });
 
-  it("SMTP_URL is an smtp:// or smtps:// URL", () => {
+  it("requires an smtp:// or smtps:// URL as SMTP_URL", () => {
     for (const url of ["smtp://localhost:1025", "smtps://user:p%40ss@mail.example.org"]) {
       assert.equal(loadConfig({ SMTP_URL: url }).smtpUrl, url);
     }
@@ -325,7 +325,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("MAIL_FROM is an address, with or without a name", () => {
+  it("requires an address in MAIL_FROM, with or without a name", () => {
     const senders: Record<string, { name: string; address: string }> = {
       "help@example.org": { name: "", address: "help@example.org" },
       "<help@example.org>": { name: "", address: "help@example.org" },
@@ -339,7 +339,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("FILES_URL is a folder, by default files in DATA_DIR, or an s3:// bucket", () => {
+  it("accepts a folder as FILES_URL, by default files in DATA_DIR, or an s3:// bucket", () => {
     const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
     assert.equal(loadConfig({ DATA_DIR: "/a" }).filesUrl, "file:///a/files");
     const rest = "endpoint=http%3A%2F%2F127.0.0.1%3A9000&region=eu-1&prefix=rollcall/files";
@@ -378,7 +378,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("an s3:// bucket needs both keys, and a folder needs none", () => {
+  it("requires both keys for an s3:// bucket, and none for a folder", () => {
     const problems = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(
       (name) => `${name} must be set when FILES_URL names an s3:// bucket`,
     );
@@ -386,7 +386,7 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ FILES_URL: "s3://bucket", AWS_ACCESS_KEY_ID: "id" }), problems.slice(1));
   });
 
-  it("FILES_DOWNLOAD=redirect requires a bucket", () => {
+  it("requires a bucket for FILES_DOWNLOAD=redirect", () => {
     assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "Redirect" }).filesDownload, "redirect");
     assert.equal(loadConfig({ ...bucket, FILES_DOWNLOAD: "stream" }).filesDownload, "stream");
     const rule = "FILES_DOWNLOAD must be stream when FILES_URL names no s3:// bucket";
@@ -395,14 +395,14 @@ describe("loadConfig", () => {
     }
   });
 
-  it("TLS_CERT_FILE and TLS_KEY_FILE must be set together", () => {
+  it("requires TLS_CERT_FILE and TLS_KEY_FILE together", () => {
     const files = { TLS_CERT_FILE: "/etc/tls/cert.pem", TLS_KEY_FILE: "/etc/tls/key.pem" };
     assert.deepEqual(loadConfig(files).tls, { certFile: files.TLS_CERT_FILE, keyFile: files.TLS_KEY_FILE });
     assert.deepEqual(problemsOf({ TLS_CERT_FILE: "a" }), ["TLS_KEY_FILE must be set when TLS_CERT_FILE is"]);
     assert.deepEqual(problemsOf({ TLS_KEY_FILE: "a" }), ["TLS_CERT_FILE must be set when TLS_KEY_FILE is"]);
   });
 
-  it("TRUST_PROXY takes addresses, blocks and loopback, but never all addresses", () => {
+  it("accepts addresses, blocks and loopback in TRUST_PROXY, but never all addresses", () => {
     const words = "loopback, 10.0.0.0/8,192.0.2.1 ,2001:db8::/32,::1,0.0.0.0/1,::ffff:10.0.0.0/104,fe80::/10";
     assert.deepEqual(
       loadConfig({ TRUST_PROXY: words }).trustedProxies,
@@ -419,7 +419,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("REQUIRE_HTTPS is true or false, and requires an https PUBLIC_URL", () => {
+  it("accepts true or false for REQUIRE_HTTPS, which requires an https PUBLIC_URL", () => {
     for (const word of ["true", "TRUE"]) assert.equal(loadConfig({ REQUIRE_HTTPS: word }).requireHttps, true);
     for (const word of ["yes", "1", "on"]) {
       assert.deepEqual(problemsOf({ REQUIRE_HTTPS: word }), ["REQUIRE_HTTPS must be true or false"]);
@@ -429,7 +429,7 @@ describe("loadConfig", () => {
     assert.deepEqual(problemsOf({ REQUIRE_HTTPS: "true", PUBLIC_URL: "https://a" }), []);
   });
 
-  it("REGIONS is a list of names and http(s) roots, contains main and REGION, and requires REGION_SECRET", () => {
+  it("requires in REGIONS a list of names and http(s) roots with main and REGION, and a REGION_SECRET", () => {
     const REGION_SECRET = "s".repeat(16);
     const REGIONS = "main=https://a.example, eu = http://127.0.0.1:81/eu/ ,constructor=http://[::1]";
     const config = loadConfig({ REGIONS, REGION: "eu", REGION_SECRET: `${REGION_SECRET},${REGION_SECRET}2` });
@@ -471,7 +471,7 @@ describe("loadConfig", () => {
     assert.match(`${problemsOf({ REGIONS: main })}`, /^REGION_SECRET must be set/);
   });
 
-  it("REGION, AUTH_SCHEMES and LOG_LEVEL accept only certain words", () => {
+  it("accepts only certain words for REGION, AUTH_SCHEMES and LOG_LEVEL", () => {
     assert.equal(loadConfig({ REGION: "eu-west-1" }).region, "eu-west-1");
     for (const region of ["EU", "a.b", "a b", "é", "a".repeat(33)])
       assert.equal(problemsOf({ REGION: region }).length, 1);

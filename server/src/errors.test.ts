@@ -50,7 +50,7 @@ const otherStatuses: Readonly<Record<string, readonly number[]>> = {
   FileUploadFailed: [460],
 };
 
-describe("spec/errors#specified-errors", () => {
+describe("the errors of the specification: spec/errors#specified-errors", () => {
   for (const [condition, error, errorNumber, status, message] of specified) {
     it(`${condition} is ${error} ${errorNumber}, status ${status}`, () => {
       const row = errorRow(condition);
@@ -59,14 +59,14 @@ describe("spec/errors#specified-errors", () => {
     });
   }
 
-  it("257, 261, 514 and 1025 are the only numbers that two conditions share", () => {
+  it("only 257, 261, 514 and 1025 are numbers that two conditions share", () => {
     const rows = conditions.map(errorRow);
     const shared = rows.filter((row) => rows.some((other) => other !== row && other.errorNumber === row.errorNumber));
     assert.deepEqual(new Set(shared.map(({ errorNumber }) => errorNumber)), new Set([257, 261, 514, 1025]));
   });
 });
 
-describe("spec/errors#other-errors", () => {
+describe("the errors that Rollcall adds: spec/errors#other-errors", () => {
   for (const condition of conditions) {
     const { error, errorNumber, status } = errorRow(condition);
     if (specified.some(([known]) => known === condition)) continue;
@@ -78,7 +78,7 @@ describe("spec/errors#other-errors", () => {
   }
 });
 
-describe("the catalogue", () => {
+describe("the catalogue of errors", () => {
   it("has one number per name", () => {
     for (const condition of conditions) {
       for (const other of conditions) {
@@ -98,7 +98,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("describes in sentences when each error occurs and what a client does about it", () => {
+  it("describes in sentences when each error occurs and how a client reacts", () => {
     for (const condition of conditions) {
       const { when, remedy, message, status } = errorRow(condition);
       assert.match(when, /^[A-Z].*\.$/);
@@ -107,7 +107,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("InternalError reveals nothing about the failure", () => {
+  it("reveals nothing about the failure behind an InternalError", () => {
     assert.equal(
       new ApiError("InternalError", undefined, { cause: new Error("secret") }).message,
       errorRow("InternalError").message,

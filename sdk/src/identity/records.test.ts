@@ -36,13 +36,13 @@ function failing(store: Store, fails: () => boolean): Store {
 const pattern = { text: "" };
 
 describe("records in a store", () => {
-  it("have keys below the prefix of the client", async () => {
+  it("have keys that begin with the prefix of the client", async () => {
     const store = memoryStore();
     await recordsOf(store).records.write("name", { text: "a" });
     assert.deepEqual(await store.list(""), ["rollcall:app:url:name"]);
   });
 
-  it("count as absent, with one warning, when they cannot be read", async () => {
+  it("count as absent, with one warning, when the store cannot read them", async () => {
     const texts = ["", "{", "null", "1", '{"v":2,"text":"a"}', '{"text":"a"}', '{"v":1}', '{"v":1,"text":1}'];
     for (const text of texts) {
       const store = memoryStore();
@@ -56,13 +56,13 @@ describe("records in a store", () => {
     }
   });
 
-  it("are claimed once in a store without putIfAbsent, where nothing comes between", async () => {
+  it("are claimed once in a store without putIfAbsent, unless another write comes between", async () => {
     const store = failing(memoryStore(), () => false);
     assert.equal((await recordsOf(store).records.claim("name", { text: "first" })).text, "first");
     assert.equal((await recordsOf(store).records.claim("name", { text: "second" })).text, "first");
   });
 
-  it("are what was written last, whichever operations of the store fail", async () => {
+  it("have the value that was written last, whichever operations of the store fail", async () => {
     const name = fc.constantFrom("a:1", "a:2", "b");
     const step = fc.record({
       work: fc.constantFrom("write", "remove", "read", "list", "claim"),

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Stop, stopped, unlessStopped } from "./stop.ts";
 
-describe("a stop", () => {
-  it("calls its listeners once, and later ones at once", () => {
+describe("a stop signal", () => {
+  it("calls each listener once, and calls later listeners at once", () => {
     const stop = new Stop();
     const calls: string[] = [];
     stop.add(() => calls.push("first"));
@@ -20,7 +20,7 @@ describe("a stop", () => {
     );
   });
 
-  it("ends work that goes on, and leaves the result of work that has ended", async () => {
+  it("ends pending work, and leaves the result of finished work unchanged", async () => {
     const stop = new Stop();
     assert.equal(await unlessStopped(Promise.resolve(1), stop), 1);
     const endless = unlessStopped(new Promise(() => {}), stop);

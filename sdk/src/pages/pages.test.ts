@@ -30,7 +30,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("a listing", () => {
-  it("requests nothing until it is awaited, and then once", async () => {
+  it("sends one request, and only once it is awaited", async () => {
     const { fetchPage, requests } = listing(7);
     const pages = createPages(fetchPage);
     assert.deepEqual(requests, []);
@@ -45,7 +45,7 @@ describe("a listing", () => {
     assert.equal(await (await second?.next())?.next(), undefined);
   });
 
-  it("gives the items of all pages, each time it is iterated", async () => {
+  it("returns the items of all pages each time it is iterated", async () => {
     const { fetchPage, requests } = listing(7);
     const pages = createPages(fetchPage);
     assert.deepEqual(await collect(pages), [0, 1, 2, 3, 4, 5, 6]);
@@ -57,7 +57,7 @@ describe("a listing", () => {
     );
   });
 
-  it("loads at most one page ahead, and ends the request when the loop is left", async () => {
+  it("loads at most one page ahead, and aborts that request when the caller leaves the loop", async () => {
     const { fetchPage, requests, signals } = listing(100);
     for await (const item of createPages(fetchPage)) {
       if (item === 1) break;
@@ -66,7 +66,7 @@ describe("a listing", () => {
     assert.ok(signals.every((signal) => signal?.aborted));
   });
 
-  it("ends after the most items that are wanted", async () => {
+  it("ends after the maximum number of items", async () => {
     const { fetchPage } = listing(100);
     assert.deepEqual(await collect(createPages(fetchPage, { limit: 4 })), [0, 1, 2, 3]);
     assert.deepEqual(await collect(createPages(fetchPage, { limit: 0 })), []);

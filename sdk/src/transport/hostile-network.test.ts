@@ -45,7 +45,7 @@ function randomFrom(seed: number): () => number {
 }
 
 describe("a call over a hostile network", () => {
-  it("ends within its time by a result or a typed error that says whether it was done", async () => {
+  it("ends in time, with a result or a typed error that says whether the write was applied", async () => {
     const call = fc.constantFrom<AnyCall>(readCall, writeCall, plainCall);
     const behaviour = fc.constantFrom(...Object.keys(behaviours));
     const plans = fc.array(fc.tuple(call, fc.array(behaviour, { minLength: 1, maxLength: 5 })), {
@@ -97,7 +97,7 @@ describe("a call over a hostile network", () => {
     );
   });
 
-  it("comes back neither early nor all at once after a long refusal", async () => {
+  it("resumes calls neither early nor all at once after a long refusal", async () => {
     const clock = createSimulatedClock(randomFrom(1));
     const principals = Array.from({ length: 50 }, (_, index) => principalOf("token", `usr_${index}`));
     const times = new Map<string, number[]>();

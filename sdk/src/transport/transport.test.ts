@@ -79,13 +79,13 @@ describe("the transport", () => {
     assert.deepEqual([(await sent.meta).attempts, (await sent.meta).replayed], [3, true]);
   });
 
-  it("keeps the key of the caller", async () => {
+  it("keeps an idempotency key that the caller provides", async () => {
     const { clock, requests, send } = startTransport([success(true)]);
     await clock.settle(send(writeCall, { idempotencyKey: "mine" }));
     assert.equal(requests[0]?.headers.get("idempotency-key"), "mine");
   });
 
-  it("never repeats a write without key after silence, and says that it may have been done", async () => {
+  it("never repeats a write without a key after a time-out, and reports that it may have been applied", async () => {
     const { requests, fail } = startTransport(["cut"]);
     const error = await fail(plainCall);
     assert.ok(error instanceof ConnectionError);
@@ -130,7 +130,7 @@ describe("the transport", () => {
     });
   }
 
-  it("says of each failure whether the write may have been done", async () => {
+  it("reports with each failure whether the write may have been applied", async () => {
     const outcomes = async (replies: readonly Reply[]) => [
       (await startTransport(replies).fail(readCall)).outcome,
       (await startTransport(replies).fail(writeCall)).outcome,
@@ -144,7 +144,7 @@ describe("the transport", () => {
     assert.deepEqual(await outcomes(["cut", refusal(401, "AuthAccessTokenInvalid")]), ["none", "unknown"]);
   });
 
-  it("describes an answer of a proxy without writing it into the message", async () => {
+  it("describes the answer of a proxy without repeating it in the message", async () => {
     const page = new Response("<html>Welcome to the hotel", { headers: { "content-type": "text/html" } });
     const error = await startTransport([page]).fail(readCall, { retry: false });
     assert.ok(error instanceof UnexpectedAnswer);
@@ -152,7 +152,7 @@ describe("the transport", () => {
     assert.doesNotMatch(error.message, /hotel/);
   });
 
-  it("gives an error of the service its name, number and request id", async () => {
+  it("includes name, number and request id in an error of the service", async () => {
     const error = await startTransport([refusal(409, "ItemAlreadyExists")]).fail(writeCall);
     assert.ok(error instanceof ServiceError);
     assert.deepEqual(
@@ -164,7 +164,7 @@ describe("the transport", () => {
     assert.match(error.stack ?? "", /transport\.test\.ts/);
   });
 
-  it("waits as long as the service asks, and does not begin a wait that would outlast the call", async () => {
+  it("waits as long as the service asks, but never longer than the call may take", async () => {
     const { requests, fail } = startTransport([refusal(429, "RateLimitExceeded", { "Retry-After": "10" })]);
     await fail(readCall);
     const waits = requests.map(({ at }, index) => at - (requests[index - 1]?.at ?? at));
@@ -174,14 +174,14 @@ describe("the transport", () => {
     assert.deepEqual([long.requests.length, error.retryAfterMs, error.isRetryable], [1, 3_600_000, true]);
   });
 
-  it("stops repeating when the budget of the client is used up", async () => {
+  it("stops retrying when the retry budget of the client is used up", async () => {
     const { clock, requests, send } = startTransport(["cut"]);
     const calls = Array.from({ length: 10 }, () => send(readCall));
     await clock.settle(Promise.allSettled(calls));
     assert.equal(requests.length, 20);
   });
 
-  it("ends a call when its time is up", async () => {
+  it("ends a call when its time-out expires", async () => {
     const { clock, fail } = startTransport(["silence"]);
     const startedAt = clock.now();
     const error = await fail(writeCall, { timeoutMs: 5000 });
@@ -189,7 +189,7 @@ describe("the transport", () => {
     assert.deepEqual([error.limit, error.outcome, clock.now() - startedAt], ["total", "unknown", 5000]);
   });
 
-  it("ends a call at once when the app aborts it, whatever it waits for", async () => {
+  it("ends a call at once when the app aborts it, whichever step is pending", async () => {
     for (const reply of ["silence", refusal(429, "RateLimitExceeded", { "Retry-After": "60" })] as const) {
       const { clock, send } = startTransport([reply]);
       const abort = new AbortController();
@@ -203,13 +203,13 @@ describe("the transport", () => {
     }
   });
 
-  it("sends nothing when the signal is aborted beforehand", async () => {
+  it("sends no request when the signal is already aborted", async () => {
     const { requests, fail } = startTransport([success(true)]);
     const error = await fail(writeCall, { signal: AbortSignal.abort() });
     assert.deepEqual([error.name, error.outcome, requests.length], ["AbortError", "none", 0]);
   });
 
-  it("ends all calls when it is closed, and refuses further ones", async () => {
+  it("ends all calls when the client is closed, and refuses further calls", async () => {
     const { clock, transport, send, fail } = startTransport(["silence"]);
     const sent = send(writeCall);
     await clock.advance(1);
@@ -219,7 +219,7 @@ describe("the transport", () => {
     assert.deepEqual([error.name, error.outcome], ["AbortError", "none"]);
   });
 
-  it("refuses headers that it sets itself", async () => {
+  it("refuses headers that the client sets itself", async () => {
     for (const name of ["Authorization", "content-type", "Idempotency-Key"]) {
       const { requests, fail } = startTransport([success(true)]);
       assert.ok((await fail(writeCall, { headers: { [name]: "x" } })) instanceof ConfigurationError);
@@ -227,7 +227,7 @@ describe("the transport", () => {
     }
   });
 
-  it("repeats a call once with the credentials that replace dead ones", async () => {
+  it("retries a call once with the credentials that replace invalid ones", async () => {
     const { clock, transport, requests } = startTransport([refusal(401, "AuthAccessTokenInvalid"), success(true)]);
     const dead: string[] = [];
     const principal = {
@@ -250,7 +250,7 @@ describe("the transport", () => {
     assert.equal(twice.requests.length, 2);
   });
 
-  it("takes a dead token for the success of a logout whose answer was lost", async () => {
+  it("treats an invalid token as the success of a logout whose answer was lost", async () => {
     const logout = { ...writeCall, operation: { ...writeCall.operation, id: "logoutUser" } };
     const { clock, send, requests } = startTransport(["cut", refusal(401, "AuthAccessTokenInvalid")]);
     assert.equal(await clock.settle(send(logout)), undefined);
@@ -259,7 +259,7 @@ describe("the transport", () => {
     assert.equal(error.name, "AuthAccessTokenInvalid");
   });
 
-  it("holds back the calls of a principal while the service refuses them, and lets one go first", async () => {
+  it("holds back the calls of a principal while the service refuses them, and then sends one of them first", async () => {
     const busy = refusal(503, "ServiceUnavailable", { "Retry-After": "10" });
     const { clock, send, requests } = startTransport([busy, success(1), success(2)]);
     const first = send(readCall);
@@ -278,7 +278,7 @@ describe("the transport", () => {
     );
   });
 
-  it("lets the calls of others pass when an address is limited", async () => {
+  it("does not delay calls of other principals when an address is limited", async () => {
     const limited = refusal(429, "RateLimitExceeded", { "Retry-After": "10", RateLimit: '"address";r=0;t=10' });
     const { fail, requests } = startTransport([limited]);
     await fail(readCall, { retry: false });
@@ -286,7 +286,7 @@ describe("the transport", () => {
     assert.equal(requests.length, 2);
   });
 
-  it("shows requests to interceptors without their token, and sends the headers that they add", async () => {
+  it("passes requests to interceptors without their token, and sends the headers that interceptors add", async () => {
     const { clock, transport, send, requests } = startTransport(["cut", success({ id: "chk_1" })]);
     const seen: string[] = [];
     const remove = transport.intercept({
@@ -313,7 +313,7 @@ describe("the transport", () => {
     assert.equal(seen.length, 3);
   });
 
-  it("lets an interceptor answer by itself", async () => {
+  it("lets an interceptor return a response without a request", async () => {
     const { clock, transport, send, requests } = startTransport([success(1)]);
     transport.intercept({ call: async () => "own" });
     assert.equal(await clock.settle(send(readCall)), "own");
@@ -328,7 +328,7 @@ describe("the transport", () => {
     assert.equal(requests[0]?.url, "https://service.example/checkins/chk_1?size=1");
   });
 
-  it("sends other verbs in a batch where only GET and POST pass", async () => {
+  it("sends PATCH and DELETE within a batch when a proxy passes only GET and POST", async () => {
     const change = {
       ...writeCall,
       operation: { ...writeCall.operation, id: "changeCheckin", method: "PATCH" as const },
@@ -350,7 +350,7 @@ describe("the transport", () => {
     assert.equal(error.name, "ItemDoesNotExist");
   });
 
-  it("writes no parameter, token or key into logs and errors", async () => {
+  it("writes no parameter, token or key to logs or errors", async () => {
     const lines: string[] = [];
     const log = (message: string, fields: object) => void lines.push(`${message} ${JSON.stringify(fields)}`);
     const logger = { debug: log, info: log, warn: log, error: log };

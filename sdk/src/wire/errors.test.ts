@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { AbortedError, ConnectionError, RollcallError, ServiceError } from "./errors.ts";
 
 describe("errors of the client", () => {
-  it("have the names of their classes, and the one on the wire", () => {
+  it("have the names of their classes and the condition from the wire", () => {
     assert.equal(new ConnectionError("cut").name, "ConnectionError");
     assert.equal(new AbortedError("closed").name, "AbortError");
     const details = { status: 409, errorNumber: 770, requestId: "req_1" };
@@ -12,7 +12,7 @@ describe("errors of the client", () => {
     assert.ok(error.is("ItemAlreadyExists") && !error.is("ItemDoesNotExist"));
   });
 
-  it("are instances of their class and its bases only", () => {
+  it("are instances of their own class and its base classes only", () => {
     const error = new AbortedError("closed");
     assert.ok(error instanceof AbortedError && error instanceof RollcallError && error instanceof Error);
     assert.ok(!(error instanceof ConnectionError) && !(error instanceof ServiceError));

@@ -21,8 +21,8 @@ async function parameterOf(answer: Promise<Answer>, error: string): Promise<unkn
 }
 
 // spec/errors#error-details
-describe("errors name the parameter at fault", () => {
-  it("that is missing, out of range, or has a wrong format", async () => {
+describe("an error names the invalid parameter", () => {
+  it("when it is missing, out of range, or has a wrong format", async () => {
     const location = "1,2";
     assert.equal(await parameterOf(call("POST /checkins", {}), "ParameterMissingRequiredValue"), "location");
     const long = call("POST /checkins", { location, COMMENT: "x".repeat(4_001) });
@@ -38,7 +38,7 @@ describe("errors name the parameter at fault", () => {
     assert.equal(await parameterOf(call(long256, {}), "ParameterOutOfRange"), "event");
   });
 
-  it("that is a member inside another", async () => {
+  it("when it is a member of another parameter", async () => {
     const text = "x".repeat(1_001);
     const event = call("POST /metrics/events/level", { values: { mood: text } });
     assert.equal(await parameterOf(event, "ParameterOutOfRange"), "values.mood");
@@ -46,14 +46,14 @@ describe("errors name the parameter at fault", () => {
     assert.equal(await parameterOf(large, "RequestTooLarge"), "values.mood");
   });
 
-  it("cut at 300 characters, between characters", async () => {
+  it("with its value cut at 300 characters, between characters", async () => {
     const key = `x${"😀".repeat(300)}`;
     const answer = call("PUT /metadata/me", { values: { [key]: 1 } });
     const parameter = `${await parameterOf(answer, "ParameterOutOfRange")}`;
     assert.ok(parameter.startsWith("values.x😀") && parameter.length <= 300 && parameter.isWellFormed());
   });
 
-  it("whose value is taken", async () => {
+  it("when its value is taken", async () => {
     const taken = call("POST /users", { username: user.userName, password: "correct horse" });
     assert.equal(await parameterOf(taken, "ItemAlreadyExists"), "username");
     await call("POST /users/me/identities/crm", { identityId: "7" });
@@ -62,13 +62,13 @@ describe("errors name the parameter at fault", () => {
     assert.equal(await parameterOf(identity, "ItemAlreadyExists"), "identityId");
   });
 
-  it("that is too large", async () => {
+  it("when it is too large", async () => {
     const item = { method: "GET", path: "/users/me" };
     const batch = call("POST /batch", { requests: [item, item, item, item] });
     assert.equal(await parameterOf(batch, "RequestTooLarge"), "requests");
   });
 
-  it("of an item of a batch", async () => {
+  it("in an item of a batch", async () => {
     const requests = [{ method: "POST", path: "/checkins", parameters: {} }, { path: "/users/me" }];
     const { responses } = (await call("POST /batch", { requests })).body.result;
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe("errors name the parameter at fault", () => {
     );
   });
 
-  it("of the settings of an application, by its path", async () => {
+  it("in the settings of an application, by its path", async () => {
     const { token } = await test.createOperator();
     const put = (body: object) =>
       test.call(`PUT /_/api/applications/${test.application.appid}/settings`, { token, body });
@@ -87,7 +87,7 @@ describe("errors name the parameter at fault", () => {
     assert.equal(await parameterOf(two, "ParameterOutOfRange"), undefined);
   });
 
-  it("but not in refusals of ids, nor where no parameter is at fault", async () => {
+  it("but names none when an id is refused or no parameter is invalid", async () => {
     const refusals: readonly [operation: string, error: string][] = [
       ["GET /checkins/x", "ParameterIncorrectFormat"],
       [`GET /checkins/${user.id}`, "ParameterOutOfRange"],
@@ -101,7 +101,7 @@ describe("errors name the parameter at fault", () => {
 });
 
 // spec/errors#error-details
-describe("errors say when to try again", () => {
+describe("an error says when to retry", () => {
   async function limitCalls(): Promise<void> {
     const { token } = await test.createOperator();
     const body = { limits: { operations: { "GET /devices/current": { perSecond: 0.001, burst: 1 } } } };
@@ -110,7 +110,7 @@ describe("errors say when to try again", () => {
     await call("GET /devices/current");
   }
 
-  it("in the envelope as in the header, and in an item of a batch", async () => {
+  it("in the envelope, in the header, and in an item of a batch", async () => {
     await limitCalls();
     const answer = await call("GET /devices/current");
     assertError(answer, 429, "RateLimitExceeded", 1282, "Too many calls. Try again after the time in Retry-After.");

@@ -16,8 +16,8 @@ async function ignoredBy(operation: string, body?: unknown): Promise<unknown> {
 }
 
 // spec/transport#unknown-parameters
-describe("Rollcall-Ignored", () => {
-  it("lists the unknown parameters of an operation once each, as they were sent", async () => {
+describe("the header Rollcall-Ignored", () => {
+  it("lists each unknown parameter of an operation once, as it was sent", async () => {
     assert.equal(await ignoredBy("GET /checkins?coment=x&pictureId=y&coment=z"), "coment, pictureId");
     assert.equal(await ignoredBy("GET /users/me?foo=1"), "foo");
     assert.equal(await ignoredBy("PATCH /users/me", { firstname: "A", frstName: "B" }), "frstName");
@@ -43,7 +43,7 @@ describe("Rollcall-Ignored", () => {
     assert.equal(await ignoredBy("PATCH /users/me", { "\ud800": 1, __proto__x: 1 }), "%EF%BF%BD, __proto__x");
   });
 
-  it("is readable for web pages", async () => {
+  it("can be read by web pages", async () => {
     const headers = { origin: "https://app.example" };
     const answer = await test.call("GET /checkins?coment=x", { token: user.token, headers });
     assert.match(String(answer.headers["access-control-expose-headers"]), /\bRollcall-Ignored\b/);
@@ -55,7 +55,7 @@ describe("names and paths of shipped clients", () => {
   const found = async (path: string, token = user.token): Promise<number> =>
     (await test.call(`GET ${path}`, { token })).body.result.pageResults.length;
 
-  it("ownerID is an alias of userID in searches; the documented name takes precedence", async () => {
+  it("ownerID is an alias of userID in searches, and the documented name takes precedence", async () => {
     const other = await test.signUp();
     await test.call("POST /checkins", { token: user.token, body: { location: "1,2", readPermissions: "App" } });
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe("names and paths of shipped clients", () => {
     assert.equal(await found(`/blobs?ownerId=${user.id}`), 0);
   });
 
-  it("permission is an alias of visibility, and modified of lastModified, in metadata; value is compared by its JSON type", async () => {
+  it("in metadata, permission is an alias of visibility and modified of lastModified, and value is compared by its JSON type", async () => {
     const values: [string, unknown][] = [
       ["n", 5],
       ["text", "5"],

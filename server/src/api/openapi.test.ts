@@ -180,7 +180,7 @@ describe("/_/openapi.json", () => {
     }
   });
 
-  it("contains no extension but those that it promises", () => {
+  it("contains only documented extensions", () => {
     const words = new Set<string>();
     JSON.stringify(document, (name, value) => {
       if (name.startsWith("x-")) words.add(name);
@@ -198,7 +198,7 @@ describe("/_/openapi.json", () => {
     assert.deepEqual(conditions, Object.keys(errorCatalogue));
   });
 
-  it("has objects and enumerations as named components only, and each of them once", () => {
+  it("has only objects and enumerations as named components, each of them once", () => {
     const inline: string[] = [];
     JSON.stringify({ ...document, components: document.components.parameters }, (name, value) => {
       if (value?.enum !== undefined || (value?.type === "object" && value.properties !== undefined)) inline.push(name);
@@ -218,7 +218,7 @@ describe("/_/openapi.json", () => {
     }
   });
 
-  it("gives each parameter of a path one name", () => {
+  it("gives each path parameter one name", () => {
     const names = new Map<string, string>();
     for (const path of Object.keys(document.paths)) {
       const segments = path.split("/");
@@ -232,7 +232,7 @@ describe("/_/openapi.json", () => {
     assert.ok(names.size > 0);
   });
 
-  it("has no component that is named as the constructor of another in Go", () => {
+  it("has no component whose name is the name of another one's constructor in Go", () => {
     const names = Object.keys(document.components.schemas);
     assert.deepEqual(
       names.filter((name) => names.includes(name.replace(/^New/, "")) && name.startsWith("New")),
@@ -249,7 +249,7 @@ describe("/_/openapi.json", () => {
     });
   });
 
-  it("describes every operation, parameter, tag and word, and every property that is not plain from its name", () => {
+  it("describes every operation, parameter, tag and enumeration value, and every property that its name does not explain", () => {
     const lacking = operations().flatMap(({ operation }) => {
       const all = (operation.parameters ?? []).map((each) => resolve(each, document.components.parameters));
       const parameters = all
@@ -270,7 +270,7 @@ describe("/_/openapi.json", () => {
     assert.deepEqual(lacking, []);
   });
 
-  it("says the bounds of the settings of this deployment", () => {
+  it("states the bounds from the settings of this deployment", () => {
     const { pageSize } = document.components.parameters;
     assert.deepEqual(pageSize?.schema, { type: "integer", minimum: 1, maximum: 40, default: 20 });
     const { requests } = document.components.schemas["RunBatchRequest"]?.properties ?? {};
@@ -285,7 +285,7 @@ describe("/_/openapi.json", () => {
     assert.ok(compressed <= 55_000, `${compressed} bytes compressed`);
   });
 
-  it("names the media type of all bytes", () => {
+  it("names the media type of all binary bodies", () => {
     assert.ok(!JSON.stringify(document.paths).includes('*/*"'));
   });
 });

@@ -90,7 +90,7 @@ function postFrom(
 const onSqlite = { skip: process.env["TEST_DATABASE_URL"] !== undefined && "PostgreSQL shares the counters" };
 
 describe("limits of a caller", () => {
-  it("429 RateLimitExceeded for the call above the burst; Retry-After is exactly the time until the next one is admitted", async () => {
+  it("answer 429 RateLimitExceeded to the call above the burst, with the exact time until the next admitted call as Retry-After", async () => {
     const application = await limited({ caller: { perSecond: 0.5, burst: 3 } });
     const token = await test.registerDevice(application);
     const call = () => test.call("GET /devices/current", { token });
@@ -106,7 +106,7 @@ describe("limits of a caller", () => {
     assert.deepEqual(await statuses(4, call), [200, 200, 200, 429]);
   });
 
-  it("apply to the device with all of its tokens; other devices and applications are not affected", async () => {
+  it("apply to the device with all of its tokens, and not to other devices and applications", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 4 } });
     const jane = await test.signUp("Jane", application);
     const neighbour = await test.signUp();
@@ -120,7 +120,7 @@ describe("limits of a caller", () => {
     assert.equal((await test.call("GET /users/me", { token: neighbour.token })).status, 200);
   });
 
-  it("of a thousand simultaneous calls, exactly the burst is admitted", async () => {
+  it("admit exactly the burst of a thousand simultaneous calls", async () => {
     const application = await limited({ caller: { perSecond: 1, burst: 100 } });
     const token = await test.registerDevice(application);
     const answers = await Promise.all(Array.from({ length: 300 }, () => test.call("GET /devices/current", { token })));
@@ -140,7 +140,7 @@ describe("limits of a caller", () => {
 
 // spec/limits#what-counts
 describe("limits of calls in a batch: hostile.md 28", () => {
-  it("the batch and each of its items count like separate calls", async () => {
+  it("count the batch and each of its items as separate calls", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 6 } });
     const { token } = await test.signUp("Jane", application);
     const items = ["/users/me", "//users/ME/", "/users/%6de", "/users/me", "/users/me"];
@@ -153,7 +153,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
     assert.equal((await test.call("POST /batch", { token, body: { requests } })).status, 429);
   });
 
-  it("an item that is run several times counts once", async () => {
+  it("count an item once that is run several times", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 6 } });
     const { token, userName, password } = await test.signUp("Jane", application);
     const requests = [
@@ -169,7 +169,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
     assert.deepEqual(await statuses(2, () => test.call("GET /users/me", { token })), [200, 429]);
   });
 
-  it("an item above the limit writes nothing", async () => {
+  it("prevent every write of an item above the limit", async () => {
     const application = await limited({ operations: { "POST /checkins": { perSecond: 0.1, burst: 1 } } });
     const { token } = await test.signUp("Jane", application);
     const item = { method: "POST", path: "/checkins", parameters: { location: "1,2" } };
@@ -201,7 +201,7 @@ describe("limits of an application", () => {
     assert.deepEqual(await statuses(2, read), [200, 429]);
   });
 
-  it("a device above its own limit uses up nothing of the others' limits", async () => {
+  it("count separately from a device's own limit: a device above its limit does not use up the application's limit", async () => {
     const application = await limited({
       application: { perSecond: 0.001, burst: 6 },
       caller: { perSecond: 0.001, burst: 2 },
@@ -294,7 +294,7 @@ describe("a device in its first minute", () => {
     assert.equal(await admittedOf(400, await ahead.registerDevice(application), app), 200);
   });
 
-  it("has the whole burst if it is at most 100 calls, because the application has chosen it deliberately", async (t) => {
+  it("has the whole burst if the application sets at most 100 calls, because that choice is deliberate", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_NEW_DEVICES_PER_SECOND: "100" });
     t.after(() => app.close());
     const application = await limited({ caller: { perSecond: 1, burst: 80 } }, app);
@@ -322,7 +322,7 @@ describe("limits of an address", () => {
     assert.equal((await read(token)).status, 200);
   });
 
-  it("devices in their first minute share a smaller one; older devices, other addresses and applications do not (hostile.md 28, 37)", async (t) => {
+  it("are lower for all devices in their first minute together, and unchanged for older devices, other addresses and applications (hostile.md 28, 37)", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_NEW_DEVICES_PER_SECOND: "10" });
     t.after(() => app.close());
     const old = await app.registerDevice();
@@ -424,7 +424,7 @@ describe("RateLimit and RateLimit-Policy", () => {
     assert.deepEqual(await headersOf("GET /users/me"), ['"caller";q=6;w=3', '"caller";r=0;t=3']);
   });
 
-  it("accompany responses with bytes too", async () => {
+  it("accompany binary responses too", async () => {
     const application = await limited({ caller: { perSecond: 2, burst: 4 } });
     const { token } = await test.signUp("Jane", application); // the first call
     const { signedUrl } = await upload(test, token, "/blobs", dataPart("x"));
@@ -433,14 +433,14 @@ describe("RateLimit and RateLimit-Policy", () => {
     assert.deepEqual([status, headers.get("ratelimit")], [200, '"caller";r=1;t=2']);
   });
 
-  it("are readable for web pages", async () => {
+  it("can be read by web pages", async () => {
     const { headers } = await test.call("GET /service/ping", { headers: { origin: "https://page.example" } });
     const exposed = String(headers["access-control-expose-headers"]).split(", ");
     for (const name of ["Retry-After", "RateLimit", "RateLimit-Policy"]) assert.ok(exposed.includes(name), name);
   });
 });
 
-describe("the defaults", () => {
+describe("the default limits", () => {
   it("admit the bursts of legitimate clients: 200 registrations, 100 sign-ups, 1,000 calls of a device, two full batches; after a minute two more", async () => {
     const fresh = await startTestApp(newDevicesByDefault);
     try {
@@ -466,7 +466,7 @@ describe("the defaults", () => {
     }
   });
 
-  it("RATE_LIMITS=off admits everything, whatever the limits of an application", async (t) => {
+  it("are off with RATE_LIMITS=off, whatever the limits of an application", async (t) => {
     const off = await startTestApp({ RATE_LIMITS: "off", RATE_LIMIT_CALLER_PER_SECOND: "1" });
     t.after(() => off.close());
     const application = await limited({ application: { perSecond: 0.001, burst: 1 } }, off);
@@ -477,7 +477,7 @@ describe("the defaults", () => {
 
   // spec/limits#several-processes
   it(
-    "with WORKERS, each process admits its share of the calls from one address, and all calls of one device",
+    "apply per process with WORKERS: each process admits its share of the calls from one address, and all calls of one device",
     onSqlite,
     async () => {
       const limits = { RATE_LIMIT_CALLER_PER_SECOND: "1", RATE_LIMIT_REGISTRATIONS_PER_SECOND: "1", WORKERS: "4" };
@@ -492,7 +492,7 @@ describe("the defaults", () => {
   );
 
   // spec/limits#several-processes
-  it("each process counts separately: two admit at most twice as many calls", onSqlite, async () => {
+  it("are counted per process: two processes admit at most twice as many calls", onSqlite, async () => {
     const application = await limited({ caller: { perSecond: 0.001, burst: 3 } });
     const token = await test.registerDevice(application);
     assert.deepEqual(await statuses(4, () => test.call("GET /devices/current", { token })), [200, 200, 200, 429]);

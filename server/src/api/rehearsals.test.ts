@@ -77,7 +77,7 @@ function sendRaw(what: string, operation: string, body?: object): Promise<string
 }
 
 describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
-  it("is answered as the catalogue has it, with Rollcall-Rehearsed, and nothing is done", async () => {
+  it("has the answer of the catalogue with Rollcall-Rehearsed, and no effect", async () => {
     const count = await countCheckins();
     const answer = await rehearse("RateLimitExceeded;retry-after=2", "POST /checkins", { body: checkin });
     const { error, errorNumber, status, message } = errorRow("RateLimitExceeded");
@@ -87,7 +87,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(await countCheckins(), count);
   });
 
-  it("can be each condition of each operation that a client calls with a token", async () => {
+  it("can be any condition of any operation that a client calls with a token", async () => {
     const operations = [
       "POST /checkins",
       "GET /users/me",
@@ -120,7 +120,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200);
   });
 
-  it("at=after: the call is done, and its failures are answered as they are", async () => {
+  it("with at=after the operation takes effect, and its own failures are answered as usual", async () => {
     const count = await countCheckins();
     const answer = await rehearse("ServiceUnavailable;at=after", "POST /checkins", { body: checkin });
     assert.equal(answer.status, 503);
@@ -130,7 +130,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(wrong.headers["rollcall-rehearsed"], undefined);
   });
 
-  it("before: is not kept under an idempotency key; after: the true answer is", async () => {
+  it("with at=before it is not stored under an idempotency key, and with at=after the true response is stored", async () => {
     const count = await countCheckins();
     for (const key of ["before", "after"]) {
       const headers = { "Idempotency-Key": key };
@@ -143,7 +143,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(await countCheckins(), count + 2);
   });
 
-  it("of a login counts as no failure, and is in no audit log", async () => {
+  it("of a login does not count as a failed sign-in, and is not in the audit log", async () => {
     const body = { username: user.userName, password: user.password };
     for (let count = 0; count < 15; count++) {
       const answer = await rehearse("AuthBadUsernameOrPassword", "POST /users/login", {
@@ -157,7 +157,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.deepEqual(log.result.pageResults, []);
   });
 
-  it("at a registration: only with good credentials", async () => {
+  it("at a registration requires valid credentials", async () => {
     const body = { ...test.application, platform: "test" };
     const options = { body, headers: { "Rollcall-Rehearse": "RateLimitExceeded" } };
     const answer = await test.call("POST /devices", options);
@@ -168,7 +168,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal((await test.call("POST /devices", after)).status, 503);
   });
 
-  it("is marked in the log, counted by its own metric alone, and readable for pages", async () => {
+  it("is marked in the log, counted by its own metric only, and readable by web pages", async () => {
     const counts = async () => {
       const series = [...(await scrape(test.port, "a-token-for-metrics"))];
       const ofRequests = series.filter(([name]) => /^rollcall_(?:http_requests_total|errors_total|batch)/.test(name));
@@ -186,7 +186,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
 });
 
 describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
-  it("cut ends the connection without an answer, before or after the call", async () => {
+  it("cut closes the connection without an answer, before or after the call", async () => {
     for (const [at, done] of [
       ["before", 0],
       ["after", 1],
@@ -198,7 +198,7 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
     await waitUntil(() => test.logLines.some(({ rehearsed }) => rehearsed === "cut"), "the line of the log");
   });
 
-  it("truncated answers half of the body", async () => {
+  it("truncated sends half of the body", async () => {
     const count = await countCheckins();
     for (const at of ["before", "after"]) {
       const answer = await sendRaw(`truncated;at=${at}`, "POST /checkins", checkin);
@@ -227,7 +227,7 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
     assert.equal((await rehearse("slow;ms=1", `GET ${path}`)).text, "0123456789");
   });
 
-  it("html is a page with status 200", async () => {
+  it("html sends a page with status 200", async () => {
     const count = await countCheckins();
     const answer = await rehearse("html", "POST /checkins", { body: checkin });
     assert.equal(answer.status, 200);
@@ -236,14 +236,14 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
     assert.equal(await countCheckins(), count);
   });
 
-  it("slow answers as ever, later", async () => {
+  it("slow sends the usual answer later", async () => {
     const began = performance.now();
     const answer = await rehearse("slow;ms=50", "POST /checkins", { body: checkin });
     assert.deepEqual([answer.status, answer.headers["rollcall-rehearsed"]], [201, "slow"]);
     assert.ok(performance.now() - began >= 49); // timers may be early by a millisecond
   });
 
-  it("more than 100 slow calls at once are ServiceUnavailable, until clients go away", async () => {
+  it("slow answers more than 100 simultaneous calls with ServiceUnavailable until clients disconnect", async () => {
     const rehearsals = createRehearsals({ isAllowed: true });
     const route = test.app.routes.find(({ operation }) => operation === "getOwnUser");
     assert.ok(route);
@@ -297,7 +297,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
 
   const statusesOf = ({ body }: Answer) => body.result.responses.map(({ status }: { status: number }) => status);
 
-  it("before: fails as such an item does; after: everything is done", async () => {
+  it("with at=before fails like such an item, and with at=after takes effect", async () => {
     let count = await countCheckins();
     for (const [mode, expected, done] of [
       ["independent", [201, 429, 201], 2],
@@ -314,7 +314,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
     }
   });
 
-  it("has to be there, with a condition of its operation, and not under the batch's idempotency key", async () => {
+  it("must exist, with a condition of its operation, and is not stored under the batch's idempotency key", async () => {
     const count = await countCheckins();
     const missing = await runBatch('RateLimitExceeded;item="four"', "independent");
     assert.deepEqual([missing.status, missing.body.error], [400, "ParameterOutOfRange"]);
@@ -330,7 +330,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
 });
 
 describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
-  it("anything else is ParameterOutOfRange, and the message lists what can", async () => {
+  it("any other value is ParameterOutOfRange, and the message lists the valid ones", async () => {
     for (const what of [
       ...[
         "",
@@ -364,7 +364,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
     assert.deepEqual([spaced.status, spaced.headers["retry-after"]], [429, "0"]);
   });
 
-  it("is judged after the path, the token and its kind, and before the parameters", async () => {
+  it("the value is validated after the path, the token and its kind, and before the parameters", async () => {
     assert.equal((await rehearse("RateLimitExceeded", "GET /nowhere")).status, 404);
     assert.equal((await rehearse("RateLimitExceeded", "GET /users/me", { token: "main.wrong" })).status, 401);
     const device = await rehearse("RateLimitExceeded", "GET /users/me", { token: user.deviceToken });
@@ -373,7 +373,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
     assert.equal(broken.status, 429);
   });
 
-  it("operations without a caller, and the operators', ignore it", async () => {
+  it("operations without a caller and operations of operators ignore the header", async () => {
     const headers = { "Rollcall-Rehearse": "RateLimitExceeded" };
     assert.equal((await test.call("GET /service/ping", { headers })).status, 200);
     assert.equal((await test.call("GET /_/api/applications", { headers, token: operator.token })).status, 200);
@@ -384,7 +384,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
 describe("where rehearsal is allowed: spec/rehearsal#where-rehearsal-is-allowed", () => {
   const off = "Rehearsal is switched off for the application.";
 
-  it("in an application whose setting is on; the change is in the audit log", async () => {
+  it("an application with the setting may rehearse, and the change of the setting is in the audit log", async () => {
     for (const rehearsal of ["off", null]) {
       await configure(test, operator, { rehearsal });
       assert.equal(await readSwitch(), undefined);
@@ -408,7 +408,7 @@ describe("where rehearsal is allowed: spec/rehearsal#where-rehearsal-is-allowed"
     assert.match(wrong.body.message, /rehearsal must be one of off, on/);
   });
 
-  it("nowhere with REHEARSALS=off", async () => {
+  it("no application may rehearse with REHEARSALS=off", async () => {
     const other = await startTestApp({ REHEARSALS: "off" });
     try {
       await configure(other, await other.createOperator(), { rehearsal: "on" });

@@ -23,7 +23,7 @@ async function keyOf(appid: string): Promise<string> {
 }
 
 // spec/operators#impact
-describe("the impact of ending tokens", () => {
+describe("the reported impact of ending tokens", () => {
   const [iOS, named] = [
     { platform: "iOS", devices: 1 },
     { platform: "test", devices: 2 },
@@ -68,7 +68,7 @@ describe("the impact of ending tokens", () => {
     assertResult(await ask("/impact"), 200, ended);
   });
 
-  it("stops at 1,000 devices, and says so", async () => {
+  it("is limited to 1,000 devices, and says so", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await test.registerDevice(application);
@@ -89,8 +89,8 @@ describe("the impact of ending tokens", () => {
 });
 
 // spec/operators#last-use-of-devices
-describe("when a device was active last", () => {
-  it("is stored once an hour, by device and user tokens, and by another registration", async () => {
+describe("the time of a device's last activity", () => {
+  it("is stored once an hour, for device and user tokens and for another registration", async () => {
     const jane = await test.signUp();
     const { deviceID } = (await test.call("GET /users/me/tokens", { token: jane.token })).body.result.pageResults[0];
     const lastSeen = async () => {

@@ -128,7 +128,7 @@ describe("the keys of an application", () => {
     assertError(refused, 400, "ParameterOutOfRange", 514, message);
   });
 
-  it("devices are counted correctly across steps, with equal times, and only for their own key", async () => {
+  it("devices are counted correctly in several steps, with equal times, and only for their own key", async () => {
     const { appid } = await test.createApplication();
     const key = await createKey(appid);
     await insertDevices(appid, key.id, 10_500, "5");
@@ -183,7 +183,7 @@ async function insertTokens(appid: string, userId: string, count: number): Promi
 
 // spec/operators#application-keys
 describe("retiring a key", () => {
-  it("devices can no longer register with it, and every process refuses its tokens from the next request on", async () => {
+  it("stops registrations with it, and every process refuses its tokens from the next request on", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const old = await test.signUp("Old", application);
@@ -210,7 +210,7 @@ describe("retiring a key", () => {
     );
   });
 
-  it("the last active key is retired only if its id is repeated, even with concurrent requests", async () => {
+  it("of the last active key requires its id again, even with concurrent requests", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);
@@ -233,7 +233,7 @@ describe("retiring a key", () => {
     assert.equal((await register({ appid, appkey: (await createKey(appid)).appkey })).status, 201);
   });
 
-  it("a registration during the retirement of its key does not return a token that stays valid", async () => {
+  it("leaves no valid token of a concurrent registration", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);

@@ -48,7 +48,7 @@ describe("GET /_/api/applications", () => {
   });
 
   // spec/operators#listed-applications
-  it("finds applications by how their name begins and by their state, and sorts them by name", async () => {
+  it("finds applications by the beginning of their name and by state, and sorts them by name", async () => {
     const made: string[] = [];
     for (const name of ["zz b", "zz a", "zz%", "Zz"]) made.push((await test.createApplication(name)).appid);
     const [b, a, percent, upper] = made;
@@ -65,7 +65,7 @@ describe("GET /_/api/applications", () => {
     assert.deepEqual(await find(`pagingToken=${nextToken}`), [b]);
   });
 
-  it("pages in both directions, also among applications with equal times", async () => {
+  it("pages in both directions, even among applications with equal times", async () => {
     for (let n = 0; n < 5; n += 1) await test.createApplication(`of one moment ${n}`);
     const all: Item[] = (await list("?pageSize=100")).body.result.pageResults;
     const walked: Item[] = [];
@@ -83,7 +83,7 @@ describe("GET /_/api/applications", () => {
     assert.deepEqual((await list("?pagingToken=3;1")).body.result.pageResults, all.slice(1, 4));
   });
 
-  it("a page token is valid only for its operator", async () => {
+  it("accepts a page token only from the operator that received it", async () => {
     const { nextToken } = (await list("?pageSize=1")).body.result;
     const other = await test.createOperator();
     const refused = await list(`?pagingToken=${nextToken}`, other.token);
@@ -97,7 +97,7 @@ const dead = [401, "AuthAccessTokenInvalid", 261, "Incorrect token type."] as co
 const noItem = [404, "ItemDoesNotExist", 769, "The item does not exist."] as const;
 
 // spec/operators#application-names, spec/operators#deleted-applications
-describe("an application, by operators", () => {
+describe("an application, managed by operators", () => {
   it("is created with an id and a key that is shown only once, can register devices, and can be read and renamed", async () => {
     const answer = await test.call("POST /_/api/applications", { token, body: { name: "  Näme 👋 " } });
     const { appid, appkey, keyId } = answer.body.result;
@@ -144,7 +144,7 @@ describe("an application, by operators", () => {
     assert.deepEqual(read, { id: result.appid, name: body.name, created: `/Date(${test.now()})/` });
   });
 
-  it("is suspended and resumed from the next request on, in every process, and repeatedly", async () => {
+  it("is suspended and resumed from the next request on, in every process and repeatedly", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);
@@ -191,7 +191,7 @@ describe("an application, by operators", () => {
     assert.equal(await isErased(appid), true);
   });
 
-  it("a deletion that a restart interrupts is finished by maintenance, and its confirmation may be a query parameter", async () => {
+  it("is deleted by maintenance if a restart interrupts the deletion, and its id may be confirmed in the query", async () => {
     const { appid } = await test.createApplication();
     const third = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const answer = await third.call(`DELETE /_/api/applications/${appid}?confirm=${appid}`, { token });

@@ -28,7 +28,7 @@ const date = (ms: number) => `/Date(${ms})/`;
 
 // spec/operators#effective-settings
 describe("GET …/settings/effective", () => {
-  it("answers what counts, the defaults, and who changed each setting last", async () => {
+  it("returns the effective settings, the defaults, and the operator that changed each setting last", async () => {
     const { appid } = await test.createApplication();
     const before = (await ask("GET", appid, "/effective")).body.result;
     assert.deepEqual(before.values, before.defaults);
@@ -61,7 +61,7 @@ describe("GET …/settings/effective", () => {
 
 // spec/operators#test-settings
 describe("the settings that name servers can be tested", () => {
-  it("a test mail goes out by the stored settings, five an hour; the answer says what went wrong", async () => {
+  it("an operator can send five test mails an hour with the stored settings, and the answer reports the failure", async () => {
     const { appid } = await test.createApplication("Field Notes");
     const send = (to = "ada@test-mail.example") => ask("POST", appid, "/mail/test", { to });
     assertResult(await send(), 200, { problem: "noServer" });
@@ -76,7 +76,7 @@ describe("the settings that name servers can be tested", () => {
     assert.equal(body.message, "An application can send five test mails an hour.");
   });
 
-  it("the keys of a provider are fetched from what is stored; nothing of the answer is shown", async () => {
+  it("an operator can test the stored key URL of a provider, and the answer reveals nothing of its content", async () => {
     const { appid } = await test.createApplication();
     const check = () => ask("POST", appid, "/oidc/example/test", {});
     assertError(await check(), 404, "ItemDoesNotExist", 769, "The item does not exist.");

@@ -38,8 +38,8 @@ function operate(operation: string, appid: string, body?: object, app = test): P
 }
 
 // spec/operators#application-settings
-describe("the settings of an application, by operators", () => {
-  it("are empty at first; PUT replaces all, PATCH some of them, and null unsets one", async () => {
+describe("the settings of an application, managed by operators", () => {
+  it("are empty at first; PUT replaces all, PATCH changes some, and null removes one", async () => {
     const { appid } = await test.createApplication();
     const neighbour = await test.createApplication();
     assertResult(await operate("GET", appid), 200, { oidc: {} });
@@ -71,7 +71,7 @@ describe("the settings of an application, by operators", () => {
   });
 
   // spec/operators#versions-of-settings
-  it("If-Match changes the version that it names alone; of two operators the second gets what the first has stored", async () => {
+  it("change only in the version that If-Match names: of two operators, the second receives the settings of the first", async () => {
     const { appid } = await test.createApplication();
     const change = (method: string, ifMatch: string | undefined, body: object) => {
       const headers = ifMatch === undefined ? {} : { "If-Match": ifMatch };
@@ -186,12 +186,12 @@ describe("the settings of an application, by operators", () => {
   });
 });
 
-describe("the shared secret of signed requests, by operators", () => {
+describe("the shared secret of signed requests, managed by operators", () => {
   function sign(secret: string, signed: string): string {
     return createHmac("sha256", secret).update(signed).digest("hex");
   }
 
-  it("given or generated, is shown only once, effective from the next request in every process, and stored sealed", async () => {
+  it("is given or generated, shown only once, effective from the next request in every process, and stored sealed", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const user = await test.signUp("Jane", application);
@@ -237,7 +237,7 @@ describe("the shared secret of signed requests, by operators", () => {
     assert.ok(!JSON.stringify([read.map((answer) => answer.text), rows, test.logLines]).includes(secret));
   });
 
-  it("is refused if it is too short or too long, and not echoed", async () => {
+  it("is refused if it is too short or too long, and is not echoed", async () => {
     const { appid } = await test.createApplication();
     for (const [secret, rule] of [
       ["fifteen letters", "at least 16"],
@@ -279,7 +279,7 @@ describe("mail settings of an application: spec/operators#secret-settings", () =
     assert.equal((await test.call("POST /users/password", { token: deviceToken, body })).status, 200);
   }
 
-  it("mails use the application's server and sender; its password is not shown, and kept when the shown settings are written back", async (t) => {
+  it("a mail is sent by the application's server and sender; the password is not shown, and kept when the shown settings are written back", async (t) => {
     const application = await test.createApplication();
     const { appid } = application;
     const { host, arrived } = await startSmtp(t);

@@ -134,7 +134,7 @@ describe("creating an application", () => {
     assert.equal(answer.body.error, "AuthAppCredentialsInvalid");
   });
 
-  it("applications are listed, oldest first, without secrets", async () => {
+  it("adds it to the list of applications, which is sorted by age and has no secrets", async () => {
     const created = await test.createApplication("Listed");
     const listed = await listApplications(test.app.database.reads);
     assert.deepEqual(listed.at(-1), {
@@ -153,7 +153,7 @@ describe("creating an application", () => {
 
 // spec/operators#deleted-applications
 describe("deleting an application", () => {
-  it("its credentials and tokens are refused from the next request on, before any row is erased", async () => {
+  it("makes its credentials and tokens invalid from the next request on, before any row is erased", async () => {
     const application = await test.createApplication();
     const { token, deviceToken } = await test.signUp("Jane", application);
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
@@ -172,7 +172,7 @@ describe("deleting an application", () => {
     assert.equal(registration.body.error, "AuthAppCredentialsInvalid");
   });
 
-  it("an application that does not exist is not reported as deleted", async () => {
+  it("reports an application that does not exist as not deleted", async () => {
     assert.equal(await markDeleted(test.app.ids.newId("App")), false);
   });
 
@@ -227,7 +227,7 @@ describe("deleting an application", () => {
     assert.deepEqual(await countRows(appid), {});
   });
 
-  it("maintenance does not touch live applications", async () => {
+  it("does not make maintenance touch live applications", async () => {
     const { appid } = await createFullApplication();
     await maintain(test.app);
     // Remaining rows of an object do not count as application data. Maintenance itself counts users, devices and check-ins.

@@ -124,7 +124,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.ok(bytes.equals(full.blob));
     });
 
-    it("is refused where it already exists, and the existing one does not change", async () => {
+    it("is refused where it already exists, and the existing application does not change", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
       const exists = new ApplicationExists(`there is an application ${appid} already`);
@@ -135,7 +135,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
 }
 
 // spec/deployment#application-archives
-describe("importing an application", () => {
+describe("an import of an application", () => {
   let source: TestApp;
   let target: TestApp;
   let full: FullApplication;
@@ -196,7 +196,7 @@ describe("importing an application", () => {
     assert.deepEqual((await readTables(target.config.databaseUrl, ["applications"], appid))["applications"], []);
   });
 
-  it("the application is invisible until it is complete, maintenance leaves it alone, and neighbours can write", async () => {
+  it("the application is invisible until it is complete, maintenance leaves it alone, and other applications can write", async () => {
     const { appid } = source.application;
     const operator = await target.createOperator();
     const { bytes, halted, goOn } = halting();
@@ -232,7 +232,7 @@ describe("importing an application", () => {
     assert.ok(!existsSync(keysOf(source)));
   });
 
-  it("maintenance erases what a killed process has left, after some minutes", async () => {
+  it("maintenance erases the rest of an import whose process was killed, after some minutes", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes).catch(() => {});
     await halted; // as if its process had died
@@ -268,7 +268,7 @@ describe("importing an application", () => {
     await remove(target);
   });
 
-  it("the same holds if the clock of the stalled process was years ahead", async () => {
+  it("a stalled import has no effect on the next one even if its clock was years ahead", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes).catch(() => {});
     await halted;
@@ -287,7 +287,7 @@ describe("importing an application", () => {
     await imported;
   });
 
-  it("an import that apps delete has given up does not finish", async () => {
+  it("an import of an application that an operator has deleted meanwhile does not finish", async () => {
     const { appid } = source.application;
     const { bytes, halted, goOn } = halting();
     const imported = importInto(target, bytes);
@@ -424,7 +424,7 @@ describe("importing an application", () => {
     }
   });
 
-  it("the mail server that an earlier release stored in clear is exported apart from the rows, and imported sealed", async () => {
+  it("a mail server that an earlier release stored in plain text is exported apart from the rows, and imported sealed", async () => {
     const { appid } = await source.createApplication();
     const settings = { oidc: {}, mail: { smtpUrl: "smtps://someone:s3cret@mail.example" } };
     await source.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));

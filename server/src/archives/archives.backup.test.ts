@@ -101,7 +101,7 @@ async function readData(databaseUrl: string) {
 }
 
 describe("rollcall backup, verify-backup, restore", () => {
-  it("a backup is written by a running server, readable only by its owner, never over another file, and can be restored", async () => {
+  it("a running server writes a backup, readable only by its owner and never over another file, which can be restored", async () => {
     const backup = await runProgram("src/cli.ts", ["backup", file], settingsOf(test));
     assert.equal(backup.stderr, "");
     assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
@@ -126,13 +126,13 @@ describe("rollcall backup, verify-backup, restore", () => {
 
 // spec/deployment#consistent-backups, spec/deployment#backup-secrets
 describe("a backup", () => {
-  it("the test data has rows in every table", async () => {
+  it("contains rows of every table", async () => {
     const rows = await readTables(test.config.databaseUrl);
     for (const table of archivedTables) assert.ok((rows[table] ?? []).length > 0, `fill ${table} in fillApplication`);
   });
 
   for (const [where, isEmbedded] of Object.entries({ "a database like it": false, "an embedded one": true })) {
-    it(`restored into ${where} has every row, file and token`, async () => {
+    it(`restores every row, file and token into ${where}`, async () => {
       const before = await readData(test.config.databaseUrl);
       const settings = await emptyDeployment(isEmbedded);
       await restoreInto(settings);
@@ -152,7 +152,7 @@ describe("a backup", () => {
     });
   }
 
-  it("a file that is deleted during the backup is deleted after a restore, with everything that belongs to it", async () => {
+  it("leaves out a file that is deleted during the backup, with everything that belongs to it", async () => {
     const other = await startTestApp();
     try {
       const { jane, john, blobId, pictureId } = await fillApplication(other);

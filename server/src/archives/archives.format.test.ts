@@ -62,7 +62,7 @@ describe("an archive", () => {
     }
   });
 
-  it("with changed bytes is refused with the name of the file", async () => {
+  it("is refused with the name of the changed file", async () => {
     const file = entriesOf(archive).find(({ name }) => name.startsWith("files/"));
     assert.ok(file);
     const changed = Buffer.from(archive);
@@ -99,7 +99,7 @@ describe("an archive", () => {
     }
   });
 
-  it("is refused before it fills the memory: too many rows, a huge row, entries without digests", async () => {
+  it("is refused before it fills the memory: with too many rows, a huge row, or entries without digests", async () => {
     const begun = () => archive.subarray(0, entriesOf(archive)[0]?.end);
     async function* holding(rows: Buffer) {
       yield begun();

@@ -10,7 +10,7 @@ import { loadSecrets } from "../server-secret.ts";
 import { backUp } from "./backup.ts";
 
 /** Backups of PostgreSQL under broken connections and concurrent migrations. */
-describe("PostgreSQL: a backup", {
+describe("a backup of PostgreSQL", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
   let test: TestApp;
@@ -45,7 +45,7 @@ describe("PostgreSQL: a backup", {
     return count;
   }
 
-  it("fails without ending the process if its connection is cut between two tables", async () => {
+  it("fails without ending the process if its connection breaks between two tables", async () => {
     const { app, config } = test;
     const archive = backUp(config, { ...app, secrets: loadSecrets(config) });
     await archive.next(); // reads the head
@@ -56,7 +56,7 @@ describe("PostgreSQL: a backup", {
     await assert.rejects(rest());
   });
 
-  it("does not treat a table as complete if the connection was cut while it was read", async () => {
+  it("does not treat a table as complete if the connection broke while the table was read", async () => {
     const snapshot = await openSnapshot(test.config.databaseUrl);
     try {
       await assert.rejects(countRows(snapshot, "audit_log", cut));

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { createBufferFile } from "./buffer-file.ts";
 
 describe("a buffer file", () => {
-  it("returns its items in order, and leaves no file however the process ends", async (t) => {
+  it("returns its items in order, and leaves no file behind, however the process ends", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const { TMPDIR = "/tmp" } = process.env;
     process.env["TMPDIR"] = folder;

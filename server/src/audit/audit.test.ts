@@ -94,7 +94,7 @@ describe("changes by operators", () => {
     assert.deepEqual([ended.action, ended.actor], ["deleteOperatorSession", asActor(owner)]);
   });
 
-  it("name the operator as it was called at that time", async () => {
+  it("have the name that the operator had at that time", async () => {
     const [operator, target] = [await test.createOperator("Before"), await test.createOperator()];
     await call(`PATCH /_/api/operators/${target.id}`, { role: "viewer" }, operator);
     await call(`PATCH /_/api/operators/${operator.id}`, { name: "Afterwards" });
@@ -102,7 +102,7 @@ describe("changes by operators", () => {
     assert.deepEqual(actor, { kind: "operator", id: operator.id, name: "Before" });
   });
 
-  it("are not logged when they failed, and reads are never logged", async () => {
+  it("are not logged when they fail, and reads are never logged", async () => {
     await call("POST /_/api/operators", { name: owner.name, role: "viewer" }); // taken
     await call(`DELETE /_/api/operators/${test.app.ids.newId("Operator")}`);
     await call("POST /_/api/operators", { name: "x" });
@@ -111,7 +111,7 @@ describe("changes by operators", () => {
     assert.deepEqual(await entries(`actor=${owner.id}`), []);
   });
 
-  it("commit together with their entry: if the entry cannot be written, nothing is changed", async (t) => {
+  it("commit together with their entry: if the entry cannot be written, the change is rolled back", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { token } = await app.createOperator();
@@ -170,7 +170,7 @@ describe("values before and after a change", () => {
     for (const secret of ["jane@example.org", "jill@", "Secret", "found by Jane"]) assert.ok(!text.includes(secret));
   });
 
-  it("are in the entry of settings by member, without the password of a mail server, at most 4 KB of them", async () => {
+  it("are in the entry of settings, by member, up to 4 KB and without the password of a mail server", async () => {
     const { appid } = await test.createApplication();
     const path = `/_/api/applications/${appid}/settings`;
     const oidc = { error: { issuer: "https://id.example", audience: "x", jwksUrl: "https://id.example/keys" } };
@@ -289,7 +289,7 @@ describe("security events of clients", () => {
     );
   });
 
-  it("a refusal stays in the log exactly once when its batch is rolled back", async () => {
+  it("keep a refusal exactly once when its batch is rolled back", async () => {
     const { id, userName, deviceToken: token } = await test.signUp();
     const requests = [
       { method: "POST", path: "/metrics/events/level" },
@@ -503,7 +503,7 @@ describe("equal refusals (hostile.md 37)", () => {
     ]);
   });
 
-  it("are counted once while their entry is being written, or cannot be written", async (t) => {
+  it("are counted once even if their entry is being written or cannot be written", async (t) => {
     const appid = test.app.ids.newId("App");
     await note({ appid });
     const saved = test.app.audit.save();
@@ -595,7 +595,7 @@ describe("GET /_/api/audit", () => {
     assert.deepEqual(back.pageResults, second.pageResults);
   });
 
-  it("finds several actions in one order, a kind of actor, and what was refused", async () => {
+  it("filters by several actions in one order, by the kind of actor, and by refusal", async () => {
     const { audit, ids } = test.app;
     const appid = ids.newId("App");
     for (const [target, action, kind, error] of [
@@ -625,7 +625,7 @@ describe("GET /_/api/audit", () => {
   });
 
   // spec/operators#audit-exports
-  it("is exported as CSV and as NDJSON, whole, with cells that no spreadsheet runs; the export is an entry", async () => {
+  it("exports the whole log as CSV and as NDJSON, with cells that no spreadsheet executes; the export is an entry itself", async () => {
     const { ids } = test.app;
     const appid = ids.newId("App");
     const formula = '=cmd|"x",1';
@@ -666,7 +666,7 @@ describe("GET /_/api/audit", () => {
     assert.equal(empty.text.split("\r\n").length, 3, "the head, and the entry of this export");
   });
 
-  it("400 for an invalid application id or date; wildcards are literal (hostile.md 16, 20)", async () => {
+  it("answers 400 for an invalid application id or date, and treats wildcards literally (hostile.md 16, 20)", async () => {
     for (const query of ["appid=x", "from=yesterday", "to=x"]) {
       const { status, body } = await call(`GET /_/api/audit?${query}`);
       assert.deepEqual([status, body.error], [400, "ParameterIncorrectFormat"], query);

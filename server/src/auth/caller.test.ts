@@ -29,19 +29,19 @@ function me(authorization: string | undefined, app = test): Promise<Answer> {
 }
 
 describe("the Authorization header: spec/authentication#authorization-header", () => {
-  it("accepts Service and the token; the word in any case, with surrounding blanks, and Bearer too", async () => {
+  it("accepts Service or Bearer and the token, the word in any case and with surrounding blanks", async () => {
     for (const scheme of ["Service", "service", "SERVICE", "Bearer", "bEARER"]) {
       assert.equal((await me(`${scheme} ${user.token}`)).status, 200, scheme);
       assert.equal((await me(`  ${scheme}   ${user.token}  `)).status, 200, scheme);
     }
   });
 
-  it("accepts one more word, a signature", async () => {
+  it("accepts one more word, the signature", async () => {
     assert.equal((await me(`Service ${user.token} c2lnbmF0dXJl`)).status, 200);
     assertInvalid(await me(`Service ${user.token} c2ln bmF0dXJl`));
   });
 
-  it("401 AuthAccessTokenInvalid without one, without a token, or with another scheme", async () => {
+  it("answers 401 AuthAccessTokenInvalid when it is missing, has no token, or has another scheme", async () => {
     const { token } = user;
     for (const header of [
       undefined,
@@ -66,7 +66,7 @@ describe("the Authorization header: spec/authentication#authorization-header", (
     }
   });
 
-  it("the message says why a token is refused: spec/authentication#refusal-messages", async (t) => {
+  it("the message gives the reason for a refused token: spec/authentication#refusal-messages", async (t) => {
     const app = await startApp(t, { DATABASE_URL: test.config.databaseUrl });
     const { token } = await app.signUp();
     const why = async (header: string | undefined) => (await me(header, app)).body.message;
@@ -96,7 +96,7 @@ describe("the Authorization header: spec/authentication#authorization-header", (
     assertInvalid(await test.call("POST /checkins", { body }));
   });
 
-  it("the accepted schemes are a setting", async (t) => {
+  it("the accepted schemes are configurable", async (t) => {
     const app = await startApp(t, { AUTH_SCHEMES: "Acme,MAX-1", DATABASE_URL: test.config.databaseUrl });
     for (const scheme of ["Acme", "acme", "max-1"])
       assert.equal((await me(`${scheme} ${user.token}`, app)).status, 200);
@@ -105,7 +105,7 @@ describe("the Authorization header: spec/authentication#authorization-header", (
 });
 
 describe("the kind of token: spec/authentication#device-token, spec/authentication#user-token", () => {
-  it("403 AuthUserAccessTokenRequired without a message for a device token where a user token is needed", async () => {
+  it("answers 403 AuthUserAccessTokenRequired without a message for a device token where a user token is required", async () => {
     for (const operation of ["GET /users/me", "GET /checkins", "POST /users/me/logout", "POST /checkins"]) {
       const answer = await test.call(operation, { token: user.deviceToken });
       assertError(answer, 403, "AuthUserAccessTokenRequired", 263);
@@ -233,7 +233,7 @@ describe("refusals that cost no lookup (hostile.md 1)", () => {
     }
   });
 
-  it("the cache of opened tokens is bounded, and never returns another token's caller", async (t) => {
+  it("the cache of opened tokens is bounded, and never returns the caller of another token", async (t) => {
     const app = await startApp(t, { TOKEN_CACHE_ITEMS_MAX: "1" });
     const users = [await app.signUp(), await app.signUp(), await app.signUp()];
     for (let round = 0; round < 3; round++) {

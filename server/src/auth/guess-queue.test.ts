@@ -28,7 +28,7 @@ function start(given: Partial<typeof limits> = {}, createTurns?: () => GuessTurn
 
 // spec/limits#recognized-devices, spec/limits#operator-sign-ins
 describe("GuessQueue", () => {
-  it("admits a burst at once, and then as many as the rate allows", async () => {
+  it("admits a burst at once, and then as many attempts as the rate allows", async () => {
     const { take, order } = start({ perSecond: 20, burst: 3 });
     const startedAt = performance.now();
     const all = Promise.all(["a", "b", "c", "d", "e"].map((network) => take(network)));
@@ -38,7 +38,7 @@ describe("GuessQueue", () => {
     assert.ok(performance.now() - startedAt > 70, "two more take 100 ms");
   });
 
-  it("a newcomer does not wait for a thousand networks that came before", async () => {
+  it("does not make a new network wait for a thousand networks that came before", async () => {
     const { take, order } = start({ perSecond: 1_000 });
     const all = Array.from({ length: 900 }, (_, n) => take(`n${n}`));
     await take("newcomer");
@@ -47,7 +47,7 @@ describe("GuessQueue", () => {
     assert.equal(order.length, 901, "all have their turn");
   });
 
-  it("a network that has had turns comes after one that has had none", async () => {
+  it("serves a network without turns before a network that has had turns", async () => {
     const { take, order } = start({}, () => oneByOne);
     await take("attacker");
     await take("attacker");
@@ -56,13 +56,13 @@ describe("GuessQueue", () => {
     assert.equal(order.at(-1), "attacker");
   });
 
-  it("a network may have one attempt waiting: 429 with 1 s for the next", async () => {
+  it("holds one waiting attempt per network, and answers the next one with 429 and 1 s", async () => {
     const { take, order } = start();
     await Promise.all([take("a"), take("a"), take("a"), take("b")]);
     assert.deepEqual(order.toSorted(), ["a", "a", "a RateLimitExceeded 1", "b"]);
   });
 
-  it("when a thousand attempts wait, one of them is evicted for a newcomer", async () => {
+  it("evicts one of a thousand waiting attempts for a new network", async () => {
     const { take, order } = start();
     const gone = new AbortController();
     const all = Array.from({ length: 1_001 }, (_, n) => take(`n${n}`, gone.signal)); // the first one does not wait
@@ -73,7 +73,7 @@ describe("GuessQueue", () => {
     await Promise.all(all);
   });
 
-  it("an attempt whose client disconnects is dropped at once and uses no turn", async () => {
+  it("drops an attempt at once when its client disconnects, and uses no turn for it", async () => {
     const { take, order } = start({ perSecond: 20 });
     const gone = new AbortController();
     const all = Promise.all([take("a"), take("b", gone.signal), take("c")]);
@@ -82,7 +82,7 @@ describe("GuessQueue", () => {
     assert.deepEqual(order.toSorted(), ["a", "b ServiceUnavailable 1", "c"]);
   });
 
-  it("one key does not wait for another", async () => {
+  it("does not make one key wait for another", async () => {
     const { take, order } = start({ perSecond: 1 });
     const gone = new AbortController();
     const waiting = [take("a"), take("b", gone.signal)];

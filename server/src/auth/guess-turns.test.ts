@@ -55,8 +55,8 @@ function get(turns: readonly GuessTurns[], process: number): GuessTurns {
 const total = (counts: readonly number[]) => counts.reduce((sum, each) => sum + each, 0);
 
 // spec/limits#several-processes
-describe("turns of a name that processes share", () => {
-  it("four processes admit together what one admits, and take turns themselves", async () => {
+describe("turns of a name that several processes share", () => {
+  it("let four processes together admit what one process admits, in turn", async () => {
     for (const burst of [20, 100]) {
       const { takeFor } = start({ burst });
       const begun = await takeFor(60);
@@ -68,7 +68,7 @@ describe("turns of a name that processes share", () => {
     }
   });
 
-  it("a first attempt asks nothing, and is reported with the next one", async () => {
+  it("cost no request for a first attempt, which is reported with the next one", async () => {
     const { turns, database } = start({ processes: 2 });
     const [one, other] = [get(turns, 0), get(turns, 1)];
     assert.deepEqual([one.takeNow(), one.takeNow(), database.changes], [true, false, 0]);
@@ -76,14 +76,14 @@ describe("turns of a name that processes share", () => {
     assert.deepEqual([other.takeNow(), await other.take(1)], [true, { count: 1, waitMs: 200 }]);
   });
 
-  it("the few turns of operators are counted one by one", async () => {
+  it("are counted one by one for operators, who have few", async () => {
     const { turns } = start({ burst: 20 });
     for (const each of turns) assert.equal(each.takeNow(), false);
     assert.deepEqual(await get(turns, 0).take(30), { count: 20, waitMs: 0 });
     assert.deepEqual(await get(turns, 1).take(30), { count: 1, waitMs: 100 });
   });
 
-  it("while the database does not answer, a process admits its own rate, and reports later what it has not reported", async () => {
+  it("fall back to the process's own rate while the database does not answer, and are reported later", async () => {
     const { turns, database } = start();
     const one = get(turns, 0);
     assert.equal(one.takeNow(), true);
@@ -94,7 +94,7 @@ describe("turns of a name that processes share", () => {
     assert.deepEqual(await one.take(200), { count: 99, waitMs: 0 });
   });
 
-  it("a time that a wrong clock has written is replaced", async () => {
+  it("recover from a time that a wrong clock has written", async () => {
     const { turns, row, advance } = start();
     row.waitsUntil = 1_000_000 + 3_600_000;
     assert.deepEqual(await get(turns, 0).take(200), { count: 100, waitMs: 0 });

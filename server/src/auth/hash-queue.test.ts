@@ -15,7 +15,7 @@ function logIn(test: TestApp, { userName, password, deviceToken }: TestUser) {
 
 // spec/limits#password-hashing
 describe("fair queueing of password hashes", () => {
-  it("a user who keeps changing the password does not cause refused logins in another application", async (t) => {
+  it("a user who changes the password repeatedly does not cause refused logins in another application", async (t) => {
     const test = await startTestApp({ ...slow, PASSWORD_HASH_QUEUE_MAX: "20", RATE_LIMIT_CALLER_PER_SECOND: "1000" });
     t.after(() => test.close());
     const attacker = await test.signUp();
@@ -100,7 +100,7 @@ describe("changes of one user's password", () => {
     assert.equal((await change()).status, 200);
   });
 
-  it("run one at a time; those of other users continue, and a failed one blocks none", async () => {
+  it("run one at a time, do not delay changes of other users, and block none when one fails", async () => {
     const clock = createClock(
       () => 0,
       () => 0,

@@ -68,7 +68,7 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     }
   });
 
-  it("for another subject, from another issuer, or for another audience is refused", async () => {
+  it("is refused for another subject, from another issuer, or for another audience", async () => {
     await assertRefused(await issuer.sign({ sub: "joe" }), "sub");
     await assertRefused(await issuer.sign({ sub: "jane" }), "sub", "Jane");
     await assertRefused(await issuer.sign({ sub: "jane", iss: "https://evil.example" }), "iss");
@@ -77,14 +77,14 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     await assertRefused(await issuer.sign({ sub: "jane", aud: [] }), "aud");
   });
 
-  it("without subject, issuer, audience or expiry is refused", async () => {
+  it("is refused without subject, issuer, audience or expiry", async () => {
     for (const claim of ["sub", "iss", "aud", "exp"] as const) {
       const token = await issuer.sign({ sub: "jane", [claim]: undefined });
       await assertRefused(token, claim);
     }
   });
 
-  it("for several audiences must name ours as the authorized party", async () => {
+  it("must name this application as the authorized party if it is for several audiences", async () => {
     const aud = ["another client", issuer.provider.audience];
     await assertRefused(await issuer.sign({ sub: "jane", aud }), "azp");
     await assertRefused(await issuer.sign({ sub: "jane", aud, azp: "another client" }), "azp");
@@ -92,7 +92,7 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     assert.ok(await verify(await issuer.sign({ sub: "jane", aud: [issuer.provider.audience] })));
   });
 
-  it("is valid within its times, with a tolerance of one minute for clock differences", async () => {
+  it("is valid between its times, with a tolerance of one minute for clock differences", async () => {
     const seconds = start / 1_000;
     const expiring = await issuer.sign({ sub: "jane", exp: seconds });
     const early = await issuer.sign({ sub: "jane", nbf: seconds + 120 });
@@ -104,14 +104,14 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     assert.ok(await verify(early));
   });
 
-  it("is not replaceable by another token of the provider: an access token, a logout token", async () => {
+  it("cannot be replaced by another token of the provider: an access token, a logout token", async () => {
     for (const typ of ["at+jwt", "application/AT+JWT", "logout+jwt"]) {
       await assertRefused(await issuer.sign({ sub: "jane" }, { typ }), "typ");
     }
     assert.ok(await verify(await issuer.sign({ sub: "jane" }, { typ: undefined })));
   });
 
-  it("with a signature that anyone can make is refused: none, or a public secret", async () => {
+  it("is refused with a signature that any client can make: none, or a public secret", async () => {
     const payload = {
       iss: issuer.provider.issuer,
       aud: issuer.provider.audience,
@@ -137,7 +137,7 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     }
   });
 
-  it("with a signature of a foreign key, or with a key of its own, is refused", async (t) => {
+  it("is refused with a signature by a foreign key, or by a key in the token itself", async (t) => {
     const evil = await startIssuer(t);
     const claims = { sub: "jane", iss: issuer.provider.issuer };
     const { publicJwk, provider } = evil;
@@ -147,7 +147,7 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     assert.equal(evil.fetches, 0);
   });
 
-  it("that was altered in any part, or is malformed, is refused", async () => {
+  it("is refused when it was altered in any part or is malformed", async () => {
     const token = await issuer.sign({ sub: "jane" });
     const [head = "", payload = "", signature = ""] = token.split(".");
     const forged = Buffer.from(payload, "base64url").toString().replace('"jane"', '"joe"');
@@ -211,7 +211,7 @@ describe("the keys of a provider", () => {
     assert.equal(issuer.fetches, before + 1);
   });
 
-  it("that are unknown are fetched ten times a minute at most, and again in the next", async () => {
+  it("are fetched ten times a minute at most when they are unknown", async () => {
     assert.ok(await verify(await issuer.sign({ sub: "jane" })));
     const before = issuer.fetches;
     const invented = await issuer.sign({ sub: "jane" }, { kid: "invented" });
@@ -224,7 +224,7 @@ describe("the keys of a provider", () => {
     assert.ok(await verify(token));
   });
 
-  it("that are unreachable cause ServiceUnavailable with a logged reason; cached keys stay in use", async (t) => {
+  it("cause ServiceUnavailable with a logged reason when they are unreachable, and cached keys stay in use", async (t) => {
     const away = await startIssuer(t);
     const token = await away.sign({ sub: "jane" });
     assert.ok(await verify(token, "jane", away.provider));
@@ -237,7 +237,7 @@ describe("the keys of a provider", () => {
     assert.match(reason, /ECONNREFUSED/);
   });
 
-  it("count as unreachable when the key server fails, redirects or sends something else", async (t) => {
+  it("count as unreachable when the key server fails, redirects or sends another kind of content", async (t) => {
     const failing = await startIssuer(t);
     const token = await failing.sign({ sub: "jane" });
     for (const [status, body] of [

@@ -104,7 +104,7 @@ const endings: Readonly<Record<string, End>> = {
 
 describe("an operator's token that has ended: hostile.md 2", () => {
   for (const [what, end] of Object.entries(endings)) {
-    it(`by ${what}: refused by every process on its next request, and after a restart`, async (t) => {
+    it(`is refused by every process on its next request, and after a restart: ended by ${what}`, async (t) => {
       const [operator, bystander] = [await test.createOperator(), await test.createOperator()];
       for (const app of [test, other]) assert.equal((await me(operator.token, app)).status, 200);
       assert.equal((await end(operator)).status, 200);
@@ -117,7 +117,7 @@ describe("an operator's token that has ended: hostile.md 2", () => {
     });
   }
 
-  it("by its expiry: refused by every process from that exact millisecond, even right after its use (3)", async (t) => {
+  it("is refused by every process from the exact millisecond of its expiry, even right after its use (3)", async (t) => {
     const app = await start(t, { OPERATOR_SESSION_MS: "600000" });
     const second = await start(t, { OPERATOR_SESSION_MS: "600000", DATABASE_URL: app.config.databaseUrl });
     const { token } = await app.createOperator();
@@ -148,7 +148,7 @@ describe("fields that operators may not set: hostile.md 9", () => {
 });
 
 describe("idempotency keys and operators: hostile.md 14", () => {
-  it("operator operations ignore idempotency keys, so that an operator never gets another one's answer or password", async () => {
+  it("operator operations ignore idempotency keys, so that no operator receives an answer or password of another", async () => {
     const [one, another] = [await test.createOperator(), await test.createOperator()];
     const body = { name: "Made once", role: "viewer" };
     const create = ({ token }: TestOperator, app = test) =>
@@ -184,7 +184,7 @@ describe("POST /_/api/sessions when passwords are guessed: hostile.md 7", () => 
     return answers.filter((answer) => answer.status === status).length;
   }
 
-  it("fifty concurrent guesses: ten are checked; sessions, other addresses, other operators and users are unaffected", async () => {
+  it("checks ten of fifty concurrent guesses, and affects no sessions, other addresses, other operators or users", async () => {
     const [operator, other] = [await app.createOperator(), await app.createOperator()];
     const user = await app.signUp();
     const guesses = await Promise.all(Array.from({ length: 50 }, () => signIn(operator.name, "wrong", "6.6.6.6")));
@@ -204,7 +204,7 @@ describe("POST /_/api/sessions when passwords are guessed: hostile.md 7", () => 
     assert.equal((await signIn(operator.name, operator.password, "6.6.6.6")).status, 201);
   });
 
-  it("an address that guesses for many names is slowed, and no other address is", async () => {
+  it("slows down an address that guesses for many names, and no other address", async () => {
     const operator = await app.createOperator();
     const guesses = await Promise.all(Array.from({ length: 150 }, (_, n) => signIn(`nobody ${n}`, "wrong", "7.7.7.7")));
     assert.equal(count(guesses, 201), 0);
@@ -214,7 +214,7 @@ describe("POST /_/api/sessions when passwords are guessed: hostile.md 7", () => 
     assert.equal((await me(operator.token, app)).status, 200);
   });
 
-  it("a token holder guesses its password no faster, and keeps the token", async () => {
+  it("slows down guesses by the holder of a token too, which stays valid", async () => {
     const { token, password } = await app.createOperator();
     const change = (currentPassword: string) =>
       app.call("PATCH /_/api/operators/me", { token, body: { password: "an entirely new one", currentPassword } });

@@ -36,7 +36,7 @@ describe("passwords", () => {
     }
   });
 
-  it("of 1,024 characters of four bytes differ by their last character", async () => {
+  it("are compared by all of their 1,024 characters of four bytes", async () => {
     const passwords = passwordsOf();
     const long = "𝒳".repeat(1_023);
     const hash = await passwords.hash(`${long}a`);
@@ -55,7 +55,7 @@ describe("passwords", () => {
     assert.equal(after.isOutdated(await after.hash("correct horse")), false);
   });
 
-  it("without a hash (an unknown user) never verify, and take the same work", async () => {
+  it("never verify without a hash (an unknown user), and cost the same work", async () => {
     const passwords = passwordsOf({ passwordHashMemoryKib: 16_384, passwordHashPasses: 2, passwordHashThreads: 1 });
     const hash = await passwords.hash("correct horse");
     const work = async (storedHash: string | undefined) => {
@@ -118,7 +118,7 @@ describe("the queue of passwords", () => {
     }
   });
 
-  it("POST /users/login: 503 ServiceUnavailable with Retry-After past the queue; the rest succeed", async (t) => {
+  it("makes POST /users/login answer 503 ServiceUnavailable with Retry-After once it is full, and the other logins succeed", async (t) => {
     // Slow hashes, so that the whole burst arrives before the first is done.
     const slow = { PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" };
     const test = await startTestApp({ ...slow, PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "1" });

@@ -142,7 +142,7 @@ async function setUp(): Promise<{ user: TestUser; second: string }> {
 
 describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
   for (const { what, end, secondDies, deviceDies } of endings) {
-    it(`${what}: refused on the next request by every process, on cached paths and after a restart`, async (t) => {
+    it(`every process refuses the token on the next request, on cached paths and after a restart: ${what}`, async (t) => {
       const { user, second } = await setUp();
       const bystander = await setUp();
       for (const app of [test, other]) {
@@ -168,7 +168,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
     });
   }
 
-  it("by logout: refused on the next request by every process, and after a restart", async (t) => {
+  it("every process refuses the token on the next request, and after a restart: logout", async (t) => {
     const user = await test.signUp();
     for (const app of [test, other]) assert.equal((await use(user.token, app)).status, 200);
     await other.call("POST /users/me/logout", { token: user.token });
@@ -178,7 +178,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
     assertDead(await use(user.token, restarted));
   });
 
-  it("after it new tokens are issued and valid: by login, and by registration under the same key", async () => {
+  it("a client gets new valid tokens afterwards, by login and by registration with the same key", async () => {
     const { user } = await setUp();
     const claims = claimsOf(user.token);
     const revocations = createRevocations({ invalidateTokenCache: () => {} }, noEvents);
@@ -206,7 +206,7 @@ describe("revocation: spec/authentication#revocation, hostile.md 2", () => {
 
 describe("revocation within one process", () => {
   for (const { what, end } of endings.filter(({ what }) => !what.includes("deletion"))) {
-    it(`${what}: a cached token is checked again and refused`, async () => {
+    it(`a cached token is checked again and refused: ${what}`, async () => {
       const { user } = await setUp();
       const { database, clock, regions } = test.app;
       const callers = createCallers(
@@ -226,7 +226,7 @@ describe("revocation within one process", () => {
     });
   }
 
-  it("during the check of a token does not count as confirmed", async () => {
+  it("a revocation during the check of a token prevents its confirmation", async () => {
     const { token } = await test.signUp();
     const { database, clock, regions } = test.app;
     const callers = createCallers(
@@ -240,7 +240,7 @@ describe("revocation within one process", () => {
     assert.ok(callers.authenticate(`Service ${token}`, "user") instanceof Promise, "checked again");
   });
 
-  it("that is rolled back ends nothing", async () => {
+  it("a revocation that is rolled back ends no token", async () => {
     const user = await test.signUp();
     const { applicationId, userId } = claimsOf(user.token);
     const revocations = createRevocations({ invalidateTokenCache: () => assert.fail("nothing was revoked") }, noEvents);

@@ -59,7 +59,7 @@ describe("password guesses at four processes", { skip }, () => {
     return Promise.all(Array.from({ length: count }, (_, n) => attempt(n, given)));
   }
 
-  it("as many simultaneous ones are checked as one process checks, and the waiting times are the same", async () => {
+  it("are checked as often as by one process when they are simultaneous, with the same waiting times", async () => {
     const given = { nameKey: "spread" };
     const first = await attempts(40, given);
     assert.equal(first.filter((each) => each === false).length, 10);
@@ -75,25 +75,25 @@ describe("password guesses at four processes", { skip }, () => {
     assert.equal(again.filter((each) => each === false).length, 10, "the right one has reset them");
   });
 
-  it("right passwords are not refused for being many", async () => {
+  it("never refuse correct passwords for their number", async () => {
     const right = Array.from({ length: 40 }, (_, n) => attempt(n, { nameKey: "right" }, true));
     assert.deepEqual(new Set(await Promise.all(right)), new Set([true]));
   });
 
-  it("a hundred wrong ones for a name are reported once, whichever process they reach", async () => {
+  it("are reported once after a hundred wrong passwords for a name, whichever processes they reach", async () => {
     const wrong = Array.from({ length: 108 }, (_, n) => attempt(n, { nameKey: "watched", address: `10.1.${n}.1` }));
     assert.deepEqual(new Set(await Promise.all(wrong)), new Set([false]));
     assert.deepEqual(guessings, [{ applicationId, failures: 100 }]);
   });
 
-  it("those of a recognized device and for an operator count everywhere, too", async () => {
+  it("count in every process for a recognized device and for an operator, too", async () => {
     const recognized = await attempts(40, { nameKey: "own", recognizedOrigin: "device" });
     assert.equal(recognized.filter((each) => each === false).length, 10);
     const marked = await attempts(40, { applicationId: undefined, nameKey: "ann", recognizedOrigin: "mark" });
     assert.equal(marked.filter((each) => each === false).length, 20, "with a mark, and in the queue of the others");
   });
 
-  it("an attempt whose process ends counts as a failure after a minute", async () => {
+  it("count as failed after a minute if their process ends", async () => {
     const given = { nameKey: "lost" };
     const guard = guards[0];
     assert.ok(guard);

@@ -6,7 +6,7 @@ import { createSignInGuard } from "./sign-in-guard.ts";
 
 // spec/limits#several-processes
 describe("SharedFailures", () => {
-  it("while the database does not answer, a process admits its own share", async () => {
+  it("lets a process admit its own share while the database does not answer", async () => {
     const shared = { runPatiently: async () => undefined, keyOf: (name: string) => name };
     const counters = { ...createLocalCounters(1), shared };
     const guard = createSignInGuard(

@@ -47,7 +47,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
 
   const wrong = (count: number) => Array(count).fill(403);
 
-  it("after ten wrong passwords even the right one has to wait: 1 s, then twice as long each time, up to 15 minutes", async () => {
+  it("delays even the correct password after ten wrong ones: by 1 s, then twice as long each time, up to 15 minutes", async () => {
     const jane = await test.signUp();
     assert.deepEqual(await guess(jane, 10), wrong(10));
     for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
@@ -62,7 +62,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11), [...wrong(10), 429]);
   });
 
-  it("a right password resets the series, as do 15 minutes without any; a refused attempt does not extend it", async () => {
+  it("resets the series after a correct password or 15 minutes without an attempt; a refused attempt does not extend it", async () => {
     const jane = await test.signUp();
     for (let round = 0; round < 3; round++) {
       assert.deepEqual(await guess(jane, 9), wrong(9));
@@ -75,7 +75,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assertSlowed(await logIn(joan), 1);
   });
 
-  it("of a hundred concurrent wrong logins ten are checked, in batches too; a hundred concurrent right ones all succeed", async () => {
+  it("checks ten of a hundred concurrent wrong logins, in batches too; a hundred concurrent correct logins all succeed", async () => {
     const jane = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 100 }, () => logIn(jane)));
     assert.equal(answers.filter(({ status }) => status === 403).length, 10);
@@ -94,7 +94,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(new Set(right.map(({ status }) => status)), new Set([200]));
   });
 
-  it("the user's tokens, logins of other users, and the same name in another application are unaffected", async () => {
+  it("does not affect the user's tokens, logins of other users, and the same name in another application", async () => {
     const jane = await test.signUp("Jane");
     const neighbour = await test.signUp("Jane", await test.createApplication());
     const joan = await test.signUp();
@@ -104,7 +104,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal((await logIn(neighbour, neighbour.password)).status, 200);
   });
 
-  it("a device that has logged in as the user is not slowed by guesses of others at the same address", async () => {
+  it("does not slow down a device that has logged in as the user because of guesses by others at the same address", async () => {
     const jane = await test.signUp();
     assert.equal((await logIn(jane, jane.password)).status, 200);
     const attacker = { userName: jane.userName, deviceToken: await test.registerDevice() };
@@ -113,7 +113,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11), [...wrong(10), 429]);
   });
 
-  it("a name in another spelling is the same name, and an unknown name is slowed alike", async () => {
+  it("treats another spelling of a name as the same name, and slows down an unknown name alike", async () => {
     const jane = await test.signUp("Größe");
     assert.deepEqual(await guess({ ...jane, userName: "GRÖSSE" }, 10), wrong(10));
     assertSlowed(await logIn(jane), 1);
@@ -123,7 +123,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
   });
 
-  it("wrong current passwords of a password change count in the same series", async () => {
+  it("counts wrong current passwords of a password change in the same series", async () => {
     const jane = await test.signUp();
     const change = (currentPassword: string) =>
       test.call("PATCH /users/me", { token: jane.token, body: { password: "a new one", currentPassword } });
@@ -136,7 +136,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
   });
 
   // spec/limits#several-processes
-  it("two processes on PostgreSQL admit as many as one; processes on SQLite count for themselves", async (t) => {
+  it("admits as many attempts by two processes on PostgreSQL as by one; processes on SQLite count separately", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const jane = await test.signUp();
@@ -145,7 +145,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.deepEqual(await guess(jane, 11, other), isShared ? Array(11).fill(429) : [...wrong(10), 429]);
   });
 
-  it("the log reports that a caller has to wait, but not for which name", async () => {
+  it("logs that a caller has to wait, but not for which name", async () => {
     const jane = await test.signUp("a secret in the wrong field");
     await guess(jane, 10);
     const [line] = test.logLines.filter(({ msg }) => msg === "sign-ins are delayed").slice(-1);
@@ -155,7 +155,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
   });
 
   // spec/limits#recognized-devices
-  it("while a hundred addresses guess, the user signs in from a recognized device, after a restart too, and from a new phone", async (t) => {
+  it("lets the user sign in from a recognized device, after a restart too, and from a new phone, while a hundred addresses guess", async (t) => {
     const trusting = { TRUST_PROXY: "loopback", DATABASE_URL: test.config.databaseUrl };
     const jane = await test.signUp();
     for (const round of ["first", "after a restart"]) {
@@ -187,7 +187,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
   });
 
   // spec/limits#recognized-devices
-  it("the last eight devices from which a user has signed in are recognized", async () => {
+  it("recognizes the last eight devices from which a user has signed in", async () => {
     const jane = await test.signUp();
     for (let n = 0; n < 9; n++) {
       test.advance(1_000);
@@ -205,7 +205,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
     assert.equal(oldest, test.now() - 7_000);
   });
 
-  it("RATE_LIMITS=off disables it", async (t) => {
+  it("is off with RATE_LIMITS=off", async (t) => {
     const off = await startTestApp({ RATE_LIMITS: "off" });
     t.after(() => off.close());
     const jane = await off.signUp();
@@ -246,7 +246,7 @@ describe("SignInGuard", () => {
     };
   }
 
-  it("an attacker at its own address is slowed, and the user at another one is not", async () => {
+  it("slows down an attacker at its own address, and not the user at another one", async () => {
     const { attempt, lockOuts } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ address: "6.6.6.6" }), false);
     assert.equal(await attempt({ address: "6.6.6.6" }), 1);
@@ -259,7 +259,7 @@ describe("SignInGuard", () => {
     );
   });
 
-  it("with WORKERS each process admits its share, but at least three attempts for typing mistakes", async () => {
+  it("admits each process's share with WORKERS, but at least three attempts for typing mistakes", async () => {
     for (const [workers, guesses] of [
       [2, 5],
       [16, 3],
@@ -270,7 +270,7 @@ describe("SignInGuard", () => {
     }
   });
 
-  it("guesses from many addresses delay only their callers, and are reported once an hour", async () => {
+  it("delays only the callers of guesses from many addresses, and reports them once an hour", async () => {
     const { attempt, lockOuts, guessings, advance } = start();
     for (let n = 0; n < 105; n++) assert.equal(await attempt({ deviceId: `d${n}`, address: `6.6.${n}.1` }), false);
     assert.deepEqual(guessings, [{ applicationId: "app", failures: 100 }]);
@@ -282,7 +282,7 @@ describe("SignInGuard", () => {
     assert.equal(guessings.length, 1);
   });
 
-  it("a recognized origin is counted separately, and its own guesses slow it", async () => {
+  it("counts a recognized origin separately, and slows it down for its own guesses", async () => {
     const { attempt, lockOuts } = start();
     const own = { recognizedOrigin: "device" };
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ deviceId: "another" }), false);
@@ -296,7 +296,7 @@ describe("SignInGuard", () => {
     );
   });
 
-  it("a device that guesses from many addresses loses its recognition, and does not lock out its owner", async () => {
+  it("no longer recognizes a device that guesses from many addresses, and does not lock out its owner", async () => {
     const { guard, attempt } = start();
     const own = { recognizedOrigin: "device" };
     for (let n = 0; n < 100; n++) assert.equal(await attempt({ ...own, address: `6.6.${n}.1` }), false);
@@ -306,7 +306,7 @@ describe("SignInGuard", () => {
     assert.deepEqual(recognized, [false]);
   });
 
-  it("an address that guesses for many names is slowed", async () => {
+  it("slows down an address that guesses for many names", async () => {
     const { attempt, advance } = start();
     for (let n = 0; n < 1_000; n++) assert.equal(await attempt({ nameKey: `name ${n}` }), false);
     assert.equal(await attempt({ nameKey: "another" }), 1);
@@ -316,14 +316,14 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ nameKey: "another" }), false);
   });
 
-  it("all addresses of one IPv6 network count as one", async () => {
+  it("counts all addresses of one IPv6 network as one", async () => {
     const { attempt } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ address: `2001:db8:0:1::${n}` }), false);
     assert.equal(await attempt({ address: "2001:0DB8::1:ffff:1:2:3" }), 1);
     assert.equal(await attempt({ address: "2001:db8:0:2::1" }), false);
   });
 
-  it("operators are counted by name and address, separately from the users of every application", async () => {
+  it("counts operators by name and address, separately from the users of every application", async () => {
     const { attempt } = start();
     const operator = { applicationId: undefined, deviceId: undefined, nameKey: "owner" };
     for (let n = 0; n < 10; n++) assert.equal(await attempt(operator), false);
@@ -331,7 +331,7 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ nameKey: "owner" }), false);
   });
 
-  it("an operator's mark is counted by itself at every address, and a delayed one counts as unrecognized", async () => {
+  it("counts the mark of an operator separately at every address, and treats a delayed one as unrecognized", async () => {
     const { attempt } = start();
     const operator = { applicationId: undefined, deviceId: undefined, nameKey: "owner" };
     for (let n = 0; n < 10; n++) assert.equal(await attempt(operator), false);
@@ -343,7 +343,7 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ ...operator, recognizedOrigin: "another mark" }, true), true);
   });
 
-  it("an attempt that fails before a verdict does not count", async () => {
+  it("does not count an attempt that fails before its password is checked", async () => {
     const { guard, attempt } = start();
     for (let n = 0; n < 50; n++)
       await assert.rejects(
@@ -353,7 +353,7 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({}, true), true);
   });
 
-  it("a clock that steps back neither adds nor removes attempts", async () => {
+  it("adds and removes no attempts when the clock steps back", async () => {
     const { attempt, advance } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({}), false);
     advance(-3_600_000);

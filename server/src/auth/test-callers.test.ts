@@ -32,7 +32,7 @@ async function read(path: string) {
 }
 
 describe("test devices and users", () => {
-  it("call the application for an hour, are tagged, and count with no key", async () => {
+  it("call the application for an hour, are tagged, and count for no key", async () => {
     const [device, user] = [await make("test-devices"), await make("test-users")];
     for (const { accessTokenExpires } of [device, user])
       assert.equal(accessTokenExpires, `/Date(${test.now() + 3_600_000})/`);
@@ -49,7 +49,7 @@ describe("test devices and users", () => {
     }
   });
 
-  it("are made by editors, and noted in the audit log without their token", async () => {
+  it("are created by editors, and recorded in the audit log without their token", async () => {
     const viewer = (await test.createOperator("Viewer", "viewer")).token;
     const { body } = await test.call(`POST ${api}/test-users`, { token: viewer });
     assert.equal(body.error, "ObjectPermissionDenied");
@@ -62,7 +62,7 @@ describe("test devices and users", () => {
     assert.ok(!JSON.stringify(log).includes(accessToken));
   });
 
-  it("do not count in the statistics, nor do users who sign in on their devices", async () => {
+  it("do not count in the statistics, and neither do users who sign in on their devices", async () => {
     const { appid } = await test.createApplication();
     const path = `/_/api/applications/${appid}`;
     const { body } = await test.call(`POST ${path}/test-devices`, { token });
@@ -89,7 +89,7 @@ describe("test devices and users", () => {
     );
   });
 
-  it("are at most 20 of each kind: another one ends the oldest", async () => {
+  it("are limited to 20 of each kind: another one ends the oldest", async () => {
     const { appid } = await test.createApplication();
     const tokens: string[] = [];
     for (let n = 0; n < 22; n += 1) {
@@ -102,7 +102,7 @@ describe("test devices and users", () => {
     assert.deepEqual(statuses, [401, 401, ...Array(20).fill(200)]);
   });
 
-  it("are erased after a day with all that they have sent", async () => {
+  it("are erased after a day with all data that they have sent", async () => {
     const { id: deviceId, accessToken: deviceToken } = await make("test-devices");
     const { id: userId, accessToken } = await make("test-users");
     const jane = await test.signUp("jane");
@@ -125,7 +125,7 @@ describe("test devices and users", () => {
     assert.equal((await read("/users?userNamePrefix=Stays")).result.pageResults.length, 1);
   });
 
-  it("need a key that registers devices", async () => {
+  it("require a key that can register devices", async () => {
     const { appid } = await test.createApplication();
     const keys = `/_/api/applications/${appid}/keys`;
     const { body } = await test.call(`GET ${keys}`, { token });

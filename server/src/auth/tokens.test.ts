@@ -22,7 +22,7 @@ function tokensOf({ secrets = ["the first secret of all"], region = "main" } = {
 }
 
 describe("tokens: spec/authentication#tokens", () => {
-  it("open to the values they were issued with: application, key, device, versions, issue and expiry time, id", () => {
+  it("contain the values they were issued with: application, key, device, versions, issue and expiry time, id", () => {
     const tokens = tokensOf();
     const { accessToken, accessTokenExpires } = tokens.issueDeviceToken({ ...device, policy });
     const { tokenId, ...claims } = tokens.open(accessToken) ?? {};
@@ -32,7 +32,7 @@ describe("tokens: spec/authentication#tokens", () => {
     assert.deepEqual(claims, { ...device, userId: undefined, ...times });
   });
 
-  it("of a user also contain the user", () => {
+  it("contain the user if they are user tokens", () => {
     const tokens = tokensOf();
     const id = ids.newId("User");
     const { token, row } = tokens.issueUserToken({ ...device, policy }, { id, tokenVersion: 4 });
@@ -64,7 +64,7 @@ describe("tokens: spec/authentication#tokens", () => {
     for (const id of [device.applicationId, device.deviceId, "usr_", "app_"]) assert.ok(!inside.includes(id));
   });
 
-  it("are never the same twice", () => {
+  it("are never issued twice", () => {
     const tokens = tokensOf();
     const made = Array.from({ length: 1_000 }, () => tokens.issueDeviceToken({ ...device, policy }).accessToken);
     assert.equal(new Set(made).size, made.length);
@@ -109,7 +109,7 @@ describe("tokens that were tampered with (hostile.md 1)", () => {
     }
   });
 
-  it("are refused in another region, also with the region's name exchanged", () => {
+  it("are refused in another region, even with the region's name exchanged", () => {
     const elsewhere = tokensOf({ region: "eu" });
     assert.equal(elsewhere.open(accessToken), undefined);
     assert.equal(elsewhere.open(accessToken.replace("main.", "eu.")), undefined);
@@ -129,7 +129,7 @@ describe("rotation of ROLLCALL_SECRET", () => {
     return app;
   }
 
-  it('"new,old" opens tokens and page tokens made under old, and makes new ones under new', async (t) => {
+  it('opens tokens and page tokens made under old, and makes new ones under new, with "new,old"', async (t) => {
     const before = await start(t, oldSecret);
     const user = await before.signUp();
     for (let n = 0; n < 2; n++) {

@@ -40,7 +40,7 @@ describe("expensive references", () => {
   });
 
   // spec/batch#batch-limits
-  it("an item cannot grow beyond the body limit: RequestTooLarge", async () => {
+  it("an item cannot exceed the body limit by references: RequestTooLarge", async () => {
     const comment = "x".repeat(2_000);
     const first = { key: "a", method: "POST", path: "/checkins", parameters: { location: "1,2", comment } };
     const of = (parameters: unknown, path = "/checkins") => [first, { method: "POST", path, parameters }];
@@ -62,7 +62,7 @@ describe("expensive references", () => {
 });
 
 describe("a batch item behaves like the same call alone", () => {
-  it("a number with many digits that becomes a text keeps them, also where requests is a text", async () => {
+  it("a long number that becomes a text keeps all digits, even if requests is a text", async () => {
     const username = "12345678901234567890123";
     const json = `[{"method":"POST","path":"/users","parameters":{"username":${username},"password":"pass word"}}]`;
     for (const requests of [json, JSON.stringify(json), JSON.stringify(json.replaceAll('"', "'"))]) {
@@ -93,7 +93,7 @@ describe("a batch item behaves like the same call alone", () => {
     assert.ok(test.logLines.slice(length).every((line) => JSON.stringify(line).length < 20_000));
   });
 
-  it("paths mean the same as in a request", async () => {
+  it("a path of an item means the same as the path of a request", async () => {
     const paths = [
       "/users/me/",
       "//users//me",

@@ -154,7 +154,7 @@ const programs = fc.array(steps, { minLength: 1, maxLength: 12 });
 
 // spec/batch#batch-items
 describe("a batch equals the same calls one by one", () => {
-  it("independent: the same envelopes, and the same state", async () => {
+  it("independent: the batch returns the same envelopes and leaves the same state", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
@@ -168,7 +168,7 @@ describe("a batch equals the same calls one by one", () => {
     );
   });
 
-  it("sequential: the same up to the first failure, and nothing after it", async () => {
+  it("sequential: the batch does the same up to the first failure, and nothing after it", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
@@ -186,7 +186,7 @@ describe("a batch equals the same calls one by one", () => {
     );
   });
 
-  it("atomic: the same when nothing fails, and otherwise no effect at all", async () => {
+  it("atomic: the batch does the same when nothing fails, and otherwise has no effect", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];

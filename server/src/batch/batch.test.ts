@@ -48,7 +48,7 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
 const names = (responses: Envelope[]) => responses.map(({ error, status }) => error ?? status);
 
 describe("POST /batch: spec/batch#batch-requests", () => {
-  it("200 the envelopes in request order, each with its key, or its index without one", async () => {
+  it("answers 200 with the envelopes in request order, each with its key, or with its index if it has none", async () => {
     const responses = await run([
       checkIn("a", "first"),
       { method: "get", path: "/service/ping" },
@@ -108,7 +108,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.deepEqual(await comments(me), ["1", "2"]);
   });
 
-  it("sequential: stops at the first failure, and the others are BatchItemNotRun 424", async () => {
+  it("sequential: the batch stops at the first failure, and the other items are BatchItemNotRun 424", async () => {
     const me = await test.signUp();
     const wrong = { method: "POST", path: "/checkins", parameters: {} };
     const responses = await run([checkIn("1"), wrong, checkIn("2", "x")], { mode: "Sequential" }, me.token);
@@ -182,12 +182,12 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.equal((await test.call("GET /users/me", { token: me.token })).status, 200, "it was undone");
   });
 
-  it("a device token may run what a device may, checked item by item", async () => {
+  it("a device token may run the operations that accept one, checked item by item", async () => {
     const responses = await run([{ method: "GET", path: "/devices/current" }, checkIn("1")], {}, user.deviceToken);
     assert.deepEqual(names(responses), [200, "AuthUserAccessTokenRequired"]);
   });
 
-  it("a mail is sent after the commit of the batch, and not at all when the batch is rolled back", async () => {
+  it("a mail is sent after the commit of the batch, and not sent when the batch is rolled back", async () => {
     const me = await test.signUp();
     await test.call("PATCH /users/me", { token: me.token, body: { email: "me@example.org" } });
     const mails = () => readdir(join(test.config.dataDir, "mail")).catch((): string[] => []);
@@ -204,7 +204,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.equal((await mails()).length, before + 2);
   });
 
-  it("of two members that differ in case the documented spelling wins; null counts as absent", async () => {
+  it("of two members that differ in case the documented spelling takes precedence, and null counts as absent", async () => {
     const ping = { method: "GET", path: "/service/ping" };
     const responses = await run([
       { key: "a", Key: "b", ...ping },
@@ -220,7 +220,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     );
   });
 
-  it("several items with one key are each answered; a reference means the latest before it", async () => {
+  it("several items with one key are each answered, and a reference means the latest one before it", async () => {
     const requests = [checkIn("1", "k"), checkIn("2", "k"), checkIn("after {{k.result.comment}}", "k")];
     const responses = await run(requests, { references: true });
     assert.deepEqual(
@@ -301,7 +301,7 @@ describe("references: true", () => {
   const refer = (path: string, parameters?: unknown, options: Item = { references: true }) =>
     run([checkIn("it's \\{{ me", "a.b"), { key: "last", method: "PATCH", path, parameters }], options);
 
-  it("a text that consists of one reference takes the value with its type; inside a longer text it is inserted", async () => {
+  it("a text that is one reference takes the value with its type, and a reference inside a longer text is inserted", async () => {
     const responses = await run(
       [
         checkIn("first", "one"),
@@ -322,7 +322,7 @@ describe("references: true", () => {
     assert.equal(responses[3].result.id, responses[1].result.id);
   });
 
-  it("a literal {{ is written \\{{, keys may have dots, and without references braces are plain text", async () => {
+  it("a literal {{ is written \\{{, keys may contain dots, and without references braces are plain text", async () => {
     const id = "{{a.b.result.id}}";
     const [, changed] = await refer(`/checkins/${id}`, { comment: "\\{{a.b.result.id}} {{a.b.result.comment}}" });
     assert.equal(changed.result.comment, "{{a.b.result.id}} it's {{ me");
@@ -370,7 +370,7 @@ describe("references: true", () => {
     assert.deepEqual(responses[1].result?.pageResults, []);
   });
 
-  it("BatchItemNotRun for malformed, unknown, later, failed and own references, and for non-scalars inside a text", async () => {
+  it("a malformed, unknown, later, failed or own reference, or a non-scalar inside a text, is BatchItemNotRun", async () => {
     for (const comment of [
       "{{",
       "{{}}",
@@ -410,7 +410,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     assert.deepEqual(await comments(), before);
   });
 
-  it("400 without requests, with more than 200, or when they are not an array", async () => {
+  it("a batch without requests, with more than 200, or with requests that are no array gets 400", async () => {
     assertError(await post({ requests: [] }), 400, "ParameterOutOfRange", 514, "requests must have at least 1 item.");
     const many = Array(201).fill(checkIn("many"));
     assertError(await post({ requests: many }), 413, "RequestTooLarge", 1281, "requests must have at most 200 items.");
@@ -452,7 +452,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     );
   });
 
-  it("hostile names, texts and depths are data or refused, and never cause a fault", async () => {
+  it("hostile names, texts and depths are stored or refused, and never cause an internal error", async () => {
     const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const item = `{"method":"POST","path":"/checkins","parameters":{"location":"1,2","comment":${nested}}}`;
     for (const options of ["", ',"references":true', ',"mode":"atomic"']) {
@@ -479,7 +479,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     }
   });
 
-  it("items on other callers' objects are refused like single calls", async () => {
+  it("an item on another caller's object is refused like a single call", async () => {
     const [mine] = await run([checkIn("mine")]);
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
@@ -490,7 +490,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
   });
 
   // spec/batch#batch-limits
-  it("once the responses exceed BATCH_REPLY_BYTES_MAX, the other items are not run", async (t) => {
+  it("no further item is run once the responses exceed BATCH_REPLY_BYTES_MAX", async (t) => {
     const small = await startTestApp({ BATCH_REPLY_BYTES_MAX: "1500", BATCH_ITEMS_MAX: "5" });
     t.after(() => small.close());
     const { token } = await small.signUp();

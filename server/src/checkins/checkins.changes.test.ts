@@ -71,20 +71,20 @@ function assertGone(answer: Answer): void {
 const appNeedsApp = "writePermissions App needs readPermissions App.";
 
 describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in", () => {
-  it("200 the whole check-in; omitted fields keep their values, lastModified changes, created does not", async () => {
+  it("answers 200 with the whole check-in; omitted fields keep their values, lastModified changes, and created does not", async () => {
     for (const [name, value] of Object.entries({ ...texts, location: { lat: -33.5, lng: 151.25 } })) {
       const was = await created({ comment: "1", description: "2", tag: "3", readPermissions: "App" });
       await assertChanged(was, { [name]: value }, { [name]: value });
     }
   });
 
-  it("no parameters, null or unknown names change only lastModified", async () => {
+  it("changes only lastModified without parameters, with null and with unknown names", async () => {
     const was = await created(texts);
     const nothing = { location: null, comment: null, description: null, tag: null, readPermissions: null, x: {} };
     for (const body of [undefined, {}, nothing]) await assertChanged(was, body, {});
   });
 
-  it("the empty text clears comment, description and tag, and nothing else", async () => {
+  it("clears comment, description and tag with the empty text, and nothing else", async () => {
     for (const name of Object.keys(texts))
       await assertChanged(await created(texts), { [name]: "" }, { [name]: undefined });
     const was = await created({ ...texts, readPermissions: "App" });
@@ -92,7 +92,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     assert.deepEqual((await get((await created({ comment: "" })).id)).body.result.comment, undefined);
   });
 
-  it("accepts a whole object as it was read; fields that the service sets are not even type-checked", async () => {
+  it("accepts a whole object as it was read, without checking the types of fields that the service sets", async () => {
     const was = await created({ ...texts, readPermissions: "App", writePermissions: "App" });
     const { result } = (await get(was.id)).body;
     await assertChanged(was, result, {});
@@ -102,14 +102,14 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     await assertChanged(was, { id: test.app.ids.newId("Checkin"), userID: other.id, created: 0 }, { comment: "new" });
   });
 
-  it("names match case-insensitively; a number is its decimal text; texts are kept byte-exact", async () => {
+  it("matches names case-insensitively, reads a number as its decimal text, and keeps texts byte-exact", async () => {
     const was = await created();
     await assertChanged(was, { COMMENT: 4711 }, { comment: "4711" });
     const text = "\u202E👍 %_\\'\"\t\n e\u0301";
     await assertChanged(was, { comment: text, tag: text }, { comment: text, tag: text });
   });
 
-  it("400 for what POST refuses, naming the parameter, and nothing is changed", async () => {
+  it("answers 400 for what POST refuses, naming the parameter, and changes nothing", async () => {
     const was = await created(texts);
     for (const [body, error, errorNumber, message] of [
       [{ comment: "x".repeat(4_001) }, "ParameterOutOfRange", 514, "comment must have at most 4000 characters."],
@@ -135,7 +135,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     await assertChanged(was, { tag: "👍".repeat(256) }, { tag: "👍".repeat(256) });
   });
 
-  it("concurrent changes of different fields lose nothing", async () => {
+  it("loses no concurrent change of another field", async () => {
     const { id } = await created({ readPermissions: "App", writePermissions: "App" });
     const changes = [{ comment: "c" }, { description: "d" }, { tag: "t" }, { location: "1,2" }];
     const answers = await Promise.all(changes.map((body, n) => patch(id, body, n % 2 === 0 ? owner : other)));
@@ -147,7 +147,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     );
   });
 
-  it("a change concurrent with the deletion precedes it or gets 404, and does not restore the check-in", async () => {
+  it("answers 404 or takes effect before a concurrent deletion, and does not restore the check-in", async () => {
     for (let n = 0; n < 5; n++) {
       const { id } = await created();
       const [changed, removed] = await Promise.all([patch(id, { comment: "late" }), remove(id)]);
@@ -159,7 +159,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
 });
 
 describe("readPermissions and writePermissions: spec/search#permissions", () => {
-  it("are absent until they are set, which means User; case is ignored", async () => {
+  it("are absent until they are set, which means User, and ignore case", async () => {
     const was = await created();
     assert.ok(!("readPermissions" in was) && !("writePermissions" in was));
     assertGone(await get(was.id, other));
@@ -170,7 +170,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     assert.deepEqual((await created({ readPermissions: "APP", WritePermissions: "app" }))["writePermissions"], "App");
   });
 
-  it("400 ParameterOutOfRange when others could write but not read, including permissions stored before", async () => {
+  it("answer 400 ParameterOutOfRange when others could write but not read, even together with stored permissions", async () => {
     const words = [undefined, "User", "App"];
     for (const read of words) {
       for (const write of words) {
@@ -196,7 +196,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     }
   });
 
-  it("read App: others can read, but not change or delete", async () => {
+  it("allow others with read App to read, but not to change or delete", async () => {
     const was = await created({ ...texts, readPermissions: "App" });
     assertResult(await get(was.id, other), 200, was);
     for (const body of [{}, { comment: "theirs" }, { readPermissions: "App" }, was])
@@ -205,7 +205,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     await assertUnchanged(was);
   });
 
-  it("write App: others can change the content, but neither change the permissions nor delete", async () => {
+  it("allow others with write App to change the content, but neither to change the permissions nor to delete", async () => {
     const was = await created({ ...texts, readPermissions: "App", writePermissions: "App" });
     await assertChanged(
       was,
@@ -228,7 +228,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     await assertUnchanged(now);
   });
 
-  it("a private check-in of another user does not exist for any operation", async () => {
+  it("hide a private check-in of another user from every operation", async () => {
     for (const permissions of [
       {},
       { readPermissions: "User" },
@@ -243,7 +243,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     }
   });
 
-  it("do not grant access to other applications", async () => {
+  it("grant no access to other applications", async () => {
     const stranger = await test.signUp("Stranger", await test.createApplication());
     const was = await created({ readPermissions: "App", writePermissions: "App" });
     for (const answer of [
@@ -256,7 +256,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
 });
 
 describe("DELETE /checkins/{checkinId}", () => {
-  it("200 true, and 404 from then on", async () => {
+  it("answers 200 true, and 404 from then on", async () => {
     const { id } = await created({ readPermissions: "App", writePermissions: "App" });
     assertResult(await remove(id), 200, true);
     for (const answer of [await remove(id), await get(id), await patch(id, { comment: "x" })]) assertGone(answer);
@@ -264,7 +264,7 @@ describe("DELETE /checkins/{checkinId}", () => {
     assertGone(await remove(id, other));
   });
 
-  it("of two concurrent calls one deletes", async () => {
+  it("succeeds for one of two concurrent calls", async () => {
     const { id } = await created();
     const statuses = (await Promise.all([remove(id), remove(id), remove(id)])).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [200, 404, 404]);
@@ -281,7 +281,7 @@ describe("DELETE /checkins/{checkinId}", () => {
     }
   });
 
-  it("400 for the id of another kind and for what is not an id", async () => {
+  it("answers 400 for the id of another kind and for a text that is no id", async () => {
     assertError(await remove(owner.id), 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Checkin.");
     assertError(await patch("x", {}), 400, "ParameterIncorrectFormat", 515, "checkinId must be an id.");
   });

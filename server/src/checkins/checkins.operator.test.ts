@@ -59,7 +59,7 @@ describe("check-ins of an application, for operators", () => {
     assert.deepEqual(rest, { id: fuzzy, userID: john.id, readPermissions: "App", created: now, lastModified: now });
   });
 
-  it("the check-ins of a user who is being erased disappear at once", async () => {
+  it("disappear at once when their user is being erased", async () => {
     const gone = await test.signUp();
     const id = await checkIn(gone, { location: "1,1" });
     assert.equal((await ask(`/${id}`)).status, 200);
@@ -72,7 +72,7 @@ describe("check-ins of an application, for operators", () => {
     assert.deepEqual(await find(`userID=${gone.id}&pageSize=1`), []);
   });
 
-  it("pages work at any depth, and a paging token is refused in another application", async () => {
+  it("are paged to any depth, and a page token is refused in another application", async () => {
     const walker = await test.signUp();
     const ids: string[] = [];
     for (let n = 0; n < 7; n += 1) ids.unshift(await checkIn(walker, { location: `20,${n / 1_000}` }));

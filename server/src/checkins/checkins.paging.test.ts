@@ -87,7 +87,7 @@ async function walk(first: Page, direction: "nextToken" | "previousToken", owner
 
 describe("GET /checkins, page by page: spec/search#page-tokens", () => {
   for (const size of [1, 7, 100]) {
-    it(`forward and back in pages of ${size}, every check-in exactly once and newest first`, async () => {
+    it(`returns every check-in exactly once and newest first, forward and back, in pages of ${size}`, async () => {
       // A hundred rows suffice for pages of one, which are slow.
       const expected = size === 1 ? ids.slice(190) : ids;
       const first = size === 1 ? await read(`pageSize=1&created=-${1_000_019}`) : await read(`pageSize=${size}`);
@@ -108,7 +108,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     });
   }
 
-  it("a page has 100 items by default and at most 1,000", async () => {
+  it("returns 100 items by default and at most 1,000", async () => {
     assert.deepEqual(idsOf(await read("")), ids.slice(0, 100));
     assert.deepEqual(idsOf(await read("pageSize=1000")), ids);
     for (const size of ["0", "1001", "-1"]) {
@@ -119,13 +119,13 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     assertError(await list("pageSize=many"), 400, "ParameterIncorrectFormat", 515, rule);
   });
 
-  it("a page that holds exactly the remaining items has no nextToken", async () => {
+  it("returns no nextToken when the page contains exactly the remaining items", async () => {
     const page = await read("pageSize=250");
     assert.equal(page.pageResults.length, 250);
     assert.ok(!("nextToken" in page) && !("previousToken" in page));
   });
 
-  it("the currentToken of any page returns that page", async () => {
+  it("returns the same page again for its currentToken", async () => {
     const first = await read("pageSize=50");
     const second = await read(`pagingToken=${first.nextToken}`);
     const firstAgain = await read(`pagingToken=${second.previousToken}`);
@@ -137,7 +137,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     }
   });
 
-  it("the currentToken of a page is the token that asked for it", async () => {
+  it("returns the token of the request as currentToken", async () => {
     const { nextToken = "" } = await read("pageSize=7");
     const next = await read(`pagingToken=${nextToken}`);
     assert.equal(next.currentToken, nextToken);
@@ -146,7 +146,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     assert.equal((await read(`pagingToken=${first}`)).currentToken, first);
   });
 
-  it("a token alone restores filters and page size, and other parameters beside it are ignored", async () => {
+  it("restores filters and page size from a token alone, and ignores other parameters beside it", async () => {
     const first = await read("pageSize=4&created=1000010-1000012");
     assert.deepEqual(idsOf(first), ids.slice(-39, -30).slice(0, 4));
     const second = await read(`pagingToken=${first.nextToken}`);
@@ -158,7 +158,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     assert.ok(!("nextToken" in third));
   });
 
-  it("invalid parameters beside a token are ignored as well", async () => {
+  it("ignores even invalid parameters beside a token", async () => {
     const first = await read("pageSize=4");
     const beside = `pageSize=many&created=yesterday&pagingToken=${first.nextToken}`;
     assert.deepEqual(idsOf(await read(beside)), ids.slice(4, 8));
@@ -166,7 +166,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
 });
 
 describe("GET /checkins with long filters in a batch, where no URL limit applies", () => {
-  it("long page tokens are accepted", async () => {
+  it("accepts long page tokens", async () => {
     const comment = "\u{1F600}".repeat(4_000);
     const me = await test.signUp();
     const rows = Array.from({ length: 3 }, (_, n) => ({ ...newRow(me, n), comment, description: comment }));
@@ -182,7 +182,7 @@ describe("GET /checkins with long filters in a batch, where no URL limit applies
     assert.deepEqual(seen, rows.map(({ id }) => id).reverse());
   });
 
-  it("400 ParameterIncorrectFormat for a long invalid token", async () => {
+  it("answers 400 ParameterIncorrectFormat for a long invalid token", async () => {
     const body = { requests: [{ method: "GET", path: "/checkins", parameters: { pagingToken: "A".repeat(20_000) } }] };
     const { body: batch } = await test.call("POST /batch", { token: user.token, body });
     const [{ status, error, message }] = batch.result.responses;
@@ -193,7 +193,7 @@ describe("GET /checkins with long filters in a batch, where no URL limit applies
 
 // spec/search#offsets
 describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
-  it("returns the page at the offset, with tokens to continue from there", async () => {
+  it("returns the page at the offset, with tokens that continue from there", async () => {
     const page = await read("pagingToken=10;20");
     assert.deepEqual(idsOf(page), ids.slice(20, 30));
     assert.deepEqual(idsOf(await read(`pagingToken=${page.nextToken}`)), ids.slice(30, 40));
@@ -201,7 +201,7 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
     assert.deepEqual(idsOf(await read(`pagingToken=${page.currentToken}`)), ids.slice(20, 30));
   });
 
-  it("has a previousToken only after the first item, a nextToken only before the last", async () => {
+  it("returns a previousToken only after the first item, and a nextToken only before the last", async () => {
     const first = await read("pagingToken=10;0");
     assert.ok(!("previousToken" in first) && "nextToken" in first);
     const last = await read("pagingToken=10;240");
@@ -219,7 +219,7 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
     assert.deepEqual(idsOf(await read("pagingToken=2;1&created=1000010-1000012")), ids.slice(-38, -36));
   });
 
-  it("400 ParameterOutOfRange for a page size of zero or above the maximum", async () => {
+  it("answers 400 ParameterOutOfRange for a page size of zero or above the maximum", async () => {
     const rule = "pagingToken must ask for 1 to 1000 items.";
     for (const token of ["0;0", "1001;0", "999999999999;5", `${"9".repeat(400)};5`]) {
       assertError(await list(`pagingToken=${token}`), 400, "ParameterOutOfRange", 514, rule);
@@ -231,7 +231,7 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
 describe("GET /checkins with a foreign token", () => {
   const rule = "pagingToken must be a token of this listing.";
 
-  it("400 ParameterIncorrectFormat for every malformed or forged token", async () => {
+  it("answers 400 ParameterIncorrectFormat for every malformed or forged token", async () => {
     const { nextToken = "" } = await read("pageSize=4");
     const middle = Math.floor(nextToken.length / 2);
     const flipped = nextToken[middle] === "A" ? "B" : "A";
@@ -254,7 +254,7 @@ describe("GET /checkins with a foreign token", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a token of another user, application or listing", async () => {
+  it("answers 400 ParameterIncorrectFormat for a token of another user, application or listing", async () => {
     const other = await test.signUp();
     await insert(Array.from({ length: 3 }, () => newRow(other, 5)));
     const stranger = await test.signUp("Stranger", await test.createApplication());
@@ -270,7 +270,7 @@ describe("GET /checkins with a foreign token", () => {
 });
 
 describe("GET /checkins while check-ins are created and deleted", () => {
-  it("a page whose items were deleted still leads back", async () => {
+  it("leads back from a page whose items were deleted", async () => {
     const me = await test.signUp();
     const rows = Array.from({ length: 5 }, (_, n) => newRow(me, n));
     await insert(rows);
@@ -282,7 +282,7 @@ describe("GET /checkins while check-ins are created and deleted", () => {
     assert.deepEqual(idsOf(await read(`pagingToken=${empty.previousToken}`, me)), idsOf(first));
   });
 
-  it("rows that stay are neither skipped nor repeated, forward or back", async () => {
+  it("neither skips nor repeats remaining rows, forward or back", async () => {
     const times = fc.integer({ min: 0, max: 9 });
     const changes = fc.record({
       created: fc.array(times, { maxLength: 4 }),

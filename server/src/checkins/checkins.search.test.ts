@@ -109,7 +109,7 @@ function search(query: Query, { token } = me): Promise<Answer> {
 }
 
 describe("GET /checkins with filters: spec/search#filters", () => {
-  it("without filters, finds the caller's check-ins and those that others share, merged into one order", async () => {
+  it("finds the caller's check-ins and those that others share, merged into one order, if it has no filters", async () => {
     for (const reader of [me, ...others]) {
       assert.deepEqual(
         await found({}, reader),
@@ -127,7 +127,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("userID: me and the caller's id, another user's shared check-ins, an empty page for an unknown user", async () => {
+  it("filters by userID: me, the caller's id, another user's shared check-ins, and an empty page for an unknown user", async () => {
     const [other, third] = others as [TestUser, TestUser]; // there are two
     for (const userID of ["me", "ME", me.id]) {
       assert.deepEqual(
@@ -151,7 +151,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     assert.deepEqual(Object.keys(unknown), ["pageResults", "currentToken"]);
   });
 
-  it("400 for a userID that is not an id, or the id of another kind", async () => {
+  it("answers 400 for a userID that is not an id, or is the id of another kind", async () => {
     for (const userID of ["nobody", "usr_", `${me.id} `, "'", "meme"]) {
       assertError(await search({ userID }), 400, "ParameterIncorrectFormat", 515, "userID must be an id.");
     }
@@ -161,7 +161,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("tag, comment and description are compared byte-exact and without wildcards", async () => {
+  it("compares tag, comment and description byte-exact and without wildcards", async () => {
     for (const text of [...texts.filter((each) => each !== null), "none", "d", "%%", "x".repeat(128), `${long}3`]) {
       for (const name of ["tag", "comment", "description"] as const) {
         assert.deepEqual(
@@ -173,7 +173,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("an empty filter is ignored", async () => {
+  it("ignores an empty filter", async () => {
     const empty = { tag: "", comment: "", userID: "", created: "", lastModified: "", locationRange: "", sortOrder: "" };
     assert.deepEqual(
       await found(empty),
@@ -181,7 +181,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     );
   });
 
-  it("400 for texts that are too long, and for other types", async () => {
+  it("answers 400 for texts that are too long, and for other types", async () => {
     for (const [name, length] of [
       ["tag", 256],
       ["comment", 4_000],
@@ -195,7 +195,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("created and lastModified: every range, open or closed, before 1970 and in year 9999, and every pair of them", async () => {
+  it("filters created and lastModified by every range, open or closed, before 1970 and in year 9999, and by pairs of ranges", async () => {
     const ends = [undefined, -62_135_596_800_000, -1, 0, 1_000, 5_000, 253_402_300_799_999];
     const isIn = (time: number, start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY) =>
       start <= time && time <= end;
@@ -224,7 +224,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("400 for ranges that do not parse, contain impossible dates, or end before they start", async () => {
+  it("answers 400 for ranges that do not parse, contain impossible dates, or end before they start", async () => {
     for (const name of ["created", "lastModified"]) {
       for (const [range, error] of [
         ["5", "ParameterIncorrectFormat"],
@@ -241,7 +241,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("combined filters find what matches all of them", async () => {
+  it("finds the check-ins that match all combined filters", async () => {
     for (const row of rows.filter((_, n) => n % 10 === 0)) {
       const { user_id, tag, comment, description, created_at, modified_at } = row;
       const query: Query = {
@@ -269,7 +269,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
 });
 
 describe("GET /checkins in an order: spec/search#sort-order", () => {
-  it("every order and its reverse, in any case: absent values first, then by bytes, ties by creation", async () => {
+  it("returns every order and its reverse, in any case: absent values first, then by bytes, ties by creation", async () => {
     for (const name of checkinOrders) {
       for (const sortOrder of [name, `-${name}`]) {
         const expected = model(() => true, sortOrder);
@@ -289,7 +289,7 @@ describe("GET /checkins in an order: spec/search#sort-order", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an unknown order", async () => {
+  it("answers 400 ParameterIncorrectFormat for an unknown order", async () => {
     for (const sortOrder of [
       "id",
       "--created",
@@ -308,7 +308,7 @@ describe("GET /checkins in an order: spec/search#sort-order", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for distance without a locationRange", async () => {
+  it("answers 400 ParameterIncorrectFormat for distance without a locationRange", async () => {
     for (const sortOrder of ["distance", "-Distance"]) {
       const rule = "sortOrder distance needs a locationRange.";
       assertError(await search({ sortOrder }), 400, "ParameterIncorrectFormat", 515, rule);
@@ -317,7 +317,7 @@ describe("GET /checkins in an order: spec/search#sort-order", () => {
   });
 });
 
-describe("GET /checkins by a page token: spec/search#page-tokens, hostile.md 14", () => {
+describe("a page token of GET /checkins: spec/search#page-tokens, hostile.md 14", () => {
   const query = { tag: "a%", sortOrder: "comment", pageSize: 2, created: "-1001", locationRange: "-90,-180-90,180" };
   const isMatch = (row: CheckinRow) => row.tag === "a%" && row.created_at <= 1_001;
   const garbage = {
@@ -348,7 +348,7 @@ describe("GET /checkins by a page token: spec/search#page-tokens, hostile.md 14"
     }
   });
 
-  it("is accepted only for its user, application and listing", async () => {
+  it("is accepted only for its own user, application and listing", async () => {
     const rule = "pagingToken must be a token of this listing.";
     const application = await test.createApplication();
     const stranger = await test.signUp("Another stranger", application);
@@ -364,7 +364,7 @@ describe("GET /checkins by a page token: spec/search#page-tokens, hostile.md 14"
     }
   });
 
-  it("the plain form is combined with filters and order", async () => {
+  it("can be combined with filters and order in its plain form", async () => {
     const expected = model(isMatch, "comment");
     const { pageSize: _, ...filters } = query;
     const page = await readCheckins(test, { ...filters, pagingToken: "2;1" }, me);
@@ -375,7 +375,7 @@ describe("GET /checkins by a page token: spec/search#page-tokens, hostile.md 14"
     assert.equal(wrong.status, 400);
   });
 
-  it("holds the longest filters", async () => {
+  it("can contain the longest filters", async () => {
     const filters = { comment: "c".repeat(4_000), description: '"'.repeat(2_000), tag: "👍".repeat(256) };
     const { currentToken } = await readCheckins(test, filters, me);
     assert.deepEqual((await readCheckins(test, { pagingToken: currentToken }, me)).pageResults, []);

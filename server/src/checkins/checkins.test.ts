@@ -35,12 +35,12 @@ function newCheckin({ body }: Answer, fields: Record<string, unknown> = {}) {
 }
 
 describe("POST /checkins: spec/checkins#create-a-check-in", () => {
-  it("201 the check-in; an omitted comment and description are absent", async () => {
+  it("answers 201 with the check-in, and omits an absent comment and description", async () => {
     const answer = await checkIn();
     assertResult(answer, 201, newCheckin(answer));
   });
 
-  it("201 with all fields, and the location as an object of numbers", async () => {
+  it("answers 201 with all fields, and with the location as an object of numbers", async () => {
     const fields = { comment: "Nice place", description: "A café" };
     const answer = await checkIn(fields);
     assertResult(answer, 201, newCheckin(answer, fields));
@@ -65,28 +65,28 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     }
   });
 
-  it("null and empty optional fields are absent, and a number is its decimal text", async () => {
+  it("treats null and empty optional fields as absent, and a number as its decimal text", async () => {
     const answer = await checkIn({ comment: null, DESCRIPTION: "" });
     assertResult(answer, 201, newCheckin(answer));
     const numbered = await checkIn({ Comment: 4711 });
     assertResult(numbered, 201, newCheckin(numbered, { comment: "4711" }));
   });
 
-  it("fields that the service sets are ignored, whatever their type", async () => {
+  it("ignores fields that the service sets, whatever their type", async () => {
     const { id } = await test.signUp();
     const sent = { id: "chk_mine", userID: id, userId: {}, user_id: id, created: 0, lastModified: [], isNew: true };
     const answer = await checkIn(sent);
     assertResult(answer, 201, newCheckin(answer));
   });
 
-  it("400 ParameterMissingRequiredValue without a location", async () => {
+  it("answers 400 ParameterMissingRequiredValue without a location", async () => {
     for (const location of [undefined, null, ""]) {
       const answer = await checkIn({ location });
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "location is required.");
     }
   });
 
-  it("400 ParameterIncorrectFormat for a location that is not a pair of numbers", async () => {
+  it("answers 400 ParameterIncorrectFormat for a location that is not a pair of numbers", async () => {
     for (const location of ["here", "1", "1,2,3", "1;2", ",", "NaN,0", 12, true, [1, 2], {}, { lat: 1 }]) {
       const { status, body } = await checkIn({ location });
       assert.deepEqual([status, body.error, body.errorNumber], [400, "ParameterIncorrectFormat", 515], `${location}`);
@@ -94,14 +94,14 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for a latitude beyond ±90 or a longitude beyond ±180", async () => {
+  it("answers 400 ParameterOutOfRange for a latitude beyond ±90 or a longitude beyond ±180", async () => {
     for (const location of ["90.1,0", "-91,0", "0,180.5", "0,-181", { lat: 0, lng: 1e9 }]) {
       const { status, body } = await checkIn({ location });
       assert.deepEqual([status, body.error, body.errorNumber], [400, "ParameterOutOfRange", 514], `${location}`);
     }
   });
 
-  it("400 ParameterOutOfRange for a comment or description of more than 4,000 characters", async () => {
+  it("answers 400 ParameterOutOfRange for a comment or description of more than 4,000 characters", async () => {
     for (const name of ["comment", "description"]) {
       const longest = "👍".repeat(4_000);
       const answer = await checkIn({ [name]: longest });
@@ -111,7 +111,7 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     }
   });
 
-  it("a refused check-in is not stored", async () => {
+  it("stores no refused check-in", async () => {
     const other = await test.signUp();
     await checkIn({ location: "91,0" }, other);
     await checkIn({ comment: {} }, other);
@@ -120,14 +120,14 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
 });
 
 describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
-  it("200 the check-in as POST returned it", async () => {
+  it("answers 200 with the check-in as POST returned it", async () => {
     const created = await checkIn({ comment: "Hello" });
     test.advance(1_000);
     const { result } = created.body;
     assertResult(await test.call(`GET /checkins/${result.id}`, { token: user.token }), 200, result);
   });
 
-  it("404 ItemDoesNotExist for an id that never existed and for another user's check-in", async () => {
+  it("answers 404 ItemDoesNotExist for an id that never existed and for another user's check-in", async () => {
     const other = await test.signUp();
     const theirs = (await checkIn({}, other)).body.result.id;
     for (const id of [test.app.ids.newId("Checkin"), theirs]) {
@@ -136,7 +136,7 @@ describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a text that is not an id", async () => {
+  it("answers 400 ParameterIncorrectFormat for a text that is no id", async () => {
     const { id } = (await checkIn()).body.result;
     for (const wrong of ["42", id.slice(0, -1), `${id}0`, id.toUpperCase(), "me", "%25", "__proto__", "chk_%27--"]) {
       const answer = await test.call(`GET /checkins/${wrong}`, { token: user.token });
@@ -144,7 +144,7 @@ describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for the id of another kind", async () => {
+  it("answers 400 ParameterOutOfRange for the id of another kind", async () => {
     for (const wrong of [user.id, test.application.appid]) {
       const answer = await test.call(`GET /checkins/${wrong}`, { token: user.token });
       assertError(answer, 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Checkin.");
@@ -153,14 +153,14 @@ describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
 });
 
 describe("GET /checkins: spec/checkins#search-check-ins", () => {
-  it("200 an empty page with only a currentToken when there are no check-ins", async () => {
+  it("answers 200 with an empty page with only a currentToken when there are no check-ins", async () => {
     const answer = await list({}, await test.signUp());
     const { currentToken } = answer.body.result;
     assert.match(currentToken, /^[\w-]+$/);
     assertResult(answer, 200, { pageResults: [], currentToken });
   });
 
-  it("200 the caller's check-ins, newest first and whole, and no private ones of others", async () => {
+  it("answers 200 with the caller's check-ins, newest first and complete, and without private check-ins of others", async () => {
     const me = await test.signUp();
     const mine: unknown[] = [];
     for (const comment of ["first", "second", "third"]) {
@@ -172,7 +172,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
     assertResult(answer, 200, { pageResults: mine, currentToken: answer.body.result.currentToken });
   });
 
-  it("created and lastModified filter by a range with inclusive ends, either of which may be open", async () => {
+  it("filters created and lastModified by a range with inclusive ends, either of which may be open", async () => {
     const me = await test.signUp();
     const times: number[] = [];
     for (const comment of ["0", "1", "2", "3"]) {
@@ -204,7 +204,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
     assert.equal(both.body.result.pageResults.length, 2);
   });
 
-  it("400 for a range that does not parse, or ends before it starts", async () => {
+  it("answers 400 for a range that does not parse, or ends before it starts", async () => {
     const wrongFormat = await list({ created: "yesterday" });
     assert.deepEqual([wrongFormat.status, wrongFormat.body.error], [400, "ParameterIncorrectFormat"]);
     const noDash = await list({ lastModified: "/Date(5)/" });
@@ -213,7 +213,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
     assert.deepEqual([backwards.status, backwards.body.error], [400, "ParameterOutOfRange"]);
   });
 
-  it("a check-in is visible to the next request, also on another process", async (t) => {
+  it("shows a check-in to the next request, even in another process", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const { token } = user;
@@ -229,7 +229,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
 });
 
 describe("hostile.md 35: the clock steps back by an hour", () => {
-  it("ids stay unique and in order, and paging does not skip", async (t) => {
+  it("ids stay unique and in order, and paging skips no row", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { token } = await app.signUp();

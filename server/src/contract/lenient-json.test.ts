@@ -14,7 +14,7 @@ function singleQuoted(value: unknown): string {
 }
 
 describe("parseLenientJson", () => {
-  it("reads JSON, and the same with single quotes", () => {
+  it("reads JSON, also with single quotes", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const read = parseJson(JSON.stringify(value));

@@ -58,7 +58,7 @@ describe("spec/transport#parameter-names: names", () => {
     }
   });
 
-  it("of several that differ in case, the documented spelling takes precedence, then the last one", async () => {
+  it("the documented spelling takes precedence among names that differ in case, then the last name", async () => {
     const location = "1,2";
     assert.equal(await commentOf({ location, comment: "documented", Comment: "b", COMMENT: "c" }), "documented");
     assert.equal(await commentOf({ location, Comment: "b", comment: "documented", COMMENT: "c" }), "documented");
@@ -67,13 +67,13 @@ describe("spec/transport#parameter-names: names", () => {
     assert.equal(await commentOf({ location, comment: null, COMMENT: "given" }), "given");
   });
 
-  it("of two equal names, the last one is used", async () => {
+  it("the last of two equal names is used", async () => {
     assert.equal(await commentOf('{"location":"1,2","comment":"first","comment":"last"}'), "last");
     const { body } = await test.call("GET /checkins?pageSize=0&pageSize=1", { token: user.token });
     assert.equal(body.status, 200);
   });
 
-  it("unknown names are ignored, and so are fields that only the service sets, whatever their value", async () => {
+  it("unknown names and fields that only the service sets are ignored, whatever their value", async () => {
     const fields = ["id", "created", "lastModified", "userID", "userId", "size", "profilePictureID", "unknown", ""];
     for (const value of ["chk_mine", 0, true, {}, [[]], { deep: [{}] }]) {
       const body = { location: "1,2", ...Object.fromEntries(fields.map((name) => [name, value])) };
@@ -100,7 +100,7 @@ describe("spec/transport#parameter-names: names", () => {
 });
 
 describe("spec/transport#scalars: values", () => {
-  it("null, and an empty value of a text, are absent", async () => {
+  it("null and the empty text count as absent", async () => {
     assert.equal(await commentOf({ location: "1,2", comment: null }), undefined);
     assert.equal(await commentOf({ location: "1,2", comment: "" }), undefined);
     for (const location of [null, ""]) {
@@ -157,7 +157,7 @@ describe("spec/transport#scalars: values", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for a boolean, an object or an array in place of a text", async () => {
+  it("a boolean, an object or an array in place of a text is 400 ParameterIncorrectFormat", async () => {
     for (const comment of [true, false, {}, [], ["text"], { text: "text" }, [[]]]) {
       const answer = await checkIn({ location: "1,2", comment });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
@@ -209,7 +209,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("the documented spelling takes precedence, then the last one, among any number", () => {
+  it("uses the documented spelling first, then the last one, among any number of spellings", () => {
     const spelled = fc.tuple(fc.mixedCase(fc.constant("number")), fc.option(fc.integer()));
     fc.assert(
       fc.property(fc.array(spelled, { maxLength: 8 }), (raw) => {
@@ -220,7 +220,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("booleans are true, false (any case), 0 or 1, as JSON values or texts", () => {
+  it("reads booleans from true and false (in any case), 0 and 1, as JSON values or texts", () => {
     const flags: [unknown, boolean][] = [true, "true", "TRUE", "True", " true ", 1, "1", 1n].map((v) => [v, true]);
     flags.push(...[false, "false", "FALSE", "fAlse", 0, "0", -0, 0n].map((v): [unknown, boolean] => [v, false]));
     for (const [sent, isSet] of flags) assert.deepEqual(read([["isset", sent]]), { isSet });

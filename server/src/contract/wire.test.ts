@@ -49,7 +49,7 @@ describe("Text", () => {
     );
   });
 
-  it("accepts a number as its decimal text, integers of any length with all their digits", () => {
+  it("accepts a number as its decimal text, and integers of any length with all their digits", () => {
     const schema = Text({ maxLength: 400 });
     fc.assert(fc.property(fc.bigInt(), (integer) => assert.equal(read(schema, integer), integer.toString())));
     fc.assert(
@@ -68,7 +68,7 @@ describe("Text", () => {
 });
 
 describe("Integer", () => {
-  it("is the same as a number and as text, with a sign, white space, leading zeros, a fraction of zeros or an exponent", () => {
+  it("is read alike from a number and a text with a sign, white space, leading zeros, a fraction of zeros or an exponent", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (n) => {
         const size = Math.abs(n);
@@ -100,7 +100,7 @@ describe("Integer", () => {
 });
 
 describe("Decimal", () => {
-  it("is the same as a number and as text", () => {
+  it("is read alike from a number and from text", () => {
     fc.assert(
       fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
         for (const form of [n, `${n}`, ` ${n} `]) assert.ok(Object.is(read(Decimal({}), form), n + 0));
@@ -134,7 +134,7 @@ describe("Decimal", () => {
 });
 
 describe("Flag", () => {
-  it("is true, false, 0 or 1, and no other JSON value", () => {
+  it("accepts true, false, 0 and 1, and no other JSON value", () => {
     fc.assert(
       fc.property(fc.oneof(anyJson, anyText), (value) => {
         const word = typeof value === "object" ? "" : String(value).trim().toLowerCase();
@@ -151,7 +151,7 @@ describe("IdInput", () => {
   const kinds: IdKind[] = ["App", "ApplicationKey", "Device", "User", "Checkin", "Token"];
   const anyId = fc.constantFrom(...kinds).map((kind) => ({ kind, id: createIdGenerator(Date.now).newId(kind) }));
 
-  it("accepts ids of its kind, and names the expected kind otherwise", () => {
+  it("accepts ids of its kind, and names the expected kind for other ids", () => {
     fc.assert(
       fc.property(anyId, fc.constantFrom(...kinds), ({ kind, id }, expected) => {
         const parsed = readWireValue(IdInput(expected), id);

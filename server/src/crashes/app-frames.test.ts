@@ -47,12 +47,12 @@ const traces: Readonly<Record<string, readonly [trace: string, frames: readonly 
 
 describe("frames of the app", () => {
   for (const [runtime, [trace, frames]] of Object.entries(traces)) {
-    it(`differ from those of the system and of libraries in ${runtime}`, () => {
+    it(`are distinguished from frames of the system and of libraries in ${runtime}`, () => {
       assert.deepEqual(listAppFrames(trace), frames);
     });
   }
 
-  it("are none in a text without frames, and few lines of a long one are read", () => {
+  it("are not found in a text without frames, and are searched only in the first lines of a long text", () => {
     assert.deepEqual(listAppFrames("something happened"), []);
     assert.equal(listAppFrames("    at a (/app/a.js:1:1)\n".repeat(5_000)).length, 1_000);
   });

@@ -241,7 +241,7 @@ const bugs: readonly Bug[] = [
 // spec/devices#crash-groups
 describe("identifyCrash", () => {
   for (const { runtime, same, others, title } of bugs) {
-    it(`${runtime}: reports of one bug have the same fingerprint, and those of another bug differ`, () => {
+    it(`gives reports of one bug the same fingerprint, and those of another bug a different one: ${runtime}`, () => {
       const [first = ""] = same;
       const expected = fingerprintOf(first);
       assert.match(expected, /^[0-9a-f]{32}$/);
@@ -253,11 +253,11 @@ describe("identifyCrash", () => {
     });
   }
 
-  it("equal traces of different runtimes are different bugs", () => {
+  it("treats equal traces of different runtimes as different bugs", () => {
     assert.equal(new Set(bugs.map(({ same: [first = ""] }) => fingerprintOf(first))).size, bugs.length);
   });
 
-  it("the depth of a recursion, direct or mutual, does not change the fingerprint", () => {
+  it("ignores the depth of a recursion, direct or mutual", () => {
     const deep = (depth: number, ...names: string[]) =>
       `RangeError: Maximum call stack size exceeded\n${names
         .map((name) => `    at ${name} (a.js:1:2)\n`)
@@ -270,7 +270,7 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(deep(5, "walk")), fingerprintOf(deep(5, "run")));
   });
 
-  it("only the innermost 30 frames count, which are the last ones in Python", () => {
+  it("considers only the innermost 30 frames, which are the last ones in Python", () => {
     const frames = (from: number) =>
       Array.from({ length: 40 }, (_, n) => `f${String.fromCharCode(97 + (((n + from) % 60) % 26))}${n + from}`);
     const javascript = (end: string) =>
@@ -282,18 +282,18 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(lines("a", "z")), fingerprintOf(lines("a", "y")));
   });
 
-  it("the type of an exception's cause counts too, in the format of Node.js", () => {
+  it("considers the type of an exception's cause too, in the format of Node.js", () => {
     const caused = (type: string) => `Error: x\n    at f (a.js:1:1) {\n  [cause]: ${type}: y\n      at g (b.js:1:1)\n}`;
     assert.notEqual(fingerprintOf(caused("Timeout")), fingerprintOf(caused("Refused")));
   });
 
-  it("a text that is empty without its numbers is identified by the text itself", () => {
+  it("identifies a text that is empty without its numbers by the text itself", () => {
     const texts = ["17", "18", "0x1f", "0x2f", " ", "😀", "😁", "---", "#0", "__proto__", "constructor"];
     assert.equal(new Set(texts.map(fingerprintOf)).size, texts.length);
     assert.equal(fingerprintOf(" 17\r\n"), fingerprintOf("17"));
   });
 
-  it("the title is the exception's line, else the message, else the top frame, in one short line", () => {
+  it("takes the title from the exception's line, else the message, else the top frame, in one short line", () => {
     const frames = "    at a (a.js:1:2)\n    at b (a.js:3:4)";
     assert.equal(identifyCrash(`Error: x\n${frames}`, "y").title, "Error: x");
     assert.equal(identifyCrash(frames, " y\u001b[31m\tz\nmore").title, "y z");

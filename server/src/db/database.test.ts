@@ -46,7 +46,7 @@ describe("Database.write", () => {
     await other.close();
   });
 
-  it("reads see it even in a tick in which a read transaction is already open", async () => {
+  it("is visible to reads even in a tick in which a read transaction is already open", async () => {
     for (let n = 0; n < 20; n += 1) {
       const written = database.write(({ queries }) => insert(`turn ${n}`, queries));
       await Promise.all([find("turn"), written, find("turn")]);
@@ -54,7 +54,7 @@ describe("Database.write", () => {
     }
   });
 
-  it("statements see earlier writes of the same transaction, which nothing else sees before the commit", async () => {
+  it("lets statements see earlier writes of the same transaction, which no other reader sees before the commit", async () => {
     await database.write(async ({ queries }) => {
       await insert("half 1", queries);
       assert.deepEqual(await find("half", queries), ["half 1"]);
@@ -68,7 +68,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("half"), ["half 1", "half 2"]);
   });
 
-  it("a transaction whose work throws leaves nothing behind and passes the error on unchanged", async () => {
+  it("rolls back a transaction whose work throws, and passes the error on unchanged", async () => {
     const error = new Error("on purpose");
     const failing = database.write(async ({ queries }) => {
       await insert("undone", queries);
@@ -78,7 +78,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("undone"), []);
   });
 
-  it("a transaction in which a statement fails leaves nothing behind", async () => {
+  it("rolls back a transaction in which a statement fails", async () => {
     const failing = database.write(async ({ queries }) => {
       await insert("twice 1", queries);
       await insert("twice 2", queries);
@@ -90,7 +90,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("twice"), ["twice 1"]);
   });
 
-  it("concurrent writes each get their own result or error, and a failing one does not affect the others", async () => {
+  it("gives concurrent writes their own results or errors, and a failing one does not affect the others", async () => {
     const works = Array.from({ length: 60 }, (_, n) =>
       database.write(async ({ queries }) => {
         await insert(`many ${n}`, queries);
@@ -110,7 +110,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("many"), stored.sort());
   });
 
-  it("a write may start after waiting for another write", async () => {
+  it("may start after waiting for another write", async () => {
     const order: number[] = [];
     await Promise.all(
       [1, 2, 3].map((n) =>
@@ -126,7 +126,7 @@ describe("Database.write", () => {
 });
 
 describe("Transaction.afterCommit", () => {
-  it("runs once the transaction is on disk, before the caller continues, in order", async () => {
+  it("runs effects in order once the transaction is on disk, before the caller continues", async () => {
     const log: string[] = [];
     const other = await open();
     await database.write(async ({ queries, afterCommit }) => {
@@ -141,7 +141,7 @@ describe("Transaction.afterCommit", () => {
     await other.close();
   });
 
-  it("an effect that throws fails only its own caller; all transactions stay committed", async () => {
+  it("fails only the caller whose effect throws; all transactions stay committed", async () => {
     const results = await Promise.allSettled([
       database.write(async ({ queries, afterCommit }) => {
         afterCommit(() => {
@@ -158,7 +158,7 @@ describe("Transaction.afterCommit", () => {
     assert.deepEqual(await find("throwing effect"), ["throwing effect", "throwing effect of another"]);
   });
 
-  it("does not run when the work fails", async () => {
+  it("runs no effect when the work fails", async () => {
     const log: string[] = [];
     const results = await Promise.allSettled([
       database.write(async ({ afterCommit }) => {
@@ -183,7 +183,7 @@ describe("Transaction.afterCommit", () => {
 });
 
 describe("Database", () => {
-  it("ping resolves while the database answers, and rejects after it is closed", async () => {
+  it("resolves ping while the database answers, and rejects it after it is closed", async () => {
     const other = await open();
     await other.ping();
     await other.close();
@@ -192,7 +192,7 @@ describe("Database", () => {
     assert.deepEqual(await find("too late"), []);
   });
 
-  it("close waits for writes that have started", { timeout: 10_000 }, async () => {
+  it("waits in close for writes that have started", { timeout: 10_000 }, async () => {
     const other = await open();
     const written = other.write(async ({ queries }) => {
       await insert("in time", queries);
@@ -205,7 +205,7 @@ describe("Database", () => {
 });
 
 describe("a busy database", () => {
-  it("a write fails with ServiceUnavailable after DATABASE_TIMEOUT_MS, and later writes succeed", async () => {
+  it("fails a write with ServiceUnavailable after DATABASE_TIMEOUT_MS, and later writes succeed", async () => {
     const impatient = await openDatabase(opened.url, { connectionsMax: 2, timeoutMs: 200 });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
@@ -233,7 +233,7 @@ describe("a busy database", () => {
 });
 
 describe("a database that accepts connections and never answers", () => {
-  it("reads and writes fail with ServiceUnavailable in time, without unhandled rejections", async () => {
+  it("fails reads and writes with ServiceUnavailable in time, without unhandled rejections", async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
     await once(silent, "listening");

@@ -87,12 +87,12 @@ describe("writes of one tick", () => {
     assert.deepEqual(made, { commits: 1, rows: 50 });
   });
 
-  it("share the commit also when some of them fail, and it contains nothing of the failed ones", async () => {
+  it("share one commit even when some of them fail, and it contains nothing of the failed ones", async () => {
     const works = () => Array.from({ length: 30 }, (_, n) => write({ fails: n % 3 === 0, ticks: n % 2 }));
     assert.deepEqual(await measure(() => Promise.allSettled(works())), { commits: 1, rows: 20 });
   });
 
-  it("leave nothing when all of them fail", async () => {
+  it("leave no row behind when all of them fail", async () => {
     const works = () => [write({ fails: true }), write({ fails: true, ticks: 2 })];
     assert.equal((await measure(() => Promise.allSettled(works()))).rows, 0);
   });
@@ -203,7 +203,7 @@ describe("writes of different ticks", () => {
 });
 
 describe("another process that holds the write lock", () => {
-  it("every write of the group fails with ServiceUnavailable after the time-out, and writes succeed once the lock is released", async () => {
+  it("makes every write of the group fail with ServiceUnavailable after the time-out; writes succeed once the lock is released", async () => {
     other.exec("begin immediate");
     const made = await measure(async () => {
       const results = await Promise.allSettled([write(), write(), write({ fails: true })]);
@@ -217,7 +217,7 @@ describe("another process that holds the write lock", () => {
     assert.deepEqual(await measure(() => Promise.all([write(), write()])), { commits: 1, rows: 2 });
   });
 
-  it("reads continue meanwhile", async () => {
+  it("does not stop reads", async () => {
     const rows = await countRows();
     other.exec("begin immediate; insert into schema_migrations (name) values ('unfinished')");
     assert.equal(await countRows(), rows);
@@ -279,7 +279,7 @@ sys.stdin.read()
 const hasPython = spawnSync("python3", ["-c", "import fcntl"]).status === 0;
 
 describe("a process that recovers the log of a killed one", { skip: !hasPython && "needs python3" }, () => {
-  it("writes wait for it, as for any other writer", async (t) => {
+  it("delays writes like any other writer", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const waiting = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 10_000 });
     await migrate(waiting);

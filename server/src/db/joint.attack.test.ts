@@ -73,7 +73,7 @@ describe("Database.together on an engine that fails", () => {
     return outcomes;
   }
 
-  it("split: a failed commit before the last part loses what it held, and no part runs twice", async () => {
+  it("split: a failed commit before the last part loses the writes of that commit, and no part runs twice", async () => {
     const { kept, engineWrite, write } = fakeEngine({ commit: (count) => count === 2 });
     const joints = createJoints(engineWrite, 1_000);
     const runs: string[] = [];
@@ -124,7 +124,7 @@ describe("Database.together on an engine that fails", () => {
     assert.deepEqual(kept, []);
   });
 
-  it("a transaction that takes too long is given up, also if it had to wait long to begin", {
+  it("a transaction that takes too long is aborted, even if it had to wait long to begin", {
     timeout: 5_000,
   }, async () => {
     const { kept, engineWrite, write } = fakeEngine({ openAfterMs: 100 });
@@ -188,7 +188,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("split: others do not wait for the end of long work", async () => {
+  it("split: other transactions do not wait for the end of long work", async () => {
     await database.together(async (joint) => {
       await joint.part(() => write("long 1"));
       await joint.part(() => new Promise((resolve) => setTimeout(resolve, 100)));
@@ -201,7 +201,7 @@ describe("Database.together", () => {
     }, split);
   });
 
-  it("many long joints leave a connection to single reads and writes", async () => {
+  it("many long joint transactions leave a connection to single reads and writes", async () => {
     const opened = Promise.withResolvers<void>();
     const closing = Promise.withResolvers<void>();
     let count = 0;

@@ -52,7 +52,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 // spec/batch#modes
 describe("Database.together", () => {
-  it("writes are visible inside at once, and outside when it resolves", async () => {
+  it("writes are visible inside at once, and outside when the transaction resolves", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const value = await database.together(async () => {
@@ -74,7 +74,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("if it throws, nothing is stored and effects do not run", async () => {
+  it("nothing is stored and no effect runs if the work throws", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const effects: string[] = [];
@@ -92,7 +92,7 @@ describe("Database.together", () => {
     }
   });
 
-  it("effects run once, after the commit, also if the last statement is no write", async () => {
+  it("effects run once, after the commit, even if the last statement is no write", async () => {
     const start = newStart();
     const effects: string[] = [];
     await database.together(async () => {
@@ -122,7 +122,7 @@ describe("Database.together", () => {
     assert.deepEqual(await found(start), ["a", "b", "c"]);
   });
 
-  it("a nested joint is a part of the outer one; if it throws, only its own writes are undone", async () => {
+  it("a nested joint transaction is a part of the outer one; if it throws, only its own writes are rolled back", async () => {
     const start = newStart();
     const fail = (name: string) =>
       database.together(async (joint) => {
@@ -171,7 +171,7 @@ describe("Database.together", () => {
     assert.equal((await found(start)).length, 20);
   });
 
-  it("concurrent joints do not affect each other", async () => {
+  it("concurrent joint transactions do not affect each other", async () => {
     const start = newStart();
     const isDone = await Promise.all(
       Array.from({ length: 24 }, (_, n) =>
@@ -201,7 +201,7 @@ describe("Database.together", () => {
     assert.ok(names.every((name) => Number.parseInt(name, 10) % 2 === 1));
   });
 
-  it("a joint that takes too long is given up so that others can continue; its later writes fail", async () => {
+  it("a joint transaction that takes too long is aborted so that others can continue; its later writes fail", async () => {
     const start = newStart();
     const impatient = await openDatabase(opened.url, { ...patient, timeoutMs: 500 });
     const add = (name: string) => impatient.write(({ queries }) => insert(`${start}${name}`, queries));
@@ -217,7 +217,7 @@ describe("Database.together", () => {
     await impatient.close();
   });
 
-  it("work that continues after the joint has ended writes in its own transaction", async () => {
+  it("work that continues after the joint transaction has ended writes in its own transaction", async () => {
     const start = newStart();
     let later = Promise.resolve();
     await database.together(async () => {
@@ -236,7 +236,7 @@ describe("Database.apart", () => {
     return { seen, work: async () => void seen.push(await found(start)) };
   }
 
-  it("outside of a joint, and before its first write, runs at once and outside of the transaction", async () => {
+  it("runs work at once and outside of the transaction, if there is none or before its first write", async () => {
     const start = newStart();
     await database.apart("alone", () => write(`${start}alone`));
     const failing = database.together(async () => {
@@ -248,7 +248,7 @@ describe("Database.apart", () => {
     assert.deepEqual(await found(start), ["alone", "first"]);
   });
 
-  it("whole: everything is undone, the work runs apart once, and everything runs again", async () => {
+  it("whole: rolls everything back, runs the work once, and runs everything again", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     let runs = 0;
@@ -269,7 +269,7 @@ describe("Database.apart", () => {
     assert.equal((await found(start)).length, 6);
   });
 
-  it("split: preceding parts are committed, and the part is undone and run again", async () => {
+  it("split: commits the preceding parts, and rolls the part back and runs it again", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     const runs: string[] = [];
@@ -291,7 +291,7 @@ describe("Database.apart", () => {
     assert.equal((await found(start)).length, 4);
   });
 
-  it("work with side effects does not run before the calls that precede it are final", async () => {
+  it("does not run work with side effects before the preceding calls are final", async () => {
     const done: string[] = [];
     const start = newStart();
     await database.together(async (joint) => {
@@ -306,7 +306,7 @@ describe("Database.apart", () => {
     assert.deepEqual(done, ["1", "3", "2"]);
   });
 
-  it("a failure of the work fails the part, and the work does not run again", async () => {
+  it("fails the part when the work fails, and does not run the work again", async () => {
     const start = newStart();
     for (const options of [whole, split]) {
       let tries = 0;
@@ -328,7 +328,7 @@ describe("Database.apart", () => {
 });
 
 describe("Joint.part", () => {
-  it("a part that met a conflict runs again alone, after the preceding parts were committed", async (t) => {
+  it("runs a part again alone after a conflict, once the preceding parts are committed", async (t) => {
     const now = performance.now();
     t.mock.method(performance, "now", () => now); // on a busy machine, a long transaction would be split earlier
     const start = newStart();

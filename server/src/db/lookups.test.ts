@@ -98,7 +98,7 @@ describe("lookups", () => {
     return database.statistics().statements.counts.reduce((sum, count) => sum + count, 0);
   }
 
-  it("that run at the same time get their own rows, whatever their values are", async () => {
+  it("get their own rows when they run at the same time, whatever their values are", async () => {
     const keys = names.flatMap((_, index) => [keyOf(index), keyOf(index, index), keyOf(index, index + 1)]);
     const found = await Promise.all(keys.map((key) => find(database.reads, key)));
     for (const [position, rows] of found.entries()) {
@@ -147,7 +147,7 @@ describe("lookups", () => {
     assert.equal(statements() - earlier, 2);
   });
 
-  it("by the application alone are sent once, however many they are", {
+  it("are sent once if they are by the application alone, however many they are", {
     skip: !isPostgres && "SQLite has no round trips",
   }, async () => {
     const earlier = statements();
@@ -189,7 +189,7 @@ describe("lookups", () => {
     );
   });
 
-  it("a value that is undefined fails its own statement alone", {
+  it("fail alone when a value is undefined", {
     skip: !isPostgres && "SQLite binds null",
   }, async () => {
     const missing = { "row.application_id": undefined as unknown as string }; // as a mistake in the code could
@@ -217,7 +217,7 @@ describe("lookups", () => {
     );
   });
 
-  it("see the writes of the joint that they are part of, and others do not", async () => {
+  it("see the writes of the joint transaction that they belong to, and others do not", async () => {
     const undo = new Error("undo");
     const key = { applicationId: "new", name: "inside", least: 0 };
     const row = { application_id: "new", name: "inside", token_version: 0, created_at: 1, deleted_at: null };

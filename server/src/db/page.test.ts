@@ -123,7 +123,7 @@ describe("readPage", () => {
     );
   });
 
-  it("paging forward and back again returns every row once and in order", async () => {
+  it("returns every row once and in order, forward and back", async () => {
     await fc.assert(
       fc.asyncProperty(anyRows, fc.integer({ min: 1, max: 5 }), async (rows, size) => {
         const listing = await store(rows);
@@ -153,7 +153,7 @@ describe("readPage", () => {
     );
   });
 
-  it("rows that are added or deleted during paging do not cause other rows to be skipped or repeated", async () => {
+  it("neither skips nor repeats rows when others are added or deleted during paging", async () => {
     const row = (created_at: number) => ({ created_at, id: `row ${created_at}` });
     const listing = await store([10, 20, 30, 40, 50, 60].map(row));
     const first = await read(listing, { at: "start" }, 2);

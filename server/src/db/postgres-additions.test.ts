@@ -79,7 +79,7 @@ describe("rows that are added at the same time", { skip }, () => {
     return opened.database.statistics().statements.counts.reduce((sum, each) => sum + each, 0);
   }
 
-  it("share statements, and each has its own values", async () => {
+  it("share statements, and each row has its own values", async () => {
     const rows = ["", "null", '"quoted" \\ {a,b}', "line\nbreak", "日本 ü 🙂"].map((name) => newRow({ name }));
     const others = Array.from({ length: 32 }, () => newRow());
     const earlier = statements();

@@ -64,7 +64,7 @@ describe("writes of one application at the same time", { skip }, () => {
     return opened.database.statistics().commits.sizes.counts.reduce((sum, each) => sum + each);
   }
 
-  it("are one commit, and each is resolved with its own result", async () => {
+  it("share one commit, and each resolves with its own result", async () => {
     const names = Array.from({ length: 20 }, newName);
     assert.deepEqual(await Promise.all(names.map((name) => add(name))), names);
     assert.deepEqual(await stored(names), names);
@@ -72,12 +72,12 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.equal(opened.database.statistics().commits.sizes.sum, 20);
   });
 
-  it("of several applications are one commit each", async () => {
+  it("of several applications have one commit per application", async () => {
     await Promise.all(["a", "b", "a", "b"].map((application) => add(newName(), application)));
     assert.equal(countCommits(), 2);
   });
 
-  it("are few commits even if they are many", async () => {
+  it("need few commits even if they are many", async () => {
     const names = Array.from({ length: 200 }, newName);
     await Promise.all(names.map((name) => add(name)));
     assert.ok(countCommits() <= 4, `${countCommits()}`); // 64 in a group
@@ -101,14 +101,14 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.deepEqual(effects.toSorted(), names.toSorted());
   });
 
-  it("do not suffer from one that fails after it has written, of which nothing stays", async () => {
+  it("are not affected by one that fails after it has written, which leaves no row behind", async () => {
     const name = newName();
     const { outcome } = await addBeside(failing(name));
     assert.ok(outcome.status === "rejected" && /on purpose/.test(String(outcome.reason)));
     assert.deepEqual(await stored([name]), []);
   });
 
-  it("stay one commit when one of them fails before it has written", async () => {
+  it("share one commit even if one of them fails before it has written", async () => {
     const refused = opened.database.write(
       async ({ queries }) => {
         await queries.selectFrom("applications").select("name").where("name", "=", "none").execute();
@@ -121,7 +121,7 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.equal(countCommits(), 1);
   });
 
-  it("do not suffer from one that PostgreSQL refuses", async () => {
+  it("are not affected by one that PostgreSQL refuses", async () => {
     const taken = await add(newName());
     const { outcome } = await addBeside(add(taken));
     assert.ok(outcome.status === "rejected" && isUniqueViolation(outcome.reason));

@@ -40,7 +40,7 @@ describe("a session of PostgreSQL", () => {
   const lost = ["CONNECTION_CLOSED", "CONNECTION_CLOSED"];
 
   for (const parameters of ["", "?sslmode=require"]) {
-    it(`tries once where connections are closed without an answer ${parameters}`, async () => {
+    it(`tries once when connections are closed without an answer ${parameters}`, async () => {
       const server = await listen((socket) => socket.end());
       assert.deepEqual(await run([server.at], parameters), lost);
       assert.equal(server.count, 1);

@@ -72,7 +72,7 @@ function slowStatements(share: number): number[] {
 
 describe("GET /_/api/deployment", () => {
   // spec/deployment#state-of-a-deployment
-  it("says what runs, what waits and what is stored, to every role", async () => {
+  it("reports the releases, the queues and the stored data to every role", async () => {
     const { state, warnings, processes, storage, node, engine, schema, region, settings, ...others } = await read();
     assert.ok(["well", "attention", "broken"].includes(state)); // the disk of this machine may be full
     assert.deepEqual(
@@ -169,7 +169,7 @@ describe("the warnings of a deployment", () => {
 
   // spec/deployment#warnings
   for (const code of Object.keys(warningCodes) as WarningCode[]) {
-    it(`${code} is there exactly when there is a reason`, async () => {
+    it(`${code} is reported exactly when there is a reason`, async () => {
       const [reason = [], almost = []] = cases[code]();
       const found = findWarnings(reason, test.now());
       assert.deepEqual(
@@ -187,14 +187,14 @@ describe("the warnings of a deployment", () => {
     });
   }
 
-  it("make the state broken if the database is away, or writes are about to fail", async () => {
+  it("report the state as broken if the database is unavailable, or writes are about to fail", async () => {
     await save(processOf({}, { disk: { freeBytes: 499e6, diskBytes: 1e9 } }));
     assert.equal((await read()).state, "broken");
     await save(processOf({}, { databaseAwayAt: test.now() }));
     assert.equal((await read()).state, "broken");
   });
 
-  it("say since when a process has been the reason, and count only processes that are heard of", async () => {
+  it("report since when a process has been the cause, and count only processes that report", async () => {
     const since = { loopLate: test.now() - 5 * minute };
     const late = { loopDelayMs: 300, since };
     await save(processOf({}, late), processOf({ id: "later" }, { ...late, since: { loopLate: test.now() } }));
@@ -205,7 +205,7 @@ describe("the warnings of a deployment", () => {
     assert.ok(!(await read()).warnings.some(({ code }) => code === "loopLate"));
   });
 
-  it("notice a call of another machine without https, and not a health check", async () => {
+  it("include calls from another machine without https, but no health checks", async () => {
     const from = (protocol: string) => ({
       headers: { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": protocol },
     });
@@ -219,7 +219,7 @@ describe("the warnings of a deployment", () => {
 });
 
 describe("the report of a process", () => {
-  it("is written at once and when the process ends, has less than 4 kB, and drops those older than a day", async () => {
+  it("is written at once and when the process ends, has less than 4 kB, and deletes those older than a day", async () => {
     const { database, ownReports } = test.app;
     const all = () => database.reads.selectFrom("server_processes").selectAll().execute();
     await save(
@@ -236,7 +236,7 @@ describe("the report of a process", () => {
     while ((await own())?.report.hasEnded !== true) await new Promise(setImmediate);
   });
 
-  it("says that the database did not take an earlier one", async (t) => {
+  it("reports that the database did not accept an earlier one", async (t) => {
     const { database, ownReports } = test.app;
     const broken = t.mock.method(database, "write", () => Promise.reject(new Error("on purpose")));
     const heartbeat = startHeartbeat({ database, ownReports });
@@ -250,7 +250,7 @@ describe("the report of a process", () => {
 });
 
 describe("a recent increase", () => {
-  it("is that of the time span, or since the start of the process", () => {
+  it("covers the time span, or the time since the start of the process", () => {
     const recent = createRecentIncrease(100, 0);
     assert.deepEqual(recent.add(50, [3, 1]), [3, 1]);
     assert.deepEqual(recent.add(99, [5, 1]), [5, 1]);

@@ -75,7 +75,7 @@ const date = (time: number) => `/Date(${time})/`;
 
 // spec/devices#crash-groups
 describe("GET /_/api/applications/{appid}/crashes", () => {
-  it("200 one group per bug with its counts, affected devices and versions; empty without reports", async () => {
+  it("answers 200 with one group per bug with its counts, affected devices and versions, and without reports with an empty page", async () => {
     const application = await test.createApplication();
     const empty = await groups(application);
     assertResult(empty, 200, { pageResults: [], currentToken: empty.body.result.currentToken });
@@ -176,7 +176,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assertError(wrong, 400, "ParameterIncorrectFormat", 515, `sortOrder must be one of ${words}.`);
   });
 
-  it("a paging token of one application is refused in another", async () => {
+  it("refuses a page token of another application", async () => {
     const [one, another] = [await test.createApplication(), await test.createApplication()];
     for (const application of [one, another]) {
       const { token } = await register(application);
@@ -187,7 +187,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assertError(refused, 400, "ParameterIncorrectFormat", 515, "pagingToken must be a token of this listing.");
   });
 
-  it("each application has its own counts, even for the same bug", async () => {
+  it("counts separately for each application, even for the same bug", async () => {
     const [one, another] = [await test.createApplication(), await test.createApplication()];
     const { token } = await register(one, "1");
     for (let n = 0; n < 3; n += 1) await report(token, stackOf("same"));
@@ -198,7 +198,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.equal(group?.fingerprint, same?.fingerprint);
   });
 
-  it("a hundred concurrent reports of one bug through two processes count as exactly a hundred", async () => {
+  it("counts a hundred concurrent reports of one bug through two processes as exactly a hundred", async () => {
     const application = await test.createApplication();
     const devices = await Promise.all(["1", "2", "3", "4"].map((version) => register(application, version)));
     const tokens = Array.from({ length: 100 }, (_, n) => devices[n % devices.length]?.token ?? "");
@@ -213,7 +213,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.equal((await reports(application, group?.fingerprint ?? "")).body.result.pageResults.length, 100);
   });
 
-  it("concurrent interleaved reports of several bugs are all counted", async () => {
+  it("counts all concurrent interleaved reports of several bugs", async () => {
     const application = await test.createApplication();
     const devices = await Promise.all(["1", "2"].map((version) => register(application, version)));
     const crashes = Array.from({ length: 60 }, (_, n) => stackOf(["a", "b", "c"][n % 3] ?? ""));
@@ -242,7 +242,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     assert.deepEqual([group?.reports, group?.devices], [23, 1]);
   });
 
-  it("hostile stacks are stored, grouped and returned unchanged", async () => {
+  it("stores, groups and returns hostile stacks unchanged", async () => {
     const application = await test.createApplication();
     const { token } = await register(application, "__proto__");
     const stacks = [
@@ -273,7 +273,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
 });
 
 describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => {
-  it("200 whole reports, newest first; omitted parameters are absent", async () => {
+  it("answers 200 with whole reports, newest first, without omitted parameters", async () => {
     const application = await test.createApplication();
     const device = await register(application, "1.0");
     const bare = await register(application);
@@ -325,7 +325,7 @@ describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => 
     assert.deepEqual(idsOf((await reports(application, fingerprint, "?pagingToken=1000;4")).body.result), ids.slice(4));
   });
 
-  it("404 ItemDoesNotExist for an unknown group", async () => {
+  it("answers 404 ItemDoesNotExist for an unknown group", async () => {
     for (const fingerprint of ["0".repeat(32), "__proto__", "0", "😀", "'--"]) {
       const answer = await reports(test.application, fingerprint);
       assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");

@@ -30,7 +30,7 @@ async function storedReport({ body }: Answer) {
 }
 
 describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report", () => {
-  it("201 the report; omitted parameters are absent", async () => {
+  it("answers 201 with the report, without omitted parameters", async () => {
     for (const nothing of [undefined, null, ""]) {
       const optional = { message: nothing, methodName: nothing, location: nothing, tag: nothing };
       const answer = await report({ stackTrace, ...optional });
@@ -38,7 +38,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     }
   });
 
-  it("201 with all fields, with a device token and with a user token", async () => {
+  it("answers 201 with all fields, with a device token and with a user token", async () => {
     const fields = { message: "no such thing", methodName: "main", location: { lat: -1.5, lng: 2 }, tag: "beta" };
     for (const each of [token, (await test.signUp()).token]) {
       const answer = await report({ stackTrace, ...fields }, each);
@@ -46,19 +46,19 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     }
   });
 
-  it("names in any case, numbers as texts, and a location as a text are accepted", async () => {
+  it("accepts names in any case, numbers as texts, and a location as a text", async () => {
     const answer = await report({ STACKTRACE: stackTrace, Message: 42, methodname: 1.5, location: "1, 2" });
     const fields = { message: "42", methodName: "1.5", location: { lat: 1, lng: 2 } };
     assertResult(answer, 201, newReport(answer, fields));
   });
 
-  it("fields that the service sets are ignored, whatever their type", async () => {
+  it("ignores fields that the service sets, whatever their type", async () => {
     const sent = { id: "crs_mine", created: [], lastModified: 7, device_id: {}, deviceID: "dev_other", app_version: 1 };
     const answer = await report({ stackTrace, ...sent });
     assertResult(answer, 201, newReport(answer));
   });
 
-  it("is stored under the device of the token, with the versions that the device reported last", async () => {
+  it("stores the report under the device of the token, with the versions that the device reported last", async () => {
     const body = { ...test.application, platform: "test", osVersion: "19", appVersion: "3.1" };
     const device = (await test.call("POST /devices", { body })).body.result.accessToken;
     const { id } = (await test.call("GET /devices/current", { token: device })).body.result;
@@ -84,7 +84,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     assert.deepEqual([later.app_version, later.os_version], ["4.0", null]);
   });
 
-  it("400 ParameterMissingRequiredValue without a stackTrace", async () => {
+  it("answers 400 ParameterMissingRequiredValue without a stackTrace", async () => {
     for (const missing of [undefined, null, ""]) {
       const answer = await report({ stackTrace: missing, message: "m" });
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "stackTrace is required.");
@@ -102,7 +102,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     }
   });
 
-  it("400 ParameterIncorrectFormat for other types and locations, ParameterOutOfRange for coordinates off the earth", async () => {
+  it("answers 400 ParameterIncorrectFormat for other types and locations, ParameterOutOfRange for coordinates off the earth", async () => {
     for (const name of ["stackTrace", "message", "methodName", "tag"]) {
       const answer = await report({ stackTrace, [name]: { toString: "x" } });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
@@ -113,7 +113,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     assertError(await report({ stackTrace, location: "91,0" }), 400, "ParameterOutOfRange", 514, degrees);
   });
 
-  it("concurrent reports of many devices each get a distinct id", async () => {
+  it("gives each of many concurrent reports a distinct id", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => report({ stackTrace })));
     assert.equal(new Set(answers.map((answer) => newReport(answer).id)).size, 50);
   });

@@ -57,7 +57,7 @@ const date = (time: number) => `/Date(${time})/`;
 
 // spec/devices#crash-groups
 describe("lists of crashes", () => {
-  it("find those that are new since a time, and those that a report opened again; reports tell frames of the app", async () => {
+  it("find the crashes that are new since a time and those that a report reopened, with the frames of the app", async () => {
     const crash = await newCrash();
     const { appid } = crash.application;
     const find = async (query: string) =>
@@ -81,7 +81,7 @@ describe("lists of crashes", () => {
 
 // spec/devices#crash-states
 describe("the state of a crash", () => {
-  it("a crash resolved in a version is opened again by that version or a later one only", async () => {
+  it("a crash resolved in a version is reopened by a report of that version or a later one only", async () => {
     const crash = await newCrash();
     await crash.report("1.9");
     assert.equal(await crash.state(), "open");
@@ -106,7 +106,7 @@ describe("the state of a crash", () => {
     assert.equal(await crash.state(), "open");
   });
 
-  it("versions without numbers are compared by when they reported the crash first", async () => {
+  it("versions without numbers are ordered by the time of the first report from each", async () => {
     const crash = await newCrash();
     for (const version of ["alpha", "beta", ""]) await crash.report(version);
     await crash.change({ state: "resolved", resolvedIn: "beta" });
@@ -123,7 +123,7 @@ describe("the state of a crash", () => {
     assert.equal(await crash.state(), "open");
   });
 
-  it("any report opens a crash that is resolved for good; an ignored one stays ignored", async () => {
+  it("any report reopens a crash that is resolved without a version, and an ignored one stays ignored", async () => {
     const crash = await newCrash();
     await crash.report("3");
     await crash.change({ state: "resolved" });
@@ -137,7 +137,7 @@ describe("the state of a crash", () => {
     assert.equal(await crash.state(), "open");
   });
 
-  it("an ignored crash is opened by so many more reports or devices, or by a report from a date on", async () => {
+  it("an ignored crash is reopened by the given number of further reports or devices, or by a report after the given date", async () => {
     const crash = await newCrash();
     await crash.report("1");
     const until = test.now() + 10_000;
@@ -163,7 +163,7 @@ describe("the state of a crash", () => {
     assert.equal(await crash.state(), "open");
   });
 
-  it("what does not fit the state is refused, and changes nothing", async () => {
+  it("a change that does not fit the state is refused, and changes nothing", async () => {
     const crash = await newCrash();
     await crash.report("1");
     const cases: [body: object, error: string, code: number, message: string][] = [
@@ -190,7 +190,7 @@ describe("the state of a crash", () => {
 
 // spec/devices#crash-groups
 describe("filters of crashes", () => {
-  it("by state, version and device, together and in pages", async () => {
+  it("select by state, version and device, together and in pages", async () => {
     const application = await test.createApplication();
     const list = async (query: string) =>
       (await test.call(`GET /_/api/applications/${application.appid}/crashes?${query}`, { token: editor })).body.result;
@@ -236,7 +236,7 @@ describe("filters of crashes", () => {
 
 // spec/devices#crash-statistics
 describe("GET …/crashes/{fingerprint}/statistics", () => {
-  it("counts reports by day and by version, until their day is dropped", async () => {
+  it("returns counts of reports by day and by version, until their day is deleted", async () => {
     const crash = await newCrash();
     test.advance(dayMs - (test.now() % dayMs));
     const day = test.now();

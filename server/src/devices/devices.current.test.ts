@@ -49,12 +49,12 @@ async function assertReported(token: string, fields: Record<string, unknown>): P
 }
 
 describe("GET /devices/current: spec/devices#read-and-change-the-device", () => {
-  it("200 the device of the token; unreported fields are absent", async () => {
+  it("answers 200 with the device of the token, without unreported fields", async () => {
     await assertReported(await register(), {});
     await assertReported(await register({ uniqueId: "bare" }), { uniqueId: "bare" });
   });
 
-  it("with a user token, returns the device on which the user signed in", async () => {
+  it("returns for a user token the device on which the user signed in", async () => {
     const { token, deviceToken } = await test.signUp();
     assertResult(await get(token), 200, (await get(deviceToken)).body.result);
   });
@@ -71,11 +71,11 @@ describe("GET /devices/current: spec/devices#read-and-change-the-device", () => 
 });
 
 describe("device fields of POST /devices: spec/devices#register", () => {
-  it("stores all fields", async () => {
+  it("are all stored", async () => {
     await assertReported(await register(reported), reported);
   });
 
-  it("accepts names in any case, and deviceToken for pushToken; the documented name wins", async () => {
+  it("match in any case, with deviceToken for pushToken, and the documented name takes precedence", async () => {
     const other = { MODEL: "m", osversion: "o", APPversion: "a", DeviceToken: "p", isproduction: false };
     const kept = { model: "m", osVersion: "o", appVersion: "a", pushToken: "p", isProduction: false };
     await assertReported(await register(other), kept);
@@ -83,7 +83,7 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     await assertReported(await register({ deviceToken: "device", pushToken: "push" }), { pushToken: "push" });
   });
 
-  it("accepts numbers as texts, booleans as texts and numbers, a location as a text, and a choice in any case", async () => {
+  it("are accepted as texts for numbers, as texts and numbers for booleans, as a text for a location, and in any case for a choice", async () => {
     const kept = { uniqueId: "4711", model: "7", osVersion: "19.2", tag: "12345678901234567890" };
     const { appid, appkey } = test.application;
     const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":4711,"model":7,
@@ -107,14 +107,14 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     }
   });
 
-  it("null and the empty text count as absent", async () => {
+  it("are absent if they are null or the empty text", async () => {
     for (const nothing of [null, ""]) {
       const fields = Object.fromEntries(Object.keys(reported).map((name) => [name, nothing]));
       await assertReported(await register(fields), {});
     }
   });
 
-  it("a second registration replaces the given fields and keeps the others; the earlier token stays valid", async () => {
+  it("replace the given fields in a second registration and keep the others; the earlier token stays valid", async () => {
     const first = await register({ uniqueId: "kept", ...reported });
     const second = await register({ uniqueId: "kept", tag: null, model: "" });
     const { pushToken: _, ...shown } = reported; // visible only to the token that set it
@@ -125,7 +125,7 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     await assertReported(first, { uniqueId: "kept", ...reported, ...fields });
   });
 
-  it("a hundred concurrent registrations of one uniqueId, each with one field, lose no field", async () => {
+  it("are all kept when a hundred concurrent registrations of one uniqueId each send one field", async () => {
     const fields = Object.entries(reported);
     const each = Array.from({ length: 100 }, (_, n) => Object.fromEntries([fields[n % fields.length] ?? []]));
     const tokens = await Promise.all(each.map((field) => register({ uniqueId: "storm", ...field })));
@@ -170,7 +170,7 @@ describe("the push token of a device", () => {
 });
 
 describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () => {
-  it("200 the changed device; omitted fields keep their values", async () => {
+  it("answers 200 with the changed device, and omitted fields keep their values", async () => {
     const token = await register({ uniqueId: "patched" });
     const created = `/Date(${test.now()})/`;
     const kept: Record<string, unknown> = { uniqueId: "patched", created };
@@ -191,7 +191,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     assertResult(answer, 200, device(answer, kept));
   });
 
-  it("the empty text clears a text; null, and the empty text for other types, count as absent", async () => {
+  it("clears a text with the empty text; null, and the empty text for other types, count as absent", async () => {
     const token = await register(reported);
     const nothing = Object.fromEntries(Object.keys(reported).map((name) => [name, null]));
     const unchanged = await change(token, nothing);
@@ -201,7 +201,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     assertResult(answer, 200, device(answer, { location, connectionType, isProduction }));
   });
 
-  it("200 without any parameter, with an empty body and without a body", async () => {
+  it("answers 200 without any parameter, with an empty body and without a body", async () => {
     const token = await register(reported);
     for (const body of [{}, "", undefined]) {
       const answer = await change(token, body);
@@ -209,7 +209,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     }
   });
 
-  it("accepts the whole device; fields that the service sets are ignored, whatever their type", async () => {
+  it("accepts the whole device, and ignores fields that the service sets, whatever their type", async () => {
     const token = await register({ uniqueId: "echo", ...reported });
     const { result } = (await get(token)).body;
     assertResult(await change(token, result), 200, result);
@@ -229,7 +229,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     assert.equal((await get(token)).body.result.pushToken, "x".repeat(4_096));
   });
 
-  it("concurrent changes of different fields and registrations lose nothing", async () => {
+  it("loses no concurrent change of another field and no registration", async () => {
     const token = await register({ uniqueId: "busy" });
     const fields = Object.entries(reported);
     await Promise.all(
@@ -289,7 +289,7 @@ describe("invalid device fields: spec/devices#register", () => {
     ]),
   ];
 
-  it("400 with the parameter's name, at registration and later, and nothing is stored", async () => {
+  it("get 400 with the parameter's name, at registration and later, and nothing is stored", async () => {
     const token = await register({ uniqueId: "firm", ...reported });
     for (const [fields, error, errorNumber, message] of wrong) {
       const body = { ...test.application, platform: "other", uniqueId: "firm", tag: "new", ...fields };

@@ -96,7 +96,7 @@ describe("devices of an application, for operators", () => {
     assert.deepEqual(await list(`/devices/${id}/users?pagingToken=${nextToken}`), [users.toSorted()[1]]);
   });
 
-  it("returns everything that a device reported, when it last registered, and with which key", async () => {
+  it("are returned with all that they reported, their last registration and its key", async () => {
     const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
     const keys = await test.app.database.reads
       .selectFrom("application_keys")
@@ -110,7 +110,7 @@ describe("devices of an application, for operators", () => {
     });
   });
 
-  it("revoking ends the device's token and its users' tokens in every process; the device can register again", async () => {
+  it("revoking ends the device's token and its users' tokens in every process, and the device can register again", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     try {
       const [jane, john] = [await test.signUp(), await test.signUp()];
@@ -133,7 +133,7 @@ describe("devices of an application, for operators", () => {
     assert.equal((await register(body)).id, device.id);
   });
 
-  it("404 for devices of another application, and nothing is revoked", async () => {
+  it("of other applications get 404, and no token is revoked", async () => {
     const { id, token } = await register({}, await test.createApplication());
     for (const operation of [`GET /devices/${id}`, `POST /devices/${id}/revoke-tokens`]) {
       assertError(await ask(operation), 404, "ItemDoesNotExist", 769, "The item does not exist.");

@@ -21,7 +21,7 @@ async function devicesWith(uniqueId: string) {
 }
 
 describe("POST /devices: spec/devices#register", () => {
-  it("201 a device token that expires after 90 days, and no serviceRoot in the main region", async () => {
+  it("answers 201 with a device token that expires after 90 days, and without a serviceRoot in the main region", async () => {
     const answer = await register({ uniqueId: "a phone" });
     const { accessToken } = answer.body.result;
     assertResult(answer, 201, { accessToken, accessTokenExpires: `/Date(${test.now() + 90 * dayMs})/` });
@@ -29,28 +29,28 @@ describe("POST /devices: spec/devices#register", () => {
     assert.match(accessToken, /^[\w.-]+$/);
   });
 
-  it("the lifetime of the token is a setting", async (t) => {
+  it("uses the configured lifetime of tokens", async (t) => {
     const short = await startTestApp({ DEVICE_TOKEN_LIFETIME_MS: "60000" });
     t.after(() => short.close());
     const answer = await short.call("POST /devices", { body: { ...short.application, platform: "test" } });
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
   });
 
-  it("the token can create and log in users", async () => {
+  it("returns a token that can create and log in users", async () => {
     const token = (await register()).body.result.accessToken;
     const body = { username: "first", password: "correct horse" };
     assert.equal((await test.call("POST /users", { token, body })).status, 200);
     assert.equal((await test.call("POST /users/login", { token, body })).status, 200);
   });
 
-  it("the Authorization header is neither required nor checked", async () => {
+  it("neither requires nor checks the Authorization header", async () => {
     const body = { ...test.application, platform: "test" };
     for (const authorization of ["Service garbage", "", "Basic dTpw"]) {
       assert.equal((await test.call("POST /devices", { body, headers: { authorization } })).status, 201, authorization);
     }
   });
 
-  it("names match case-insensitively, and null and unknown members are ignored", async () => {
+  it("matches names case-insensitively, and ignores null and unknown members", async () => {
     const { appid, appkey } = test.application;
     const body = {
       AppID: appid,
@@ -95,7 +95,7 @@ describe("POST /devices: spec/devices#register", () => {
 });
 
 describe("POST /devices: spec/devices#register-again", () => {
-  it("the same uniqueId is the same device, and its earlier token stays valid", async () => {
+  it("returns the same device for the same uniqueId, and its earlier token stays valid", async () => {
     const first = (await register({ uniqueId: "again", platform: "one" })).body.result.accessToken;
     const second = (await register({ uniqueId: "again", platform: "two" })).body.result.accessToken;
     assert.notEqual(first, second);
@@ -108,7 +108,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     }
   });
 
-  it("a uniqueId sent as a number is its decimal text", async () => {
+  it("reads a uniqueId that is a number as its decimal text", async () => {
     await register({ uniqueId: 1234567890123456789n.toString() });
     const { appid, appkey } = test.application;
     const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":1234567890123456789}`;
@@ -116,7 +116,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     assert.equal((await devicesWith("1234567890123456789")).length, 1);
   });
 
-  it("concurrent registrations with equal, different and no uniqueIds get the tokens of their own devices", async () => {
+  it("gives concurrent registrations with equal, different and no uniqueIds the tokens of their own devices", async () => {
     const uniqueIds = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? undefined : `mixed ${index % 10}`));
     const tokens = await Promise.all(uniqueIds.map((uniqueId) => register({ uniqueId, tag: `${uniqueId}` })));
     const ids = new Map<string, string>();
@@ -145,7 +145,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     );
   });
 
-  it("the same uniqueId in another application is another device", async () => {
+  it("creates another device for the same uniqueId in another application", async () => {
     const other = await test.createApplication();
     await register({ uniqueId: "shared" });
     await register({ uniqueId: "shared", ...other });
@@ -154,7 +154,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     assert.equal(new Set(devices.map(({ id }) => id)).size, 2);
   });
 
-  it("without a uniqueId, or with null or the empty text, every registration creates a device", async () => {
+  it("creates a device at every registration without a uniqueId, with null or with the empty text", async () => {
     const other = await test.createApplication();
     for (const body of [{}, { uniqueId: null }, { uniqueId: "" }]) await register({ ...other, ...body });
     const devices = await test.app.database.reads
@@ -170,7 +170,7 @@ describe("POST /devices: spec/devices#register-again", () => {
 });
 
 describe("POST /devices: spec/devices#registration-errors", () => {
-  it("401 AuthAppCredentialsInvalid is identical for a wrong key, a foreign key and an unknown application", async () => {
+  it("answers an identical 401 AuthAppCredentialsInvalid for a wrong key, a foreign key and an unknown application", async () => {
     const other = await test.createApplication();
     const { appid, appkey } = test.application;
     for (const body of [
@@ -189,7 +189,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     }
   });
 
-  it("401 ParameterOutOfRange when the application id is malformed or of another kind", async () => {
+  it("answers 401 ParameterOutOfRange when the application id is malformed or of another kind", async () => {
     const { appid } = test.application;
     const { id } = await test.signUp();
     const texts = ["42", "app_", `${appid}x`, appid.slice(1), appid.toUpperCase(), id, "' or 1=1 --", "%"];
@@ -203,7 +203,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     assertError(answer, 401, "ParameterOutOfRange", 514, "Incorrect id type, expected App.");
   });
 
-  it("400 ParameterMissingRequiredValue when appid, appkey or platform is absent, null or empty", async () => {
+  it("answers 400 ParameterMissingRequiredValue when appid, appkey or platform is absent, null or empty", async () => {
     for (const name of ["appid", "appkey", "platform"]) {
       for (const value of [undefined, null, ""]) {
         const answer = await register({ [name]: value });
@@ -212,7 +212,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a boolean where text is expected", async () => {
+  it("answers 400 ParameterIncorrectFormat for an object, an array or a boolean where text is expected", async () => {
     for (const name of ["appkey", "platform", "uniqueId"]) {
       for (const value of [{}, [], ["x"], true, { toString: "x" }]) {
         assertError(await register({ [name]: value }), 400, "ParameterIncorrectFormat", 515, `${name} must be a text.`);
@@ -220,7 +220,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for a text of more than 256 characters", async () => {
+  it("answers 400 ParameterOutOfRange for a text of more than 256 characters", async () => {
     for (const name of ["platform", "uniqueId"]) {
       assert.equal((await register({ [name]: "𝒳".repeat(256) })).status, 201);
       const answer = await register({ [name]: "x".repeat(257) });
@@ -228,7 +228,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     }
   });
 
-  it("a refused registration stores nothing", async () => {
+  it("stores nothing of a refused registration", async () => {
     await register({ appkey: "wrong", uniqueId: "refused" });
     await register({ platform: null, uniqueId: "refused" });
     assert.deepEqual(await devicesWith("refused"), []);
@@ -244,7 +244,7 @@ describe("application credentials: spec/authentication#application-credentials",
     }
   });
 
-  it("the key is stored as a digest only", async () => {
+  it("are stored as a digest of the key only", async () => {
     const keys = await test.app.database.reads.selectFrom("application_keys").selectAll().execute();
     assert.ok(keys.length > 0);
     assert.ok(!JSON.stringify(keys).includes(test.application.appkey));

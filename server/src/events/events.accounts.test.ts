@@ -62,7 +62,7 @@ describe("events of accounts and devices: spec/events#types", () => {
   const login = () => test.call("POST /users/login", { token: ben.deviceToken, body: credentialsOf(ann) });
   const credentialsOf = ({ userName, password }: TestUser) => ({ username: userName, password });
 
-  it("a user learns of sign-ins, sign-outs and identities, and other users do not", async () => {
+  it("a user receives sign-ins, sign-outs and identities of the own account, and other users do not", async () => {
     const work = async () => {
       const { accessToken } = (await login()).body.result;
       await call("POST /users/me/logout", accessToken);
@@ -86,7 +86,7 @@ describe("events of accounts and devices: spec/events#types", () => {
     assert.equal(own[3]?.key, "crm");
   });
 
-  it("a device learns of its registration, and of the end of its tokens once it has registered again", async () => {
+  it("a device receives its registration, and the end of its tokens once it has registered again", async () => {
     const { currentToken } = await call("GET /events", ann.token);
     const body = { ...test.application, platform: "test", uniqueId: "phone-1" };
     const token = (await test.call("POST /devices", { body })).body.result.accessToken;
@@ -101,7 +101,7 @@ describe("events of accounts and devices: spec/events#types", () => {
     assert.deepEqual((await call(`GET /events?after=${currentToken}`, ben.token)).pageResults, []);
   });
 
-  it("no client learns of what operators do, and may not ask for it", async () => {
+  it("no client receives operators' events, or may request them", async () => {
     const work = async () => {
       const { id } = await call(`POST ${root}/users`, operator.token, { username: "Cal", password: "correct horse" });
       await call(`POST ${root}/users/${id}/disable`, operator.token, {});
@@ -119,8 +119,8 @@ describe("events of accounts and devices: spec/events#types", () => {
   });
 });
 
-describe("rows of a log: spec/events#operators-view", () => {
-  it("name the actor: a user, a device, an operator", async () => {
+describe("the rows of a log: spec/events#operators-view", () => {
+  it("name the actor: a user, a device or an operator", async () => {
     const rows = await rowsOf(async () => {
       await call("POST /checkins", ann.token, { location: "1,2" });
       await call("POST /batch", ann.token, {
@@ -152,7 +152,7 @@ describe("rows of a log: spec/events#operators-view", () => {
     );
   });
 
-  it("an operator sees everything, with the object as a GET of an operator answers it", async () => {
+  it("contain every event for an operator, with the object as an operator's GET returns it", async () => {
     let id = "";
     const rows = await rowsOf(async () => {
       ({ id } = await call("POST /checkins", ann.token, { location: "1,2", comment: "private" }));
@@ -166,7 +166,7 @@ describe("rows of a log: spec/events#operators-view", () => {
     assert.deepEqual(JSON.parse(note?.object ?? ""), items.pageResults[0]);
   });
 
-  it("shown locations are those of other users, and users and devices have none", async () => {
+  it("contain the locations that other users see, and no locations of users and devices", async () => {
     const cleo = await test.signUp("Cleo");
     await call("PATCH /users/me", cleo.token, { locationFuzzing: true });
     const rows = await rowsOf(async () => {
@@ -185,7 +185,7 @@ describe("rows of a log: spec/events#operators-view", () => {
     assert.deepEqual([location, isShifted], [{ lat: 48.2082, lng: 16.3738 }, undefined]);
   });
 
-  it("an object that is gone is said to be", async () => {
+  it("report that an object is deleted", async () => {
     const rows = await rowsOf(async () => {
       const { id } = await call("POST /checkins", ann.token, { location: "1,2" });
       await call(`DELETE /checkins/${id}`, ann.token);
@@ -195,7 +195,7 @@ describe("rows of a log: spec/events#operators-view", () => {
     assert.deepEqual([deleted?.type, deleted?.isGone], ["checkin.deleted", undefined]);
   });
 
-  it("a change of settings names them, and a change of keys has no object", async () => {
+  it("name the changed settings, and have no object for a change of keys", async () => {
     const rows = await rowsOf(async () => {
       await call(`PATCH ${root}/settings`, operator.token, { debug: false, rehearsal: "on" });
       await call(`POST ${root}/keys`, operator.token, {});
@@ -253,7 +253,7 @@ describe("operators' events: spec/events#operators-events", () => {
     viewer = await test.createOperator(undefined, "viewer");
   });
 
-  it("the newest is first, with filters by type, object, owner and time, and pages in both directions", async () => {
+  it("are listed newest first, with filters by type, object, owner and time, and pages in both directions", async () => {
     test.advance(1_000);
     const from = test.now();
     const made: string[] = [];
@@ -283,7 +283,7 @@ describe("operators' events: spec/events#operators-events", () => {
     assert.equal(first.pageResults[0].object.id, last.id);
   });
 
-  it("a wrong pattern is refused; a revocation and an unknown position do not exist", async () => {
+  it("refuse an invalid pattern, and do not exist for revocations and unknown positions", async () => {
     const { status, body } = await test.call(`GET ${root}/events?type=chekin.*`, { token: viewer.token });
     assert.deepEqual([status, body.error], [400, "ParameterIncorrectFormat"]);
     const rows = await rowsOf(() => call(`POST ${root}/users/${ben.id}/revoke-tokens`, operator.token, {}));
@@ -301,7 +301,7 @@ describe("operators' events: spec/events#operators-events", () => {
     ben = { ...ben, token: accessToken };
   });
 
-  it("one call looks at a part of a long log, and says where to go on", async () => {
+  it("are read in parts of a long log, each with the position where the next call continues", async () => {
     const application = await test.createApplication("Long");
     const user = await test.signUp("Long", application);
     const { appid } = application;
@@ -336,7 +336,7 @@ describe("operators' events: spec/events#operators-events", () => {
     assert.ok(pages > 1);
   });
 
-  it("a log without a reader stays off, and its list is empty", async () => {
+  it("are an empty list while no reader has started the log", async () => {
     const { appid } = await test.createApplication("Silent");
     const { pageResults } = await call(`GET /_/api/applications/${appid}/events`, viewer.token);
     assert.deepEqual(pageResults, []);

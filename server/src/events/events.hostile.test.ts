@@ -64,8 +64,8 @@ function changeSlowly(
 
 const slowMs = 4_000;
 
-describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () => {
-  it("a transaction stays open for four seconds beside sixteen writers: every event is read once, in the order of its object", async () => {
+describe("the event log under load and during failures: hostile.md 45, 48, 49, 50", () => {
+  it("every event is read once and in the order of its object, although a transaction stays open for four seconds beside sixteen writers", async () => {
     const { appid } = test.application;
     const slow = await call("POST /checkins", { location: "1,2" });
     const next = follow(ann.token);
@@ -101,7 +101,7 @@ describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () =>
     assert.equal(seen.length, made.length * 3 + 2);
   });
 
-  it("the first reader of an application waits for a transaction that has written nothing yet, or misses nothing of it", async () => {
+  it("the first reader of an application misses no event of a transaction that has written nothing yet", async () => {
     const application = await test.createApplication("Quiet");
     const { appid } = application;
     const user = await test.signUp("Quiet", application);
@@ -134,7 +134,7 @@ describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () =>
     else assert.deepEqual(told, [], "the transaction was over before the answer");
   });
 
-  it("a thousand events in a transaction that fails are none", async () => {
+  it("a transaction that fails records none of its thousand events", async () => {
     const next = follow(ann.token);
     await next();
     const values = (set: number) =>
@@ -154,7 +154,7 @@ describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () =>
     assert.equal((await next()).length, 10 * valuesMax);
   });
 
-  it("the clock goes back by an hour: positions rise, and nothing is dropped or reset", async () => {
+  it("positions increase, and no event is dropped or reset, when the clock steps back by an hour", async () => {
     const { appid } = test.application;
     const next = follow(ann.token);
     await next();
@@ -186,7 +186,7 @@ describe("hostile.md 45, 48, 49, 50: the log under load and in bad times", () =>
   });
 });
 
-describe("a backlog of events: spec/events#backlog", () => {
+describe("the backlog of events: spec/events#backlog", () => {
   const waitingIn = async (appid: string) => {
     const rows = await test.app.database.reads
       .selectFrom("events")
@@ -210,7 +210,7 @@ describe("a backlog of events: spec/events#backlog", () => {
     return { appid, user, cursor, log };
   }
 
-  it("maintenance gives positions to what no reader has asked for", async () => {
+  it("maintenance assigns positions to events that no reader has requested", async () => {
     const { appid, user, cursor, log } = await withBacklog(1_000);
     const isWaiting = test.app.database.dialect.hasRowLocks;
     assert.equal(await waitingIn(appid), isWaiting ? 4 : 0);
@@ -223,7 +223,7 @@ describe("a backlog of events: spec/events#backlog", () => {
     assert.equal(pageResults.length, 4);
   });
 
-  it("beyond EVENTS_BACKLOG_MAX the log ends: its cursors are reset, and writes go on", async (t) => {
+  it("the log ends beyond EVENTS_BACKLOG_MAX: its cursors are reset, and writes continue", async (t) => {
     if (!test.app.database.dialect.hasRowLocks) return t.skip("events have positions at once");
     const { appid, user, cursor, log } = await withBacklog(3);
     assert.equal(await log.maintain(appid), 4);

@@ -39,7 +39,7 @@ async function call(operation: string, body?: object, token = ann.token) {
 const checkIn = (tag: string, token?: string) => call("POST /checkins", { location: "1,2", tag }, token);
 
 describe("GET /events/stream: spec/streams#open-a-stream", () => {
-  it("begins at once with a time to reconnect and a cursor, and nothing may store or delay it", async () => {
+  it("begins at once with a reconnection time and a cursor, and no cache or proxy may store or delay it", async () => {
     const stream = await listen(ann.token);
     assert.equal(stream.status, 200);
     assert.equal(stream.headers["content-type"], "text/event-stream");
@@ -54,7 +54,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.ok(Number(retry) >= 1_000 && Number(retry) <= 5_000, stream.text);
   });
 
-  it("an event has the form of the pull, in one line without a name: spec/streams#messages", async () => {
+  it("sends an event in the form of GET /events, in one line without a name: spec/streams#messages", async () => {
     const pulled = (await call("GET /events")).currentToken;
     const stream = await listenFromNow(ann.token);
     await call("PUT /metadata/me/layout", { value: { lines: "one\ntwo" } });
@@ -64,7 +64,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.deepEqual(message.data, pageResults[0]);
   });
 
-  it("owners and other users see the world of their own reads", async () => {
+  it("shows owners and other users the same objects as their own reads", async () => {
     const [own, others] = [await listenFromNow(ann.token), await listenFromNow(ben.token)];
     const shared = await call("POST /checkins", { location: "1,2", readPermissions: "App" });
     const hidden = await checkIn("hidden");
@@ -78,7 +78,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.deepEqual(gone, { type: "checkin.deleted", objectID: shared.id });
   });
 
-  it("filters leave out other events", async () => {
+  it("omits events that its filters exclude", async () => {
     const stream = await listenFromNow(ann.token, "?tag=home&types=checkin.created");
     await checkIn("work");
     await call("PUT /metadata/me/other", { value: 1 });
@@ -86,7 +86,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.equal((await stream.next()).data.object.tag, "home");
   });
 
-  it("goes on behind Last-Event-ID, which wins over after, without a gap: spec/streams#resume", async () => {
+  it("continues after Last-Event-ID, which takes precedence over after, without a gap: spec/streams#resume", async () => {
     const first = await listenFromNow(ann.token);
     const start = first.lastId;
     await checkIn("1");
@@ -105,7 +105,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.equal((await third.next()).data.object.tag, "2");
   });
 
-  it("heartbeats move the id of the client and report nothing: spec/streams#heartbeats", async () => {
+  it("sends heartbeats that advance the client's last event id and report no event: spec/streams#heartbeats", async () => {
     const stream = await listenFromNow(ben.token);
     const start = stream.lastId;
     await checkIn("not for Ben");
@@ -115,7 +115,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.equal((await resumed.next()).data.isResumed, true);
   });
 
-  it("a Last-Event-ID that does not open is answered by a reset, a wrong after is refused: spec/streams#reset-a-stream", async () => {
+  it("answers an unreadable Last-Event-ID with a reset, and refuses an invalid after: spec/streams#reset-a-stream", async () => {
     const stream = await listen(ann.token, "", { "last-event-id": "forged" });
     assert.equal((await stream.next()).data.isResumed, false);
     const reset = await stream.next();
@@ -133,12 +133,12 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.ok(Number(line?.["ms"]) < 30_000);
   });
 
-  it("HEAD answers with the head alone", async () => {
+  it("answers HEAD with the headers only", async () => {
     const { status, headers, text } = await test.call("HEAD /events/stream", { token: ann.token });
     assert.deepEqual([status, headers["content-type"], text], [200, "text/event-stream", ""]);
   });
 
-  it("a token without a user learns of the application's values alone", async () => {
+  it("sends a token without a user only events of the application's values", async () => {
     const stream = await listenFromNow(ann.deviceToken);
     await checkIn("hidden");
     await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
@@ -154,7 +154,7 @@ async function endOf(stream: TestStream): Promise<string> {
 }
 
 describe("the end of a stream: spec/streams#end-of-a-stream", () => {
-  it("a token that is ended ends its streams alone, and they send nothing written later: spec/streams#revoked-tokens", async () => {
+  it("a token that is ended ends only its own streams, and they send no event written later: spec/streams#revoked-tokens", async () => {
     const carl = await test.signUp();
     const credentials = { username: carl.userName, password: carl.password };
     const other = (await call("POST /users/login", credentials, carl.deviceToken)).accessToken;
@@ -182,7 +182,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(stream), "tokenExpired");
   });
 
-  it("a suspended application, and one that disables the operation, end their streams", async () => {
+  it("an application that is suspended or disables the operation ends its streams", async () => {
     const operator = await test.createOperator();
     const other = await test.createApplication();
     const eve = await test.signUp(undefined, other);
@@ -197,7 +197,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(second), "suspended");
   });
 
-  it("an application that records no events any more ends its streams", async () => {
+  it("an application that stops recording events ends its streams", async () => {
     const operator = await test.createOperator();
     const other = await test.createApplication();
     const stream = await listenFromNow((await test.signUp(undefined, other)).token);
@@ -207,7 +207,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(stream), "disabled");
   });
 
-  it("a process that shuts down, and a lifetime that is over, end streams with a time to come back", async () => {
+  it("a process that shuts down, and the end of a stream's lifetime, end streams with a reconnection time", async () => {
     const DATABASE_URL = test.config.databaseUrl;
     const second = await startTestApp({ DATABASE_URL, STREAM_LIFETIME_MS: "1000" });
     const stream = await openStream(second.port, "/events/stream", { token: ann.token });
@@ -222,7 +222,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
   });
 });
 
-it("a client that reads nothing gets nothing more until it reads, and then everything: spec/streams#slow-clients", async () => {
+it("a client that stops reading gets no more events until it reads, and then all of them: spec/streams#slow-clients", async () => {
   const stream = await listenFromNow(ann.token);
   stream.pause();
   const value = "x".repeat(30_000);
@@ -238,8 +238,8 @@ it("a client that reads nothing gets nothing more until it reads, and then every
   while (keys.size < count) keys.add((await stream.next()).data.key);
 });
 
-describe("limits: spec/streams#limits-of-streams", () => {
-  it("a device may have ten streams, and one more when one ends", async () => {
+describe("the limits of streams: spec/streams#limits-of-streams", () => {
+  it("a device may open ten streams, and another one when one ends", async () => {
     const fred = await test.signUp();
     const streams: TestStream[] = [];
     for (let n = 0; n < 10; n += 1) streams.push(await listenFromNow(fred.token));
@@ -252,7 +252,7 @@ describe("limits: spec/streams#limits-of-streams", () => {
     await listenFromNow(fred.token);
   });
 
-  it("a process has STREAMS_MAX, half of them for one application, or as its settings say", async () => {
+  it("a process serves STREAMS_MAX streams, half of them for one application, or as its settings say", async () => {
     const second = await startTestApp({ STREAMS_MAX: "2" });
     const operator = await second.createOperator();
     const [gina, hal] = [await second.signUp(), await second.signUp()];
@@ -266,7 +266,7 @@ describe("limits: spec/streams#limits-of-streams", () => {
   });
 });
 
-it("nothing that was written after a logout in another process is sent, while events flow: E6, spec/streams#revoked-tokens", async () => {
+it("no event that was written after a logout in another process is sent, while events flow: E6, spec/streams#revoked-tokens", async () => {
   const other = await startTestApp({
     DATABASE_URL: test.config.databaseUrl,
     RATE_LIMITS: "off",
@@ -294,7 +294,7 @@ it("nothing that was written after a logout in another process is sent, while ev
   await other.close();
 });
 
-it("a logout while the object of an event is read comes before the event is sent: E6, spec/streams#revoked-tokens", async () => {
+it("a logout while the object of an event is being read takes effect before the event is sent: E6, spec/streams#revoked-tokens", async () => {
   const dora = await test.signUp();
   const stream = await listenFromNow(dora.token, "?types=checkin.*");
   const { dispatcher } = test.app;

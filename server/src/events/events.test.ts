@@ -63,7 +63,7 @@ async function call(operation: string, body?: object, token = ann.token) {
 }
 
 describe("GET /events: spec/events#read-events", () => {
-  it("without a cursor there are no events, and a cursor of now", async () => {
+  it("returns no events without a cursor, and a cursor for the present", async () => {
     await call("POST /checkins", { location: "1,2" });
     const { body } = await test.call("GET /events", { token: ann.token });
     assert.deepEqual(body.result.pageResults, []);
@@ -71,7 +71,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.equal(body.result.nextToken, undefined);
   });
 
-  it("a write is in the next page, with the object as a GET answers it: spec/events#form", async () => {
+  it("returns a write in the next page, with the object as a GET returns it: spec/events#form", async () => {
     const reader = follow(ann.token);
     await reader.next();
     const checkin = await call("POST /checkins", { location: "1,2", tag: "home" });
@@ -89,7 +89,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.deepEqual(await reader.next(), []);
   });
 
-  it("pages are as long as asked for, and go on from nextToken", async () => {
+  it("returns pages of the requested length, which continue from nextToken", async () => {
     const reader = follow(ann.token, "&pageSize=2");
     await reader.next();
     for (let n = 0; n < 5; n += 1) await call("POST /checkins", { location: `${n},2`, tag: `${n}` });
@@ -104,7 +104,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.deepEqual(tags, ["0", "1", "2", "3", "4"]);
   });
 
-  it("filters leave out other events: spec/events#filters", async () => {
+  it("omits events that its filters exclude: spec/events#filters", async () => {
     const [made, put, deleted] = ["checkin.created", "metadata.changed", "metadata.deleted"];
     // The value of `one` is gone when it is read, so only its deletion is left.
     const readers = {
@@ -131,7 +131,7 @@ describe("GET /events: spec/events#read-events", () => {
     }
   });
 
-  it("wrong patterns, and cursors that are altered or of another application, are refused: spec/events#cursors", async () => {
+  it("refuses invalid patterns, altered cursors and cursors of another application: spec/events#cursors", async () => {
     const other = await test.createApplication("Other");
     const stranger = await test.signUp("Stranger", other);
     const { currentToken } = await call("GET /events");
@@ -150,7 +150,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.equal((await test.call(`GET /events?after=${currentToken}`, { token: ben.token })).status, 200);
   });
 
-  it("a waiting call is answered by the first event, and otherwise when its time is over: spec/events#wait", async () => {
+  it("answers a waiting call with the first event, or when its waiting time is over: spec/events#wait", async () => {
     const { currentToken } = await call("GET /events");
     const waiting = (async () => {
       let page = { pageResults: [] as Told[], currentToken };
@@ -172,7 +172,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.ok(performance.now() - began > 900);
   });
 
-  it("a waiting call ends with its token", async () => {
+  it("ends a waiting call with its token", async () => {
     const { token } = await test.signUp("Leaving");
     const { currentToken } = await call("GET /events", undefined, token);
     const wait = () => test.call(`GET /events?waitSeconds=25&after=${currentToken}`, { token });
@@ -183,7 +183,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.equal(body.error, "AuthAccessTokenInvalid");
   });
 
-  it("a batch reads events, and does not wait", async () => {
+  it("returns events in a batch, without waiting", async () => {
     const { currentToken } = await call("GET /events");
     await call("POST /checkins", { location: "1,2" });
     const read = { method: "GET", path: `/events?after=${currentToken}&waitSeconds=25` };
@@ -198,7 +198,7 @@ describe("GET /events: spec/events#read-events", () => {
 });
 
 describe("types of events: spec/events#types", () => {
-  it("each type is recorded by its writes", async () => {
+  it("are each recorded by their writes", async () => {
     const form = (bytes: string) => ({ body: formOf([dataPart(Buffer.from(bytes))]), headers: formHeaders });
     const walker = await test.signUp("Walker");
     const { token } = walker;
@@ -252,7 +252,7 @@ describe("types of events: spec/events#types", () => {
     assert.equal(metadata.length, 3, "one for each key of a bulk put");
   });
 
-  it("a change names its fields, and one without a difference reaches the owner alone", async () => {
+  it("name the fields of a change, which only the owner receives if others see no difference", async () => {
     const { id } = await call("POST /checkins", { location: "1,2", readPermissions: "App" });
     const { own, others } = await seenBy(async () => {
       await call(`PATCH /checkins/${id}`, { comment: "Hello", tag: "a" });
@@ -268,7 +268,7 @@ describe("types of events: spec/events#types", () => {
     );
   });
 
-  it("a batch in mode atomic records the events of all items or of none, and a replay records none", async () => {
+  it("are recorded for all items of an atomic batch or for none, and a replay records none", async () => {
     const items = [
       { method: "POST", path: "/checkins", parameters: { location: "1,2" } },
       { method: "GET", path: "/checkins/nothing" },
@@ -284,8 +284,8 @@ describe("types of events: spec/events#types", () => {
   });
 });
 
-describe("each reader sees the world of its own reads: spec/events#views", () => {
-  it("only its owner learns of a private object, also when it is deleted", async () => {
+describe("readers see only what their own reads show: spec/events#views", () => {
+  it("only the owner receives events of a private object, even when it is deleted", async () => {
     const { own, others } = await seenBy(async () => {
       const { id } = await call("POST /checkins", { location: "1,2" });
       await call(`PUT /metadata/${id}/key`, { value: 1, visibility: "App" });
@@ -296,7 +296,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
     assert.deepEqual(others, []);
   });
 
-  it("an object that becomes readable is created, and one that stops being readable deleted, with its id alone", async () => {
+  it("an object that becomes readable is reported as created, and one that stops being readable as deleted, with its id only", async () => {
     const shared = await call("POST /checkins", { location: "1,2", readPermissions: "App" });
     const hidden = await call("POST /checkins", { location: "1,2" });
     const { own, others } = await seenBy(async () => {
@@ -312,7 +312,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
     );
   });
 
-  it("what was made private since the event is not shown: spec/events#privacy", async () => {
+  it("data that became private after the event is not shown: spec/events#privacy", async () => {
     const { others } = await seenBy(async () => {
       const { id } = await call("POST /checkins", { location: "1,2", comment: "secret", readPermissions: "App" });
       await call(`PATCH /checkins/${id}`, { readPermissions: "User" });
@@ -321,7 +321,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
     assert.ok(!JSON.stringify(others).includes("secret"));
   });
 
-  it("fuzzed locations stay fuzzed, and a move that others cannot see reaches the owner alone", async () => {
+  it("fuzzed locations stay fuzzed, and only the owner receives a change of location that others cannot see", async () => {
     const fuzzy = await test.signUp("Fuzzy");
     await call("PATCH /users/me", { locationFuzzing: true }, fuzzy.token);
     const mine = follow(fuzzy.token, "&types=checkin.*");
@@ -344,7 +344,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
     assert.deepEqual(await near.next(), [], "an area finds the location that the reader sees");
   });
 
-  it("others learn of a profile what it shows them, and celebMode looks like a deletion", async () => {
+  it("others receive changes of a profile's visible fields, and celebMode as a deletion", async () => {
     const { own, others } = await seenBy(async () => {
       await call("PATCH /users/me", { email: "ann@example.org", location: "1,2" });
       await call("PATCH /users/me", { firstName: "Anna", gender: "Female" });
@@ -367,7 +367,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
     for (const { object } of others) assert.equal(object?.email, undefined);
   });
 
-  it("a device token learns of the application's metadata and of its own device alone", async () => {
+  it("a device token receives events of the application's metadata and of its own device only", async () => {
     const reader = follow(ann.deviceToken);
     await reader.next();
     await call("POST /checkins", { location: "1,2", readPermissions: "App" });
@@ -386,7 +386,7 @@ describe("each reader sees the world of its own reads: spec/events#views", () =>
   });
 });
 
-describe("the log: spec/events#recording", () => {
+describe("the event log: spec/events#recording", () => {
   async function configured(events: object | null) {
     const application = await test.createApplication("Configured");
     const operator = await test.createOperator();
@@ -396,7 +396,7 @@ describe("the log: spec/events#recording", () => {
     return { application, user: await test.signUp("Quin", application), configure };
   }
 
-  it("an application that records always has events from before its first reader", async () => {
+  it("contains events from before its first reader if the application records always", async () => {
     const { application, user, configure } = await configured({ record: "always" });
     const { appid } = application;
     await call("POST /checkins", { location: "1,2" }, user.token);
@@ -409,7 +409,7 @@ describe("the log: spec/events#recording", () => {
     assert.deepEqual(typesOf(await reader.next()), ["checkin.created"], "its readers miss nothing");
   });
 
-  it("an application that records never refuses readers, and stores nothing any more", async () => {
+  it("refuses readers and stores no further events if the application never records", async () => {
     const { application, user, configure } = await configured(null);
     const reader = follow(user.token);
     await reader.next();
@@ -429,7 +429,7 @@ describe("the log: spec/events#recording", () => {
     assert.equal(isReset, true, "what was written meanwhile is missing");
   });
 
-  it("types that the setting leaves out are not recorded, and revocations are", async () => {
+  it("omits the types that the setting excludes, and records revocations", async () => {
     const { application, user, configure } = await configured({ types: ["CheckIn.*", "user.deleted"] });
     const reader = follow(user.token);
     const silent = follow(user.token, "&types=location.*");
@@ -458,7 +458,7 @@ describe("the log: spec/events#recording", () => {
     await configure({ types: ["checkin.*"], retentionDays: 30 });
   });
 
-  it("events are kept as long as the setting says: spec/events#retention", async () => {
+  it("keeps events as long as the setting says: spec/events#retention", async () => {
     const { application, user } = await configured({ retentionDays: 1, record: "always" });
     await call("POST /checkins", { location: "1,2" }, user.token);
     const old = (await rowsOf(application.appid)).length;
@@ -471,7 +471,7 @@ describe("the log: spec/events#recording", () => {
     assert.deepEqual(typesOf(rows), ["device.registered", "user.created", "user.signed_in", "checkin.created"]);
   });
 
-  it("maintenance takes the setting to a log that a restore did not bring", async () => {
+  it("gets the setting from maintenance if a restore did not bring it", async () => {
     const { application, user } = await configured({ record: "always" });
     await test.app.database.write(async ({ queries }) => {
       await queries.deleteFrom("events").where("application_id", "=", application.appid).execute();
@@ -484,7 +484,7 @@ describe("the log: spec/events#recording", () => {
     });
   });
 
-  it("without a reader nothing is written", async () => {
+  it("records nothing without a reader", async () => {
     const application = await test.createApplication("Quiet");
     const user = await test.signUp("Quiet", application);
     await call("POST /checkins", { location: "1,2" }, user.token);
@@ -495,7 +495,7 @@ describe("the log: spec/events#recording", () => {
     assert.deepEqual(typesOf(await reader.next()), ["checkin.created"]);
   });
 
-  it("the first reader misses no write that another process makes after the answer", async () => {
+  it("records every write of another process after the first reader's answer", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, DATABASE_TIMEOUT_MS: "20000" });
     try {
       const application = await test.createApplication();
@@ -513,7 +513,7 @@ describe("the log: spec/events#recording", () => {
     }
   });
 
-  it("a cursor that the log does not reach back to is reset: spec/events#reset", async () => {
+  it("resets a cursor that is older than its first event: spec/events#reset", async () => {
     const application = await test.createApplication("Old");
     const user = await test.signUp("Old", application);
     const { token } = user;
@@ -537,7 +537,7 @@ describe("the log: spec/events#recording", () => {
     }
   });
 
-  it("a cursor of a newer log, as after a restored file, is reset", async () => {
+  it("resets a cursor of a newer log, as after the restore of a file", async () => {
     const application = await test.createApplication("Restored");
     const { token } = await test.signUp("Restored", application);
     await call("GET /events", undefined, token);
@@ -555,7 +555,7 @@ describe("the log: spec/events#recording", () => {
     );
   });
 
-  it("the oldest events beyond EVENTS_ROWS_MAX are dropped: spec/events#retention", async () => {
+  it("drops the oldest events beyond EVENTS_ROWS_MAX: spec/events#retention", async () => {
     const { createEventLog } = await import("../event-log/event-log.ts");
     const application = await test.createApplication("Full");
     const { token } = await test.signUp("Full", application);
@@ -573,7 +573,7 @@ describe("the log: spec/events#recording", () => {
     );
   });
 
-  it("sixteen writers: a reader sees every event once, and those of one object in order: spec/events#order", async () => {
+  it("shows a reader every event of sixteen writers once, and those of one object in order: spec/events#order", async () => {
     const { id } = await call("POST /checkins", { location: "1,2", readPermissions: "App", writePermissions: "App" });
     const reader = follow(ben.token, "&types=checkin.*");
     await reader.next();

@@ -38,8 +38,8 @@ async function listen(path: string): Promise<TestStream> {
   return stream;
 }
 
-describe("a url with a ticket: spec/streams#tickets", () => {
-  it("opens the stream that it was made for, again and again, without a token", async () => {
+describe("a URL with a ticket: spec/streams#tickets", () => {
+  it("opens its own stream repeatedly, without a token", async () => {
     const path = await makeUrl({ types: "checkin.*", tag: "home" });
     const first = await listen(path);
     await checkIn("work");
@@ -54,7 +54,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
     second.cut();
   });
 
-  it("opens nothing else, and is in no log", async () => {
+  it("opens no other operation, and is not logged", async () => {
     const path = await makeUrl();
     const [, ticket = ""] = path.split("ticket=");
     assert.equal((await test.call(`GET /users/me?ticket=${ticket}`)).status, 401);
@@ -63,7 +63,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(ticket.slice(0, 40)));
   });
 
-  it("altered, expired, or of a session that ended, it is refused before the first byte", async () => {
+  it("is refused before the first byte when it is altered, expired, or its session has ended", async () => {
     const path = await makeUrl({ expiresInSeconds: 60 });
     const altered = `${path.slice(0, -2)}${path.endsWith("AA") ? "BB" : "AA"}`;
     assert.equal((await test.call(`GET ${altered}`)).body.error, "AuthSignatureInvalid");
@@ -79,7 +79,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
     assert.equal((await test.call(`GET ${path}`)).body.error, "AuthSignatureInvalid");
   });
 
-  it("outlives a renewal of the token that made it", async () => {
+  it("stays valid after a renewal of the token that created it", async () => {
     const dora = await test.signUp();
     const stream = await listen(await makeUrl({}, dora.token));
     const renewed = (await call("POST /users/me/tokens", {}, dora.token)).accessToken;
@@ -90,7 +90,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
     stream.cut();
   });
 
-  it("what passes by itself is answered by a goodbye, because browsers repeat no refused call", async () => {
+  it("answers a temporary failure with a goodbye message, because browsers do not repeat a refused call", async () => {
     const eve = await test.signUp();
     const path = await makeUrl({}, eve.token);
     const streams: TestStream[] = [];
@@ -102,7 +102,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
     for (const stream of streams) stream.cut();
   });
 
-  it("parameters of more than 2 KiB, wrong ones, and times outside the bounds are refused when it is made", async () => {
+  it("is refused at creation with parameters of more than 2 KiB, invalid parameters, or times outside the bounds", async () => {
     const refusalOf = async (body: object) =>
       (await test.call("POST /events/streams", { token: ann.token, body })).body.error;
     assert.equal(await refusalOf({ types: "nothing" }), "ParameterIncorrectFormat");
@@ -115,7 +115,7 @@ describe("a url with a ticket: spec/streams#tickets", () => {
 });
 
 describe("subscriptions: spec/streams#subscriptions", () => {
-  it("an event that fits one of them is sent, once", async () => {
+  it("send an event that matches several of them once", async () => {
     const subscriptions = JSON.stringify([
       { tag: "home" },
       { locationRange: "50,8,1000", types: "checkin.created" },
@@ -135,7 +135,7 @@ describe("subscriptions: spec/streams#subscriptions", () => {
     stream.cut();
   });
 
-  it("more than 20, other conditions beside them, and what is nested deeper are refused: E11 of hostile lines", async () => {
+  it("refuse more than 20, other conditions beside them, and deeper nesting: E11 of hostile lines", async () => {
     const deep = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
     const wrong = [
       `subscriptions=${JSON.stringify(Array(21).fill({ tag: "a" }))}`,
@@ -156,14 +156,14 @@ describe("subscriptions: spec/streams#subscriptions", () => {
     }
   });
 
-  it("a batch cannot contain a stream", async () => {
+  it("are refused in a batch, which cannot contain a stream", async () => {
     const { responses } = await call("POST /batch", { requests: [{ method: "GET", path: "/events/stream" }] });
     assert.equal(responses[0].error, "OperationNotFound");
   });
 });
 
-describe("pages of other origins", () => {
-  it("may resume by Last-Event-ID, unless the application names its origins", async () => {
+describe("web pages of other origins", () => {
+  it("may resume with Last-Event-ID, unless the application lists its origins", async () => {
     const origin = "https://app.example.com";
     const headers = {
       origin,

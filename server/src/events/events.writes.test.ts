@@ -85,7 +85,7 @@ before(async () => {
 after(() => calls.close());
 
 describe("every writing operation: spec/events#types", () => {
-  it("is listed here with its events, and records exactly these", async () => {
+  it("is listed here with its events, and records exactly those", async () => {
     const { app, application } = calls.test;
     const routes = app.routes.filter(({ method, caller }) => method !== "GET" && caller !== "anyone");
     assert.deepEqual(

@@ -29,7 +29,7 @@ function bytesEntry(name: string, bytes: Readable | undefined): ExportEntry {
 
 // spec/operators#export-a-user
 describe("the archive of a user", () => {
-  it("contains every entry, and last a manifest that describes them", async () => {
+  it("contains every entry, and at its end a manifest that describes them", async () => {
     const zip = await readZip(
       await buffer(
         archive([
@@ -85,7 +85,7 @@ describe("the archive of a user", () => {
     assert.deepEqual(JSON.parse(`${zip.get("manifest.json")}`).counts, { rows: 10 });
   });
 
-  it("produces no more than its reader consumes, however large it gets", async () => {
+  it("produces no more than its reader consumes, however large it becomes", async () => {
     let made = 0;
     async function* much() {
       for (let n = 0; n < 500; n += 1) {
@@ -126,7 +126,7 @@ describe("the archive of a user", () => {
     assert.ok(isEnded && source.destroyed);
   });
 
-  it("breaks off when a source fails, or the user was deleted meanwhile", async () => {
+  it("is aborted when a source fails, or when the user was deleted meanwhile", async () => {
     const failing = async function* () {
       yield { n: 1 };
       throw new Error("the database is away");

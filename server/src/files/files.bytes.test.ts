@@ -67,7 +67,7 @@ describe("stored bytes and their rows", () => {
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("an upload of a killed process is dropped after an hour, and no sooner", async () => {
+  it("an upload of a killed process is deleted after an hour, and not earlier", async () => {
     const key = `${test.application.appid}/blb_killed/`;
     await test.app.bytes.write(`${key}original`, [Buffer.from("x")] as unknown as AsyncIterable<Uint8Array>);
     const { appid } = test.application;
@@ -101,7 +101,7 @@ describe("stored bytes and their rows", () => {
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("a scaled picture leaves nothing behind when its file is deleted while it is made", async () => {
+  it("a scaled picture leaves nothing behind when its file is deleted while the picture is made", async () => {
     const { token } = await test.signUp();
     const bytes = dataPart(await png(1_500, 1_500));
     for (let n = 0; n < 8; n += 1) {
@@ -114,7 +114,7 @@ describe("stored bytes and their rows", () => {
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("a scaled picture that a killed process was writing is not stored twice, and is dropped after an hour", async () => {
+  it("a scaled picture that a killed process was writing is not stored twice, and is deleted after an hour", async () => {
     const { token } = await test.signUp();
     const { appid } = test.application;
     const { id } = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
@@ -239,7 +239,7 @@ describe("stored bytes and their rows", () => {
   });
 
   // spec/files#keyed-uploads
-  it("a repeat with the same idempotency key gets the first file, and its bytes are stored once", async () => {
+  it("a repeat with the same idempotency key returns the first file, and its bytes are stored once", async () => {
     const { token } = await test.signUp();
     const before = objectsOf().length;
     const send = (bytes: Buffer) =>

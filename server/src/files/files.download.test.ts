@@ -25,7 +25,7 @@ function read(headers: Record<string, string> = {}, method = "GET") {
 }
 
 describe("GET /blobs/{blobId}/file: spec/files#download", () => {
-  it("206 one range with its position and length; suffix and open-ended ranges work too", async () => {
+  it("answers 206 with one range, its position and length, for suffix and open-ended ranges too", async () => {
     for (const [range, start, end] of [
       ["bytes=0-0", 0, 1],
       ["bytes=0-", 0, 100_000],
@@ -43,7 +43,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("206 several ranges as multipart/byteranges", async () => {
+  it("answers 206 with several ranges as multipart/byteranges", async () => {
     const { status, headers, bytes: found } = await read({ range: "bytes=0-4,10-11,-3" });
     assert.equal(status, 206);
     const boundary = /^multipart\/byteranges; boundary=(\w+)$/.exec(headers.get("content-type") ?? "")?.[1];
@@ -94,7 +94,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("416 ParameterOutOfRange for a range outside of the file, in the envelope, with the length", async () => {
+  it("answers 416 ParameterOutOfRange for a range outside of the file, in the envelope, with the length", async () => {
     for (const range of ["bytes=100000-", "bytes=-0", "bytes=200000-300000"]) {
       const answer = await test.call(`GET ${path}`, { token: owner.token, headers: { range } });
       assertError(answer, 416, "ParameterOutOfRange", 514, "The range is outside the file.");
@@ -103,7 +103,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("304 for a matching ETag; If-Range prevents mixing in a range of another file", async () => {
+  it("answers 304 for a matching ETag, and If-Range prevents the mixture of ranges of two files", async () => {
     const etag = (await read()).headers.get("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{64}"$/);
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -115,7 +115,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     assert.equal((await read({ range: "bytes=0-0", "if-range": '"x"' })).status, 200);
   });
 
-  it("HEAD has the headers of GET and no body", async () => {
+  it("answers HEAD with the headers of GET and no body", async () => {
     const [get, head] = [await read(), await read({}, "HEAD")];
     const ofFile = ({ headers }: typeof get) =>
       [...headers].filter(([name]) => !["date", "connection", "keep-alive"].includes(name));
@@ -123,7 +123,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     assert.deepEqual([head.status, head.bytes.length], [200, 0]);
   });
 
-  it("browsers never execute a file: active types are sent as attachments, with nosniff (hostile.md 24)", async () => {
+  it("prevents browsers from executing a file: active types are sent as attachments, with nosniff (hostile.md 24)", async () => {
     for (const [type, kind] of [
       ["text/html", "attachment"],
       ["image/svg+xml", "attachment"],
@@ -149,7 +149,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("a file name cannot inject a header or escape the folder (hostile.md 23, 27)", async () => {
+  it("sends a file name that can neither inject a header nor escape the folder (hostile.md 23, 27)", async () => {
     for (const [fileName, shown] of [
       ['a\\"; x=y', `filename="a_; x=y"; filename*=UTF-8''a%22%3B%20x%3Dy`],
       ["../../etc/passwd", `filename="passwd"; filename*=UTF-8''passwd`],
@@ -164,7 +164,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("a client that disconnects ends the read", async () => {
+  it("stops reading when the client disconnects", async () => {
     const large = await upload(test, owner.token, "/blobs", dataPart(randomBytes(8_000_000)));
     for (let n = 0; n < 20; n += 1) {
       const connection = openRaw(test.port);
@@ -181,7 +181,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
 
 describe("reading without an Authorization header", () => {
   // spec/authentication#query-token
-  it("accepts the token in the query for bytes only, and never logs it", async () => {
+  it("accepts the token in the query for file bytes only, and never logs it", async () => {
     const { token } = owner;
     const read = await download(test, `${path}?accessToken=${token}`);
     assert.ok(read.bytes.equals(bytes));
@@ -195,7 +195,7 @@ describe("reading without an Authorization header", () => {
   });
 
   // spec/files#signedurl
-  it("a signedUrl opens only its own file until it expires; its path stays the same", async () => {
+  it("opens with a signedUrl only its own file, until it expires; its path stays the same", async () => {
     const [one, two] = [
       await upload(test, owner.token, "/blobs", dataPart("one")),
       await upload(test, owner.token, "/blobs", dataPart("two")),
@@ -247,7 +247,7 @@ describe("reading without an Authorization header", () => {
 
 // spec/files#scaled-pictures
 describe("GET /pictures/{pictureId}/file?size=", () => {
-  it("scales to fit, never up; refuses an invalid size", async () => {
+  it("scales to fit, never up, and refuses an invalid size", async () => {
     const { default: sharp } = await import("sharp");
     const picture = await upload(test, owner.token, "/pictures", dataPart(await png(400, 200)));
     for (const [size, width, height] of [
@@ -276,7 +276,7 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     }
   });
 
-  it("pictures for disconnected clients are not made, and do not hold queue slots", notOnWindows, async (t) => {
+  it("makes no pictures for disconnected clients, which hold no queue slots", notOnWindows, async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { token } = await app.signUp();
@@ -304,7 +304,7 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     assert.ok(made < 10, `${made} were made for disconnected clients`);
   });
 
-  it("other users get a picture without metadata while its owner has locationFuzzing", async () => {
+  it("sends other users a picture without metadata while its owner has locationFuzzing", async () => {
     const { default: sharp } = await import("sharp");
     const shy = await test.signUp();
     await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });

@@ -67,7 +67,7 @@ function headOf(length: string, path = "/blobs"): string {
 }
 
 describe("an upload whose connection closes while its caller is authenticated", () => {
-  it("ends at once: it does not count as an upload under way until REQUEST_TIMEOUT_MS", async () => {
+  it("ends at once, and does not count as an upload in progress until REQUEST_TIMEOUT_MS", async () => {
     const strict = await startTestApp({ CALLER_UPLOADS_MAX: "4", REQUEST_TIMEOUT_MS: "60000" });
     const { token } = await strict.signUp();
     const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -91,7 +91,7 @@ describe("an upload of the wrong length (26)", () => {
   // A form ends with its last boundary; bytes after it are not part of the file.
   const enough = form.length - 2;
 
-  it("too short by any number of bytes: refused, and nothing is stored", async () => {
+  it("is refused when it is too short by any number of bytes, and nothing is stored", async () => {
     const before = await countFiles();
     for (let length = 0; length < enough; length += 1) {
       const answer = await exchange([headOf(`Content-Length: ${length}`), form]);
@@ -104,7 +104,7 @@ describe("an upload of the wrong length (26)", () => {
     await assertNoOrphanedObject();
   });
 
-  it("too long: 400 once no more bytes arrive, and nothing is stored", async () => {
+  it("is refused with 400 when it is too long and no more bytes arrive, and nothing is stored", async () => {
     const before = await countFiles();
     const cut = form.subarray(0, enough - 2);
     const lengths = [form.length + 1, form.length + 1_000_000].map((length) => `Content-Length: ${length}`);
@@ -118,7 +118,7 @@ describe("an upload of the wrong length (26)", () => {
     await assertNoOrphanedObject();
   });
 
-  it("chunked without a length: accepted; with both headers: refused as invalid HTTP", async () => {
+  it("is accepted when it is chunked without a length, and refused as invalid HTTP with both headers", async () => {
     const chunks = ["5\r\n", form.subarray(0, 5), "\r\n", `${(form.length - 5).toString(16)}\r\n`, form.subarray(5)];
     const taken = await exchange([headOf("Transfer-Encoding: chunked"), ...chunks, "\r\n0\r\n\r\n"]);
     assert.deepEqual([taken?.status, taken?.body.result.contentLength], [201, 19]);
@@ -129,7 +129,7 @@ describe("an upload of the wrong length (26)", () => {
 });
 
 describe("a slow store", () => {
-  it("a store slower than REQUEST_TIMEOUT_MS does not fail the upload", async (t) => {
+  it("does not fail an upload, even if it is slower than REQUEST_TIMEOUT_MS", async (t) => {
     const { bytes } = hasty.app;
     const { write } = bytes;
     t.after(() => Object.assign(bytes, { write }));
@@ -150,7 +150,7 @@ describe("a slow store", () => {
 });
 
 describe("slow readers of scaled pictures that are not stored", () => {
-  it("readers that receive nothing share bounded memory: the next one gets 503 until one of them is gone", async (t) => {
+  it("share bounded memory: the next one gets 503 until one of them ends", async (t) => {
     const { pictures } = test.app;
     const { scalePicture } = pictures;
     t.after(() => Object.assign(pictures, { scalePicture }));
@@ -200,7 +200,7 @@ describe("a form that never ends", () => {
     ["what comes before the first part", "", tooLong()],
     ["what comes after the last part", formOf([dataPart("x")]), tooLong()],
   ] as const) {
-    it(`in ${part}: 413 RequestTooLarge once it exceeds any valid size, and nothing is stored`, async () => {
+    it(`gets 413 RequestTooLarge in ${part} once it exceeds any valid size, and nothing is stored`, async () => {
       const before = await countFiles();
       const connection = openRaw(test.port);
       connection.write(headOf("Transfer-Encoding: chunked"));
@@ -227,8 +227,8 @@ describe("a form that never ends", () => {
 });
 
 // spec/files#file-names
-describe("a file name, a type, a field (23, 27)", () => {
-  it("writes no header of its own in an answer or an address, and no file outside of the folder", async () => {
+describe("a file name, a type or a field of an upload (23, 27)", () => {
+  it("adds no header to an answer or an address, and writes no file outside of the folder", async () => {
     const names = [
       "a\\r\\nSet-Cookie: x=y",
       "a%0d%0aSet-Cookie: x=y",
@@ -258,7 +258,7 @@ describe("a file name, a type, a field (23, 27)", () => {
     assert.ok(!existsSync("/tmp/rollcall-was-here"));
   });
 
-  it("a line break does not end a part's header early: what follows stays in the part and never reaches an answer", async () => {
+  it("cannot end the header of a part early by a line break: the rest stays in the part and never reaches an answer", async () => {
     const form = formOf([dataPart("x", "text/plain\r\nSet-Cookie: x=y", 'a"\r\nLocation: http://elsewhere/\r\nX: "')]);
     const answer = await test.call("POST /blobs", { token: owner.token, body: form, headers: formHeaders });
     assert.equal(answer.status, 201);
@@ -268,7 +268,7 @@ describe("a file name, a type, a field (23, 27)", () => {
 });
 
 describe("a path that leads outside of the collection (18, 27)", () => {
-  it("is no file and is never read: 404 or 400 in the envelope", async () => {
+  it("names no file and is never read, and gets 404 or 400 in the envelope", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("here"));
     const ways = [
       ...["../secret", "..%2fsecret", "%2e%2e/secret", "%2e%2e%2fsecret", "%252e%252e%252fsecret", "..%5csecret"],
@@ -293,7 +293,7 @@ describe("a path that leads outside of the collection (18, 27)", () => {
 });
 
 describe("a signedUrl (14)", () => {
-  it("opens one file of one application under one path, and grants nothing else of its owner", async () => {
+  it("opens one file of one application under one path, and grants no access to other data of its owner", async () => {
     const elsewhere = await test.createApplication();
     const stranger = await test.signUp("Jane", elsewhere);
     const mine = await upload(test, owner.token, "/pictures", dataPart(await png(4, 4)));
@@ -329,7 +329,7 @@ describe("a signedUrl (14)", () => {
 });
 
 describe("an idempotency key of an upload (14)", () => {
-  it("belongs to its user: another user's upload with the same key is another file", async () => {
+  it("belongs to its user: an upload by another user with the same key is another file", async () => {
     const headers = { "idempotency-key": "the same" };
     const parts = [dataPart("the same bytes")];
     const [first, second] = [

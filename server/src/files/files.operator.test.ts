@@ -26,7 +26,7 @@ const ask = (path: string, application = test.application): Promise<Answer> =>
 
 // spec/operators#operator-views
 describe("files of an application, for operators", () => {
-  it("are listed by kind, user and creation, private or not; the answer has no address that works without a token", async () => {
+  it("are listed by kind, user and creation, private or not, without any address that works without a token", async () => {
     const john = await test.signUp();
     const blobs = [];
     for (const [n, { token }] of [jane, john, jane].entries()) {
@@ -48,7 +48,7 @@ describe("files of an application, for operators", () => {
     assert.ok(!JSON.stringify((await ask("/blobs")).body).includes("signature"));
   });
 
-  it("operators read the bytes with ranges, scaled for pictures, and never executed by a browser", async () => {
+  it("can be read with ranges, scaled if they are pictures, and are never executed by a browser", async () => {
     const bytes = await png(40, 20);
     const { id } = await upload(test, jane.token, "/pictures", dataPart(bytes));
     const whole = await download(test, pathOf(`/pictures/${id}/file`), { token: operator });
@@ -71,7 +71,7 @@ describe("files of an application, for operators", () => {
   });
 
   // spec/operators#operator-roles
-  it("viewers get scaled pictures without camera metadata, and no original bytes", async () => {
+  it("are shown to viewers as scaled pictures without camera metadata, and never as original bytes", async () => {
     const { token } = await test.createOperator(undefined, "viewer");
     const { default: sharp } = await import("sharp");
     const camera = await sharp(await png(40, 20))
@@ -100,7 +100,7 @@ describe("files of an application, for operators", () => {
     assert.ok(whole.bytes.equals(camera));
   });
 
-  it("404 for a file of another kind or application, and for a file whose owner is being erased", async () => {
+  it("get 404 if they are of another kind or application, or if their owner is being erased", async () => {
     const other = await test.createApplication();
     const gone = await test.signUp("Gone", other);
     const { id } = await upload(test, gone.token, "/blobs", dataPart("x"));
@@ -115,7 +115,7 @@ describe("files of an application, for operators", () => {
     assert.deepEqual((await ask("/blobs", other)).body.result.pageResults, []);
   });
 
-  it("usage reports how much is stored, and the limits", async () => {
+  it("are summed up in usage, which also reports the limits", async () => {
     const application = await test.createApplication();
     assertResult(await ask("/file-usage", application), 200, { files: 0, bytes: 0 });
     const { token } = await test.signUp("Jane", application);

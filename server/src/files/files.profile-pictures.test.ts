@@ -63,7 +63,7 @@ function seenAt(id: string): [string, string] {
 }
 
 describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture", () => {
-  it("201 the Picture object as later reads return it; the profile names it everywhere", async () => {
+  it("answers 201 with the Picture object as later reads return it, and every profile response names it", async () => {
     const user = await test.signUp();
     assert.deepEqual(await pictureSeen(user, other), none);
     test.advance(1_000);
@@ -91,7 +91,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
   });
 
   // spec/users#picture-fields-in-profiles
-  it("other users read the picture like any shared one, and its bytes through profilePictureUrl", async () => {
+  it("lets other users read the picture like any shared one, and its bytes through profilePictureUrl", async () => {
     const user = await test.signUp();
     const picture = await set(user, "Me");
     assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
@@ -105,7 +105,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertMissing(await get(stranger, `GET /pictures/${picture.id}`));
   });
 
-  it("replaces the previous picture, with its bytes and all that belongs to it", async () => {
+  it("replaces the previous picture, with its bytes and all data that belongs to it", async () => {
     const user = await test.signUp();
     const first = await set(user, "First");
     const metadata = { token: other.token, body: { value: 1 } };
@@ -130,7 +130,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     );
   });
 
-  it("many concurrent uploads leave one picture", async () => {
+  it("leaves one picture after many concurrent uploads", async () => {
     const user = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) => post(user, [{ name: "caption", value: `${n}` }])),
@@ -143,7 +143,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.deepEqual(await pictureSeen(user, other), seenAt(now.id));
   });
 
-  it("accepts only caption and title: clients cannot set permissions, location or an owner here", async () => {
+  it("accepts only caption and title, because clients cannot set permissions, location or an owner here", async () => {
     const user = await test.signUp();
     const fields = {
       readPermissions: "User",
@@ -168,7 +168,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertError(long, 400, "ParameterOutOfRange", 514, "title must have at most 256 characters.");
   });
 
-  it("FileUploadFailed for an upload that is no picture or no form, and the previous picture stays", async () => {
+  it("answers FileUploadFailed to an upload that is no picture or no form, and keeps the previous picture", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const send = (parts: FormPart[]) => postForm(test, path, parts, { token: user.token });
@@ -185,7 +185,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertResult(await get(user), 200, picture);
   });
 
-  it("400 for an invalid user id before the file has arrived", async () => {
+  it("answers 400 to an invalid user id before the file has arrived", async () => {
     const user = await test.signUp();
     const large = dataPart(Buffer.alloc(20_000_000));
     const send = (id: string) => postForm(test, `/users/${id}/profilepicture`, [large], { token: user.token });
@@ -195,7 +195,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.equal((await get(user, "GET /users/me")).status, 200);
   });
 
-  it("a repeat with its Idempotency-Key gets the first answer and changes nothing", async () => {
+  it("returns the first answer to a repeat with the same Idempotency-Key, and changes nothing", async () => {
     const user = await test.signUp();
     const headers = { "idempotency-key": "mine" };
     const first = await post(user, [], { headers });
@@ -207,7 +207,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.deepEqual([another.status, another.body.error], [409, "IdempotencyKeyReused"]);
   });
 
-  it("a full quota has room for a replacement of at most the size of the replaced picture", async () => {
+  it("accepts a replacement of at most the size of the replaced picture when the quota is full", async () => {
     const application = await test.createApplication();
     const user = await test.signUp("quota", application);
     const quotas = { filesPerUser: 1, bytesPerUser: image.length };
@@ -226,7 +226,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
 
 // spec/users#read-a-profile-picture
 describe("GET /users/{userId}/profilepicture", () => {
-  it("with a size: the scaled size, never a larger one, and a signedUrl for exactly that size", async () => {
+  it("returns with a size the scaled size, never a larger one, and a signedUrl for exactly that size", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const { default: sharp } = await import("sharp");
@@ -248,7 +248,7 @@ describe("GET /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("400 for an invalid size, even when there is no picture; 404 without one", async () => {
+  it("answers 400 for an invalid size, even when there is no picture, and 404 without a picture", async () => {
     const user = await test.signUp();
     assertMissing(await get(user));
     assertMissing(await get(user, `GET ${path}?size=10`));
@@ -267,7 +267,7 @@ describe("GET /users/{userId}/profilepicture", () => {
 
 // spec/users#read-a-profile-picture
 describe("GET /users/{userId}/profilepicture/file", () => {
-  it("200 the bytes, by accessToken and scaled too, with ranges, HEAD and If-None-Match as for every file", async () => {
+  it("answers 200 with the bytes, by accessToken and scaled too, with ranges, HEAD and If-None-Match as for every file", async () => {
     const user = await test.signUp();
     await set(user);
     const own = `${path}/file`;
@@ -295,7 +295,7 @@ describe("GET /users/{userId}/profilepicture/file", () => {
     }
   });
 
-  it("404 without a picture, and for a private one, celebMode, another application and an unknown user", async () => {
+  it("answers 404 without a picture, and for a private one, celebMode, another application and an unknown user", async () => {
     const user = await test.signUp();
     const at = `/users/${user.id}/profilepicture/file`;
     for (const operation of [`GET ${path}/file`, `GET ${at}`]) assertMissing(await get(user, operation));
@@ -324,7 +324,7 @@ describe("GET /users/{userId}/profilepicture/file", () => {
     }
   });
 
-  it("401 without a token, with a wrong one and for a signature, which no such address has; 403 with a device token", async () => {
+  it("answers 401 without a token, with a wrong one and with a signature, which no such address has, and 403 with a device token", async () => {
     const user = await test.signUp();
     const { signedUrl } = await set(user);
     for (const query of ["", "?accessToken=x", "?accessToken="]) {
@@ -353,7 +353,7 @@ describe("DELETE /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("only one of many concurrent deletions returns true", async () => {
+  it("returns true to only one of many concurrent deletions", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const operations = Array.from({ length: 12 }, (_, n) => `DELETE ${n % 2 === 0 ? path : `/pictures/${id}`}`);
@@ -366,7 +366,7 @@ describe("DELETE /users/{userId}/profilepicture", () => {
 
 // spec/users#delete-a-profile-picture
 describe("another user's profile picture", () => {
-  it("403 for a visible user, 404 for celebMode, another application and an unknown user; nothing is changed", async () => {
+  it("answers 403 for a visible user, 404 for celebMode, another application and an unknown user, and changes nothing", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const at = `/users/${user.id}/profilepicture`;
@@ -388,7 +388,7 @@ describe("another user's profile picture", () => {
 });
 
 describe("a profile picture is one of the user's pictures", () => {
-  it("deleting that picture unsets it", async () => {
+  it("is removed from the profile when that picture is deleted", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     assertResult(await get(user, `DELETE /pictures/${id}`), 200, true);
@@ -396,7 +396,7 @@ describe("a profile picture is one of the user's pictures", () => {
     for (const reader of [user, other]) assert.deepEqual(await pictureSeen(user, reader), none);
   });
 
-  it("deleting another picture does not unset it, nor does deleting another user's", async () => {
+  it("stays when another picture, or another user's picture, is deleted", async () => {
     const [user, another] = [await test.signUp(), await test.signUp()];
     const [mine, theirs] = [await set(user), await set(another)];
     const plain = await upload(test, user.token, "/pictures", dataPart(image));
@@ -406,7 +406,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assertResult(await get(user), 200, mine);
   });
 
-  it("a private picture is hidden from others and shown to its user; sharing it again shows it to others", async () => {
+  it("is hidden from other users when it becomes private, shown to its own user, and visible again when it is shared", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
@@ -421,7 +421,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(id));
   });
 
-  it("a refused change of permissions changes nothing that others see", async () => {
+  it("does not change for other users when a change of permissions is refused", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const change = (body: object, { token } = user) => test.call(`PATCH /pictures/${id}`, { token, body });
@@ -437,7 +437,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(id));
   });
 
-  it("with locationFuzzing others get it without camera metadata, through profilePictureUrl too", async () => {
+  it("is sent to other users without camera metadata while locationFuzzing is on, through profilePictureUrl too", async () => {
     const user = await test.signUp();
     const { default: sharp } = await import("sharp");
     const exif = { IFD3: { GPSLatitudeRef: "N", GPSLatitude: "48/1 12/1 30/1" } };
@@ -462,7 +462,7 @@ describe("a profile picture is one of the user's pictures", () => {
 });
 
 describe("fields that only the service sets (hostile.md 9)", () => {
-  it("clients cannot set profilePicture*, at sign-up or later, with any type", async () => {
+  it("include profilePicture*, which no client can set at sign-up or later, with any type", async () => {
     const [user, another] = [await test.signUp(), await test.signUp()];
     const theirs = await set(another);
     const plain = await upload(test, user.token, "/pictures", dataPart(image));
@@ -477,7 +477,7 @@ describe("fields that only the service sets (hostile.md 9)", () => {
     assert.deepEqual(await pictureSeen(user, user), none);
   });
 
-  it("a deleted user leaves no profile picture behind", async () => {
+  it("leave no profile picture of a deleted user behind", async () => {
     const user = await test.signUp();
     const { id, signedUrl } = await set(user);
     assertResult(await get(user, "DELETE /users/me"), 200, true);

@@ -36,7 +36,7 @@ const post = (user: TestUser, length: number) =>
 
 // spec/files#file-quotas
 describe("quotas of files", () => {
-  it("count the bytes of a user's files: a file that does not fit is refused by name, and none of it stays", async () => {
+  it("count the bytes of a user's files, and refuse a file that does not fit with its name and without a trace", async () => {
     const { appid, jane } = await withQuotas({ bytesPerUser: 100 });
     assert.equal((await post(jane, 60)).status, 201);
     const message = "The files of this user would be larger than 100 bytes together (bytesPerUser).";
@@ -46,7 +46,7 @@ describe("quotas of files", () => {
     assertError(await post(jane, 1), 413, "RequestTooLarge", 1281, message);
   });
 
-  it("count files per user and per application, for every uploader", async () => {
+  it("count files per user and per application, whichever caller uploads them", async () => {
     const { appid, jane, signUp } = await withQuotas({
       filesPerUser: 1,
       filesPerApplication: 2,
@@ -69,7 +69,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [10, 1], [john.id]: [40, 1], all: [50, 2] });
   });
 
-  it("end an upload at the limit instead of after it has arrived", async () => {
+  it("end an upload when it reaches the limit, not after it has arrived", async () => {
     const { jane } = await withQuotas({ bytesPerUser: 1_000 });
     const connection = openRaw(test.port);
     connection.write(
@@ -83,7 +83,7 @@ describe("quotas of files", () => {
     connection.close();
   });
 
-  it("admit exactly as many concurrent uploads as there is room for", async () => {
+  it("admit exactly as many concurrent uploads as fit", async () => {
     const { appid, jane } = await withQuotas({ bytesPerUser: 1_000 });
     const answers = await Promise.all(Array.from({ length: 25 }, () => post(jane, 90)));
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [990, 11], all: [990, 11] });
   });
 
-  it("release room once for files that several processes erase at once", async () => {
+  it("release bytes once for files that several processes erase simultaneously", async () => {
     const { appid, jane, signUp } = await withQuotas({});
     const kept = await signUp();
     assert.equal((await post(kept, 7)).status, 201);
@@ -107,7 +107,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [kept.id]: [7, 1], all: [7, 1] });
   });
 
-  it("release room for files that are deleted by their owner, with their user or by a repeat of the same key", async () => {
+  it("release the bytes of files that are deleted by their owner, with their user or by a repeat of the same key", async () => {
     const { appid, jane, signUp } = await withQuotas({ bytesPerUser: 100, bytesPerApplication: 150 });
     const blob = await upload(test, jane.token, "/blobs", dataPart("x".repeat(100)));
     assertResult(await test.call(`DELETE /blobs/${blob.id}`, { token: jane.token }), 200, true);

@@ -111,7 +111,7 @@ async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: nu
 }
 
 describe("a resumable upload (spec/uploads#finished-uploads)", () => {
-  it("complete: the file has the id that creation returned and its parameters, and nothing else is left", async () => {
+  it("has the id from its creation and its parameters once it is complete, and leaves nothing else behind", async () => {
     const bytes = randomBytes(100_000);
     const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
     const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", ...own };
@@ -165,7 +165,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("whose last answer was lost is reported as complete, with the address of its file", async () => {
+  it("is reported as complete with the address of its file when its last answer was lost", async () => {
     const path = await begin(test, jane.token, 3);
     const file = fileOf(await sendBytes(test, jane.token, path, 0, "abc"));
     const head = await findUpload(test, jane.token, path);
@@ -191,7 +191,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     await assertStored(fileOf(all), Buffer.from("abcdef"));
   });
 
-  it("with first bytes in the creation request does not interrupt other creations", async () => {
+  it("does not interrupt other creations with the first bytes in its creation request", async () => {
     const other = await test.signUp();
     const connection = openRaw(test.port);
     const before = await rowsLeft();
@@ -208,7 +208,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     assert.equal((await sendBytes(test, other.token, theirs, 0, "abc")).status, 204);
   });
 
-  it("cut off at any byte resumes from what has arrived", async () => {
+  it("resumes from the bytes that have arrived when it is cut off at any byte", async () => {
     const bytes = randomBytes(40_000);
     const path = await begin(test, jane.token, bytes.length);
     let offset = 0;
@@ -222,7 +222,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     await assertStored(fileOf(last), bytes);
   });
 
-  it("larger than a segment, cut off at random bytes", { timeout: 60_000 }, async () => {
+  it("is complete when it is larger than a segment and cut off at random bytes", { timeout: 60_000 }, async () => {
     const bytes = randomBytes(30_000_000);
     const path = await begin(test, jane.token, bytes.length, { kind: "video" });
     let cuts = 0;
@@ -239,7 +239,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     }
   });
 
-  it("arrives in chunks without a length; bytes beyond its length are refused, and none of that request count", async () => {
+  it("may arrive in chunks without a length; bytes beyond its length are refused, and none of that request count", async () => {
     const path = await begin(test, jane.token, 5);
     const head = `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const connection = openRaw(test.port);
@@ -258,7 +258,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     assert.equal(await offsetOf(test, jane.token, long), 0);
   });
 
-  it("in an S3 store", { timeout: 60_000 }, async () => {
+  it("works in an S3 store", { timeout: 60_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-tus-"));
     const s3 = await startS3Server(folder);
     const { awsAccessKeyId, awsSecretAccessKey } = s3.keys;
@@ -281,7 +281,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
 
 // spec/uploads#interrupted-uploads
 describe("an upload that does not become a file", () => {
-  it("an invalid picture: FileUploadFailed with its last byte, and the upload and its bytes are gone", async () => {
+  it("answers FileUploadFailed to the last byte of an invalid picture, and its bytes are deleted", async () => {
     const path = await begin(test, jane.token, 50, { kind: "picture", title: "t" });
     const answer = await sendBytes(test, jane.token, path, 0, "x".repeat(50));
     assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
@@ -294,7 +294,7 @@ describe("an upload that does not become a file", () => {
     assert.deepEqual([result.contentType, result.size], ["image/png", { w: 20, h: 10 }]);
   });
 
-  it("terminated: 204, then its bytes are gone at once, and its orphaned row an hour later", async () => {
+  it("answers 204 when a client terminates it, and its bytes are deleted at once, its orphaned row an hour later", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     assert.equal(objectsBelow(path).length, 1);
@@ -327,7 +327,7 @@ describe("an upload that does not become a file", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("interrupted in the creation request is dropped at once, because the client never got its address", async () => {
+  it("is dropped at once when its creation request is interrupted, because the client never received its address", async () => {
     const before = await rowsLeft();
     const connection = openRaw(test.port);
     connection.write(
@@ -340,7 +340,7 @@ describe("an upload that does not become a file", () => {
   });
 });
 
-describe("finishing that was interrupted", () => {
+describe("the completion of an upload that was interrupted", () => {
   it("for longer than its lease: the file that another process has made stays, and both report it", async (t) => {
     const path = await begin(test, jane.token, 3);
     const { bytes } = test.app;
@@ -362,7 +362,7 @@ describe("finishing that was interrupted", () => {
   });
 
   // spec/uploads#finished-uploads
-  it("by a database that does not answer: 503 when the lease has run out, and the work continues", async (t) => {
+  it("by a database that does not answer: the client gets 503 when the lease has run out, and the work continues", async (t) => {
     const path = await leaveWhole(Buffer.from("abc"));
     const id = path.split("/").at(-1) ?? "";
     const { database } = test.app;
@@ -420,7 +420,7 @@ describe("finishing that was interrupted", () => {
     return path;
   }
 
-  it("answers 503 while its process may live; then HEAD, PATCH or maintenance finishes it", async () => {
+  it("by a crash: the client gets 503 while the process may live, and then HEAD, PATCH or maintenance completes it", async () => {
     const bytes = randomBytes(1_000);
     const finishers: ((path: string) => Promise<unknown>)[] = [
       (path) => findUpload(test, jane.token, path),
@@ -438,7 +438,7 @@ describe("finishing that was interrupted", () => {
     }
   });
 
-  it("concurrent attempts to finish make one file", async (t) => {
+  it("by concurrent attempts: they make one file", async (t) => {
     const other = await startOther(t);
     const bytes = randomBytes(1_000);
     const path = await leaveWhole(bytes);
@@ -452,7 +452,7 @@ describe("finishing that was interrupted", () => {
 
 // spec/uploads#interrupted-uploads
 describe("bytes for an offset other than the upload's", () => {
-  it("409, and nothing changes", async () => {
+  it("are refused with 409, and change nothing", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     for (const offset of [0, 2, 4, 10, 11]) {
@@ -463,7 +463,7 @@ describe("bytes for an offset other than the upload's", () => {
     assert.equal(await offsetOf(test, jane.token, path), 3);
   });
 
-  it("only one of two concurrent requests counts, in one process or in two, and its bytes are the file's", async (t) => {
+  it("count from only one of two concurrent requests, in one process or in two, and become the file's bytes", async (t) => {
     const other = await startOther(t);
     for (const second of [test, other, other, test]) {
       const path = await begin(test, jane.token, 200_000);
@@ -488,7 +488,7 @@ describe("bytes for an offset other than the upload's", () => {
     }
   });
 
-  it("the later request gets the new offset, even when the upload has become a file", async (t) => {
+  it("are answered with the new offset, even when the upload has become a file", async (t) => {
     const other = await startOther(t);
     const path = await begin(test, jane.token, 3);
     const { database } = test.app;
@@ -506,7 +506,7 @@ describe("bytes for an offset other than the upload's", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });
 
-  it("a request whose connection is dead yields to the next one of its upload, and keeps what had arrived", async () => {
+  it("of a request with a dead connection do not block the next request of the upload, and are kept", async () => {
     const path = await begin(test, jane.token, 10);
     const dead = openRaw(test.port);
     dead.write(
@@ -534,7 +534,7 @@ describe("quotas and limits of uploads", () => {
     return rows.filter(({ user_id }) => user_id === userId).map(({ bytes, files }) => [bytes, files])[0];
   }
 
-  it("the whole length is charged once at creation, and released when the upload ends", async () => {
+  it("charge the whole length once at creation, and release it when the upload ends", async () => {
     const { appid, token, id } = await withQuotas({ bytesPerUser: 100 });
     const path = await begin(test, token, 60);
     assert.deepEqual(await usageOf(appid, id), [60, 1]);
@@ -552,13 +552,13 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(await usageOf(appid, id), [60, 1]);
   });
 
-  it("FILE_BYTES_MAX and empty files are treated as in form uploads", async () => {
+  it("treat FILE_BYTES_MAX and empty files as in form uploads", async () => {
     const message = "The file is larger than 50000000 bytes.";
     assertError(await createUpload(test, jane.token, 50_000_001), 413, "RequestTooLarge", 1281, message);
     assertError(await createUpload(test, jane.token, 0), 400, "FileUploadFailed", 1025, "The file is empty.");
   });
 
-  it("a user has at most 100 unfinished uploads, even when many are created at once", async () => {
+  it("allow a user at most 100 unfinished uploads, even when many are created simultaneously", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 120 }, () => createUpload(test, token, 1)));
     const taken = answers.filter(({ status }) => status === 201);
@@ -574,7 +574,7 @@ describe("quotas and limits of uploads", () => {
     assert.equal((await createUpload(test, token, 1)).status, 201);
   });
 
-  it("a creation succeeds even when its file is deleted before the answer", async (t) => {
+  it("do not fail a creation whose file is deleted before the answer", async (t) => {
     const { database } = test.app;
     const { write } = database;
     const restore = () => Object.assign(database, { write });
@@ -598,7 +598,7 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(await listed(), []);
   });
 
-  it("a deleted user leaves nothing of an upload behind", async () => {
+  it("leave nothing of an upload of a deleted user behind", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 10);
     await sendBytes(test, user.token, path, 0, "abc");

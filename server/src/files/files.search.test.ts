@@ -32,8 +32,8 @@ const kinds = {
   blobs: { friendlyName: "A friend" },
 } as const;
 
-describe("searching files: spec/files#file-operations", () => {
-  it("each kind by itself: the user's own files and shared ones, by every field of the kind, in every order", async () => {
+describe("the search of files: spec/files#file-operations", () => {
+  it("returns the user's own files and shared ones of one kind, by every field of the kind, in every order", async () => {
     const data = dataPart(await png(1, 1));
     for (const [collection, fields] of Object.entries(kinds)) {
       const me = await test.signUp();
@@ -67,7 +67,7 @@ describe("searching files: spec/files#file-operations", () => {
     }
   });
 
-  it("a number or an id is a filter of its own type: 400 for anything else; another kind's field is ignored", async () => {
+  it("validates a number or an id as a filter of its type with 400, and ignores fields of another kind", async () => {
     const search = (query: string) => test.call(`GET ${query}`, { token: owner.token });
     const format = (name: string, message: string) => [name, 400, "ParameterIncorrectFormat", 515, message] as const;
     const range = (name: string, message: string) => [name, 400, "ParameterOutOfRange", 514, message] as const;
@@ -131,8 +131,8 @@ describe("searching files: spec/files#file-operations", () => {
   });
 });
 
-describe("changing files", () => {
-  it("PATCH keeps omitted fields, clears with the empty text, and leaves the bytes and their properties", async () => {
+describe("a change of a file", () => {
+  it("with PATCH keeps omitted fields, clears with the empty text, and leaves the bytes and their properties", async () => {
     const { token } = owner;
     const data = dataPart(await png(4, 3));
     const picture = await upload(test, token, "/pictures", data, { ...kinds.pictures, tag: "t", location: "1,2" });
@@ -149,7 +149,7 @@ describe("changing files", () => {
     assertResult(await test.call(`GET /pictures/${picture.id}`, { token }), 200, moved);
   });
 
-  it("permissions work as for every owned object", async () => {
+  it("follows the permissions of every owned object", async () => {
     const both = { readPermissions: "App", writePermissions: "App" };
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x"), both);
     const { token } = other;
@@ -167,7 +167,7 @@ describe("changing files", () => {
     );
   });
 
-  it("other users see the fuzzed location of a file, also after the setting has changed", async () => {
+  it("shows other users the fuzzed location of a file, even after the setting has changed", async () => {
     const shy = await test.signUp();
     const fields = { location: "48,16", readPermissions: "App" };
     const { id } = await upload(test, shy.token, "/blobs", dataPart("x"), fields);
@@ -182,7 +182,7 @@ describe("changing files", () => {
     assert.deepEqual(await seen(), truth);
   });
 
-  it("a batch accepts no uploads or downloads, and accepts the other operations", async () => {
+  it("is accepted in a batch, and so are the other operations except uploads and downloads", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x"));
     const requests = [
       { method: "POST", path: "/blobs" },

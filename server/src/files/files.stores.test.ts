@@ -42,7 +42,7 @@ for (const name of Object.keys(fileStores)) {
       return loose.length === 0 && store.listLeftovers().length === 0 && (await store.listKeys(appid)).length === 0;
     }
 
-    it("come back identical by token, accessToken and signedUrl, with their type and name", async () => {
+    it("are returned identical by token, accessToken and signedUrl, with their type and name", async () => {
       for (const length of [1, 65_537, 9_000_000]) {
         const bytes = randomBytes(length);
         const data = dataPart(bytes, "text/html", "it's (a) ü.html");
@@ -64,7 +64,7 @@ for (const name of Object.keys(fileStores)) {
       }
     });
 
-    it("are read in one or several ranges; 416 outside, 304 for a matching ETag, HEAD without bytes", async () => {
+    it("are read in one or several ranges, with 416 outside, 304 for a matching ETag, and HEAD without bytes", async () => {
       const { id, contentHash } = await upload(test, owner.token, "/blobs", dataPart("0123456789", "text/plain"));
       const read = (headers: Record<string, string>, method = "GET") =>
         download(test, `/blobs/${id}/file`, { token: owner.token, headers, method });
@@ -117,7 +117,7 @@ for (const name of Object.keys(fileStores)) {
       assert.ok((await download(test, path, { token: shy.token })).bytes.equals(photo));
     });
 
-    it("are denied to other users: 404 and 401, never an address", async () => {
+    it("are denied to other users with 404 and 401, never with an address", async () => {
       const { id, signedUrl } = await upload(test, owner.token, "/blobs", dataPart("private"));
       const elsewhere = await test.createApplication();
       const stranger = await test.signUp("Jane", elsewhere);
@@ -180,7 +180,7 @@ for (const name of Object.keys(fileStores)) {
 }
 
 // spec/files#redirects
-describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
+describe("files that clients read from S3: FILES_DOWNLOAD=redirect", () => {
   let store: FileStore;
   let test: TestApp;
   let owner: TestUser;
@@ -198,7 +198,7 @@ describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
     return test.call(`${method} ${path}`, { token: owner.token, headers });
   }
 
-  it("302 to an address of the object that must not be cached and expires after five minutes", async () => {
+  it("answer 302 to an address of the object that must not be cached and expires after five minutes", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes"));
     for (const headers of [{}, { range: "bytes=0-1" }, { "if-none-match": '"x"' }]) {
       const { status, headers: sent, text } = await read(`/blobs/${id}/file`, headers);
@@ -211,7 +211,7 @@ describe("files that clients read in S3: FILES_DOWNLOAD=redirect", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("X-Amz-"));
   });
 
-  it("does not redirect when the original bytes are not what is sent", async () => {
+  it("are not redirected when other bytes than the original ones are sent", async () => {
     const { id, contentHash } = await upload(test, owner.token, "/pictures", dataPart(await png(20, 20)));
     const path = `/pictures/${id}/file`;
     for (const [status, headers, method, query] of [

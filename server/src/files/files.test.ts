@@ -20,7 +20,7 @@ after(async () => {
 
 describe("POST /blobs: spec/files#upload-forms", () => {
   // spec/files#file-fields
-  it("201 the whole object, and files of any length come back identical", async () => {
+  it("answers 201 with the whole object, and returns files of any length identical", async () => {
     for (const length of [1, 2, 63, 64, 65, 4_096, 65_535, 65_536, 65_537, 1_000_003, 5_000_000]) {
       const bytes = randomBytes(length);
       const blob = await upload(test, owner.token, "/blobs", dataPart(bytes, "application/x-thing"), { tag: "a tag" });
@@ -77,7 +77,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
   });
 
   // spec/files#part-charsets
-  it("decodes each part by its charset; 400 ParameterIncorrectFormat for invalid bytes, and nothing is kept", async () => {
+  it("decodes each part by its charset, and answers 400 ParameterIncorrectFormat to invalid bytes, and keeps nothing", async () => {
     const { token } = owner;
     const name = "friendlyName";
     const json = (text: string) => `{"friendlyName":"${text}"}`;
@@ -125,7 +125,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
     assert.equal((await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute()).length, 0);
   });
 
-  it("a part without a type gets one that browsers do not display", async () => {
+  it("gives a part without a type one that browsers do not display", async () => {
     for (const part of [
       { name: "data", value: "<script>" },
       { name: "data", value: "<script>", fileName: "a.html" },
@@ -151,7 +151,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
   });
 
   // spec/files#failed-uploads
-  it("400 FileUploadFailed for an empty file, a missing file and an invalid form", async () => {
+  it("answers 400 FileUploadFailed for an empty file, a missing file and an invalid form", async () => {
     const { token } = owner;
     const refused = (answer: Parameters<typeof assertError>[0], message: string) =>
       assertError(answer, 400, "FileUploadFailed", 1025, message);
@@ -167,7 +167,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
   });
 
   // spec/files#upload-limits
-  it("413 RequestTooLarge naming the limit, of the file and of the other parts; nothing is kept", async () => {
+  it("answers 413 RequestTooLarge with the limit of the file or of the other parts, and keeps nothing", async () => {
     const { token } = owner;
     const tooLarge = (answer: Parameters<typeof assertError>[0], message: string) =>
       assertError(answer, 413, "RequestTooLarge", 1281, message);
@@ -204,7 +204,7 @@ describe("POST /pictures", () => {
     assert.ok(read.bytes.equals(bytes));
   });
 
-  it("400 FileUploadFailed for HTML, SVG and text under any name or type (hostile.md 24)", async () => {
+  it("answers 400 FileUploadFailed for HTML, SVG and text under any name or type (hostile.md 24)", async () => {
     const html = "<html><script>alert(1)</script>";
     for (const text of [html, html.repeat(100_000), "<svg xmlns='http://www.w3.org/2000/svg'/>", "x", "GIF"]) {
       const answer = await postForm(test, "/pictures", [dataPart(text, "image/png", "a.png")], { token: owner.token });
@@ -214,7 +214,7 @@ describe("POST /pictures", () => {
   });
 
   // spec/files#file-fields
-  it("title and watermark of a picture and friendlyName of a video: stored, returned, changed and cleared", async () => {
+  it("stores, returns, changes and clears title and watermark of a picture and friendlyName of a video", async () => {
     const tooLong = "x".repeat(257);
     for (const [collection, data, fields] of [
       ["pictures", dataPart(await png(2, 1)), { title: "A title", watermark: "© ℕ😀\u202e" }],
@@ -249,7 +249,7 @@ describe("POST /pictures", () => {
     }
   });
 
-  it("other users read shared files and nothing else", async () => {
+  it("lets other users read shared files and nothing else", async () => {
     const data = dataPart(await png(3, 2));
     const shared = await upload(test, owner.token, "/pictures", data, { readPermissions: "App" });
     const own = await upload(test, owner.token, "/pictures", data);

@@ -38,7 +38,7 @@ describe("long uploads", () => {
     connection.close();
   });
 
-  it("are ended when no more bytes arrive: 400 FileUploadFailed", async () => {
+  it("are aborted when no more bytes arrive: 400 FileUploadFailed", async () => {
     const form = formOf([dataPart("x".repeat(600))]);
     const connection = openRaw(test.port);
     connection.write(headOf(form));
@@ -53,7 +53,7 @@ describe("long uploads", () => {
 });
 
 describe("uploads that are refused", () => {
-  it("leave the connection usable and nothing behind, however the bytes are chunked", async () => {
+  it("leave the connection usable and store nothing, however the bytes are chunked", async () => {
     const form = formOf([{ name: "x", value: "y".repeat(1_048_577) }, dataPart("x".repeat(200_000))]);
     for (const size of [1_000_000, 100_000, 1_048_500, 1_048_700, 1_248_000]) {
       const connection = openRaw(test.port);
@@ -74,7 +74,7 @@ describe("uploads that are refused", () => {
 });
 
 describe("downloads that fail", () => {
-  it("before the first byte: the envelope, without the file's headers", async () => {
+  it("before the first byte answer in the envelope, without the file's headers", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes", "text/html"));
     await test.app.bytes.deleteAll(`${test.application.appid}/${id}/`);
     await assert.rejects(test.app.bytes.read(`${test.application.appid}/${id}/original`), BytesMissing);
@@ -85,7 +85,7 @@ describe("downloads that fail", () => {
     for (const name of ["etag", "content-disposition"]) assert.equal(headers.get(name), null);
   });
 
-  it("in the middle: the connection is cut, so that no client takes a part for the whole", async () => {
+  it("in the middle cut the connection, so that no client accepts a part as the whole", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(1_000)));
     const { read } = test.app.bytes;
     test.app.bytes.read = async () =>

@@ -33,7 +33,7 @@ function checksum(algorithm: string, bytes: string): string {
 
 // spec/uploads#tus
 describe("the tus protocol", () => {
-  it("OPTIONS lists the capabilities without a token", async () => {
+  it("answers OPTIONS with the capabilities, without a token", async () => {
     for (const path of ["/files/uploads", "/files/uploads/", "/files/uploads/x?y", "/files/uploads/pic_1"]) {
       const { status, headers } = await test.call(`OPTIONS ${path}`);
       assert.equal(status, 204);
@@ -52,12 +52,12 @@ describe("the tus protocol", () => {
     assert.equal((await test.call("OPTIONS /files")).headers["tus-version"], undefined);
   });
 
-  it("OPTIONS through a proxy, with the address of the server, answers the same", async () => {
+  it("answers OPTIONS with the address of the server in the same way, as through a proxy", async () => {
     const { headers } = await test.call("OPTIONS http://a.example:8080/files/uploads?x=1");
     assert.equal(headers["tus-version"], "1.0.0");
   });
 
-  it("web pages may send and read its headers", async () => {
+  it("lets web pages send and read its headers", async () => {
     const headers = {
       origin: "https://a.example",
       "access-control-request-method": "PATCH",
@@ -85,7 +85,7 @@ describe("the tus protocol", () => {
       assert.ok(exposed.includes(name), name);
   });
 
-  it("another version, or none: 412 with the supported one; every answer names it", async () => {
+  it("answers 412 with the supported version to another version or none, and every answer names it", async () => {
     for (const headers of [{}, { "tus-resumable": "0.2.2" }, { "tus-resumable": "1.0.0, 1.0.0" }]) {
       const answer = await test.call("POST /files/uploads", { token: jane.token, headers });
       assertError(answer, 412, "ParameterOutOfRange", 514, "Tus-Resumable must be 1.0.0.");
@@ -94,7 +94,7 @@ describe("the tus protocol", () => {
     assert.equal((await createUpload(test, undefined, 1)).headers["tus-resumable"], "1.0.0");
   });
 
-  it("bytes of another type: 415; without an offset: 400", async () => {
+  it("answers 415 to bytes of another type, and 400 without an offset", async () => {
     const path = await begin(test, jane.token, 3);
     for (const type of ["application/octet-stream", "text/plain", ""]) {
       const headers = { ...tusHeaders, "upload-offset": "0", "content-type": type };
@@ -112,7 +112,7 @@ describe("the tus protocol", () => {
     assert.equal(await offsetOf(test, jane.token, path), 0);
   });
 
-  it("Upload-Length is required, an integer and not deferred; concatenation is not supported", async () => {
+  it("requires Upload-Length as an integer that is not deferred, and supports no concatenation", async () => {
     const post = (headers: Record<string, string>) =>
       test.call("POST /files/uploads", {
         token: jane.token,
@@ -133,7 +133,7 @@ describe("the tus protocol", () => {
     );
   });
 
-  it("X-HTTP-Method-Override replaces the method", async () => {
+  it("replaces the method by X-HTTP-Method-Override", async () => {
     const path = await begin(test, jane.token, 3);
     const override = (method: string, headers: Record<string, string> = {}, body?: string) =>
       test.call(`POST ${path}`, {
@@ -152,7 +152,7 @@ describe("the tus protocol", () => {
     }
   });
 
-  it("an Idempotency-Key is ignored, because offsets do its work", async () => {
+  it("ignores an Idempotency-Key, because offsets do its work", async () => {
     const headers = { "idempotency-key": "one" };
     const first = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
     const second = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
@@ -160,7 +160,7 @@ describe("the tus protocol", () => {
     assert.notEqual(pathOf(first), pathOf(second));
   });
 
-  it("any other verb or path: OperationNotFound", async () => {
+  it("answers OperationNotFound to any other verb or path", async () => {
     const path = await begin(test, jane.token, 3);
     const headers = tusHeaders;
     for (const operation of [
@@ -174,7 +174,7 @@ describe("the tus protocol", () => {
     }
   });
 
-  it("a batch cannot contain it", async () => {
+  it("is refused in a batch", async () => {
     const body = {
       items: [
         { method: "POST", path: "/files/uploads" },
@@ -188,7 +188,7 @@ describe("the tus protocol", () => {
 
 // spec/uploads#upload-errors
 describe("Upload-Checksum", () => {
-  it("correct: the bytes count", async () => {
+  it("stores the bytes when it is correct", async () => {
     for (const algorithm of ["sha1", "sha256", "md5"]) {
       const path = await begin(test, jane.token, 6);
       for (const [offset, bytes] of ["abc", "def"].entries()) {
@@ -199,7 +199,7 @@ describe("Upload-Checksum", () => {
     }
   });
 
-  it("wrong: 460, and the bytes of that request are dropped", async () => {
+  it("answers 460 when it is wrong, and drops the bytes of that request", async () => {
     const path = await begin(test, jane.token, 6);
     await sendBytes(test, jane.token, path, 0, "abc");
     for (const algorithm of ["sha1", "sha256", "md5"]) {
@@ -218,7 +218,7 @@ describe("Upload-Checksum", () => {
     assert.equal((await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abc" })).status, 460);
   });
 
-  it("of truncated bytes: none of them count", async () => {
+  it("drops all bytes of a truncated request", async () => {
     const path = await begin(test, jane.token, 6);
     const connection = openRaw(test.port);
     connection.write(
@@ -230,7 +230,7 @@ describe("Upload-Checksum", () => {
     assert.equal(await offsetOf(test, jane.token, path), 0);
   });
 
-  it("of an unknown algorithm, or malformed: 400 before a byte counts", async () => {
+  it("answers 400 before a byte counts when its algorithm is unknown or it is malformed", async () => {
     const path = await begin(test, jane.token, 6);
     const unknown = "The algorithm of Upload-Checksum must be one of sha1,sha256,md5.";
     for (const algorithm of ["crc32", "SHA1", "__proto__", "constructor"]) {
@@ -269,7 +269,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("malformed: ParameterIncorrectFormat", async () => {
+  it("is refused with ParameterIncorrectFormat when it is malformed", async () => {
     const kind = `kind ${btoa("blob")}`;
     for (const text of [
       `${kind},`,
@@ -285,7 +285,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("accepts any names in any case; unknown ones are ignored, also __proto__ and constructor (hostile.md 15)", async () => {
+  it("accepts names in any case, and ignores unknown ones, also __proto__ and constructor (hostile.md 15)", async () => {
     const values = { KIND: "BLOB", friendlyname: "N", relativePath: "null", constructor: "x", toString: "y" };
     const text = `${metadataOf(values)},__proto__ ${btoa("z")},flag`;
     const created = await createUpload(test, jane.token, 1, {}, { headers: { "upload-metadata": text } });
@@ -315,7 +315,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("keeps text of any script, and injects no line into a header (hostile.md 19, 23)", async () => {
+  it("stores text of any script, and injects no line into a header (hostile.md 19, 23)", async () => {
     const friendlyName = "\u202eℕ😀\r\nX-Evil: 1";
     const path = await begin(test, jane.token, 1, {
       kind: "blob",
@@ -332,7 +332,7 @@ describe("Upload-Metadata", () => {
 });
 
 describe("permission to upload", () => {
-  it("is granted to user tokens of any of AUTH_SCHEMES; otherwise the errors of every operation", async () => {
+  it("is granted to user tokens of any of AUTH_SCHEMES, and other callers get the errors of every operation", async () => {
     const path = await begin(test, jane.token, 3);
     const calls = ["POST /files/uploads", `HEAD ${path}`, `PATCH ${path}`, `DELETE ${path}`];
     for (const operation of calls.filter((each) => !each.startsWith("HEAD"))) {
@@ -345,7 +345,7 @@ describe("permission to upload", () => {
     assert.equal((await test.call(`HEAD ${path}`, { headers: bearer })).status, 200);
   });
 
-  it("an upload does not exist for other users and applications, and stays unchanged", async () => {
+  it("is limited to the user: an upload does not exist for other users and applications, and stays unchanged", async () => {
     const path = await begin(test, jane.token, 3);
     await sendBytes(test, jane.token, path, 0, "a");
     const others = [await test.signUp(), await test.signUp("Jane", await test.createApplication())];
@@ -366,7 +366,7 @@ describe("permission to upload", () => {
     for (const { token } of others) assert.equal((await findUpload(test, token, path)).status, 404); // not their file
   });
 
-  it("a revoked token is refused on the next request, and the upload resumes with a new one", async () => {
+  it("ends with a revoked token on the next request, and the upload resumes with a new one", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 3);
     await sendBytes(test, user.token, path, 0, "a");
@@ -377,7 +377,7 @@ describe("permission to upload", () => {
     assert.equal((await sendBytes(test, login.body.result.accessToken, path, 1, "bc")).status, 204);
   });
 
-  it("paths that lead outside of the collection are refused (hostile.md 18)", async () => {
+  it("is refused for paths that lead outside of the collection (hostile.md 18)", async () => {
     for (const id of ["..%2f..%2fetc", "%2e%2e", "pic_%2e%2e", "a%5cb", `blb_${"0".repeat(3_000)}`, "%ff"]) {
       const answer = await sendBytes(test, jane.token, `/files/uploads/${id}`, 0, "x");
       assert.ok([400, 404].includes(answer.status), `${id} ${answer.status}`);
@@ -386,7 +386,7 @@ describe("permission to upload", () => {
 });
 
 describe("slow senders", () => {
-  it("may take long while bytes arrive; a silent one gets an answer with what has arrived after REQUEST_TIMEOUT_MS", async () => {
+  it("may take long while bytes arrive, and get an answer with the stored bytes after REQUEST_TIMEOUT_MS of silence", async () => {
     const path = await begin(test, jane.token, 20);
     const connection = openRaw(test.port);
     connection.write(

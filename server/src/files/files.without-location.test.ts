@@ -45,7 +45,7 @@ async function photo(): Promise<Buffer> {
 
 // spec/files#location-data-in-files
 describe("videos and blobs of a user with locationFuzzing", () => {
-  it("other users get a film without location data in every range, by token and signedUrl; its owner gets the original", async () => {
+  it("are sent to other users without location data in every range, by token and signedUrl, and to the owner as the original", async () => {
     const bytes = film(media);
     const { id, signedUrl, contentHash } = await share("videos", bytes, "video/mp4");
     const path = `/videos/${id}/file`;
@@ -68,7 +68,7 @@ describe("videos and blobs of a user with locationFuzzing", () => {
     assert.equal(head.headers.get("content-length"), `${bytes.length}`);
   });
 
-  it("other users get a blob that is a picture without camera metadata", async () => {
+  it("are sent to other users without camera metadata if a blob is a picture", async () => {
     const { default: sharp } = await import("sharp");
     const bytes = await photo();
     const { id } = await share("blobs", bytes, "application/x-photo");
@@ -78,7 +78,7 @@ describe("videos and blobs of a user with locationFuzzing", () => {
     assert.ok((await download(test, `/blobs/${id}/file`, { token: owner.token })).bytes.equals(bytes));
   });
 
-  it("files whose location data cannot be removed are refused; for unknown formats locationData decides", async (t) => {
+  it("are refused if their location data cannot be removed; locationData decides about unknown formats", async (t) => {
     const start = box("ftyp", "isom");
     const located = [
       Buffer.from("II*\0raw"),

@@ -9,8 +9,8 @@ function find(bytes: Buffer) {
   return findLocationBoxes(bytes.length, async (start, end) => bytes.subarray(start, end));
 }
 
-describe("places in films", () => {
-  it("are blanked without changing the length of the film, its media, or the boxes around", async () => {
+describe("location boxes in films", () => {
+  it("are blanked without a change to the length of the film, its media, or the other boxes", async () => {
     const media = Buffer.from(`media ${"m".repeat(5_000)}`);
     const bytes = film(media);
     assert.ok(isIsoMedia(bytes));

@@ -35,7 +35,7 @@ function latin1(text: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-describe("spec/transport#bodies: an empty body means no parameters", () => {
+describe("an empty body means no parameters: spec/transport#bodies", () => {
   const labels = [
     undefined,
     "application/json",
@@ -86,8 +86,8 @@ describe("spec/transport#bodies: an empty body means no parameters", () => {
   });
 });
 
-describe("spec/transport#bodies: JSON bodies", () => {
-  it("a body that begins with { is JSON regardless of its content type, even an invalid one", async () => {
+describe("JSON bodies: spec/transport#bodies", () => {
+  it("are recognized by the first { regardless of the content type, even if they are invalid", async () => {
     const labels = [
       "application/json",
       "Application/JSON; Charset=UTF-8",
@@ -112,29 +112,29 @@ describe("spec/transport#bodies: JSON bodies", () => {
     await assertComment(checkIn(' \r\n\t{"location":"1,2","comment":"☺"}', form), "☺");
   });
 
-  it("a byte order mark is not part of the text", async () => {
+  it("may begin with a byte order mark, which is not part of the text", async () => {
     await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}'), "a");
     await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}', form), "a");
   });
 
-  it("null has no parameters", async () => {
+  it("have no parameters if they are null", async () => {
     assertError(await checkIn("null"), 400, "ParameterMissingRequiredValue", 513, "location is required.");
   });
 
-  it("400 ParameterIncorrectFormat for JSON that is not an object", async () => {
+  it("get 400 ParameterIncorrectFormat if they are no object", async () => {
     for (const body of ["[]", '[{"location":"1,2"}]', '"text"', "1", "true"]) {
       assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body must be a JSON object.");
     }
   });
 
-  it("400 ParameterIncorrectFormat for malformed JSON", async () => {
+  it("get 400 ParameterIncorrectFormat if they are malformed", async () => {
     const bodies = ["{", "{}{}", "{'location':'1,2'}", '{"location":"1,2",}', "{location:1}", "NaN", "hello", "<a/>"];
     for (const body of bodies) {
       assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
     }
   });
 
-  it("a GET reads its parameters only from the query", async () => {
+  it("are ignored in a GET, which reads its parameters only from the query", async () => {
     for (const body of ['{"pageSize":0}', "{"]) {
       const { status } = await test.call("GET /checkins?pageSize=1", { token: user.token, body });
       assert.equal(status, 200);
@@ -142,7 +142,7 @@ describe("spec/transport#bodies: JSON bodies", () => {
   });
 });
 
-describe("spec/transport#bodies: form bodies", () => {
+describe("form bodies: spec/transport#bodies", () => {
   it("are parsed like queries: escapes, plus signs, names in any case, the last of several values", async () => {
     await assertComment(checkIn("location=1%2C2&comment=a+b%26c%3D%E2%98%BA", form), "a b&c=☺");
     await assertComment(checkIn("LOCATION=1,2&Comment=x&&unknown&=&a=b=c", `${form}; charset=UTF-8`), "x");
@@ -151,7 +151,7 @@ describe("spec/transport#bodies: form bodies", () => {
     await assertComment(checkIn("location=1,2&comment", form), undefined);
   });
 
-  it("400 ParameterIncorrectFormat for escapes that are not UTF-8", async () => {
+  it("get 400 ParameterIncorrectFormat for escapes that are not UTF-8", async () => {
     const message = "comment has escapes that are not UTF-8.";
     for (const comment of ["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"]) {
       const answer = await checkIn(`location=1,2&comment=${comment}`, form);
@@ -162,7 +162,7 @@ describe("spec/transport#bodies: form bodies", () => {
 
 // spec/transport#body-limits
 describe("forms with very many parameters (hostile.md 17)", () => {
-  it("413 RequestTooLarge that names the limit, no slower than parsing", async () => {
+  it("get 413 RequestTooLarge that names the limit, no slower than parsing", async () => {
     const tooLarge = [413, "RequestTooLarge", 1281] as const;
     const rule = "A form may have at most 1000 parameters.";
     const pairs = "%zz&".repeat(262_000);
@@ -173,13 +173,13 @@ describe("forms with very many parameters (hostile.md 17)", () => {
     assertError(await checkIn("&".repeat(1_000_000), form), ...tooLarge, rule);
   });
 
-  it("1,000 parameters are read, including unknown ones", async () => {
+  it("are read if they have 1,000 parameters, including unknown ones", async () => {
     await assertComment(checkIn(`location=1%2C2&comment=many${"&u=1".repeat(998)}`, form), "many");
   });
 });
 
-describe("spec/transport#charsets: charsets", () => {
-  it("iso-8859-1 is honoured", async () => {
+describe("the charset of a body: spec/transport#charsets", () => {
+  it("may be iso-8859-1", async () => {
     for (const charset of ["iso-8859-1", "ISO-8859-1", '"iso-8859-1"', "iso-8859-1; x=y"]) {
       const label = `application/json; charset=${charset}`;
       await assertComment(checkIn(latin1('{"location":"1,2","comment":"café ÿ"}'), label), "café ÿ");
@@ -187,11 +187,11 @@ describe("spec/transport#charsets: charsets", () => {
     await assertComment(checkIn(latin1("location=1,2&comment=café"), `${form}; charset=iso-8859-1`), "café");
   });
 
-  it("iso-8859-1 applies to the escapes of a form", async () => {
+  it("applies to the escapes of a form", async () => {
     await assertComment(checkIn("location=1,2&comment=caf%E9+%FF", `${form};charset=iso-8859-1`), "café ÿ");
   });
 
-  it("400 ParameterIncorrectFormat for a body that is not valid UTF-8, with and without a charset", async () => {
+  it("is UTF-8 by default, and invalid UTF-8 gets 400 ParameterIncorrectFormat", async () => {
     const broken = [
       latin1('{"location":"1,2","comment":"café"}'),
       latin1('{"location":"1,2","comment":"\xC0\xAF"}'), // an overlong slash
@@ -209,7 +209,7 @@ describe("spec/transport#charsets: charsets", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for any other charset", async () => {
+  it("gets 400 ParameterIncorrectFormat if it is any other one", async () => {
     for (const charset of ["utf-16", "windows-1252", "utf-7", "nonsense"]) {
       const answer = await checkIn('{"location":"1,2"}', `application/json; charset=${charset}`);
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "The charset must be utf-8 or iso-8859-1.");
@@ -217,8 +217,8 @@ describe("spec/transport#charsets: charsets", () => {
   });
 });
 
-describe("spec/transport#body-limits: RequestTooLarge", () => {
-  it("413 for a body above BODY_BYTES_MAX, announced or in chunks; the message names the limit", async () => {
+describe("a body above BODY_BYTES_MAX: spec/transport#body-limits", () => {
+  it("gets 413 RequestTooLarge that names the limit, whether its length is announced or it is chunked", async () => {
     const small = await startTestApp({ BODY_BYTES_MAX: "2048" });
     const { token } = await small.signUp();
     const empty = JSON.stringify({ location: "1,2", comment: "" }).length;

@@ -61,7 +61,7 @@ const tooLate = [400, "ParameterIncorrectFormat", 515, "The request did not arri
 describe("a wrong Content-Length (17)", () => {
   const body = '{"location":"1,2","comment":"lie"}';
 
-  it("too short: the rest is not parsed as a request, and the announced part is invalid JSON", async () => {
+  it("leaves the rest unparsed if it is too short, and the announced part is invalid JSON", async () => {
     const before = await countCheckins();
     const answers = await exchange(checkInHead("Content-Length: 5") + body, true);
     assert.ok(answers.length > 0);
@@ -69,7 +69,7 @@ describe("a wrong Content-Length (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("too long, and the client disconnects or waits: refused in time, and nothing is stored", async () => {
+  it("is refused in time if it is too long and the client disconnects or waits, and nothing is stored", async () => {
     const before = await countCheckins();
     const [gone] = await exchange(checkInHead(`Content-Length: ${body.length + 10}`) + body, true);
     assert.ok(gone);
@@ -80,7 +80,7 @@ describe("a wrong Content-Length (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("far too long: refused before the body arrives", async () => {
+  it("is refused before the body arrives if it is far too long", async () => {
     for (const length of ["1048577", "99999999999", "9007199254740993"]) {
       const connection = openRaw(test.port);
       connection.write(checkInHead(`Content-Length: ${length}`));
@@ -91,7 +91,7 @@ describe("a wrong Content-Length (17)", () => {
     }
   });
 
-  it("no number, duplicate, or combined with chunks: invalid HTTP, and a smuggled request is never executed", async () => {
+  it("is invalid HTTP if it is no number, duplicate, or combined with chunks, and a smuggled request is never executed", async () => {
     const hidden = `GET /service/ping HTTP/1.1\r\n${host}\r\n`;
     const heads = [
       "Content-Length: -1",
@@ -126,7 +126,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     "half a body that is not read": () => `POST /nowhere HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\n{`,
   };
   for (const [name, bytes] of Object.entries(halves)) {
-    it(`${name}: answered and closed within the request time-out`, async () => {
+    it(`are answered and closed within the request time-out: ${name}`, async () => {
       const startedAt = performance.now();
       const [answer] = await exchange(bytes());
       assert.ok(answer);
@@ -135,7 +135,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     });
   }
 
-  it("a body that trickles in is cut off too", async () => {
+  it("are cut off even if their body arrives byte by byte", async () => {
     const connection = openRaw(test.port);
     connection.write(`${checkInHead("Transfer-Encoding: chunked")}1\r\n{\r\n`);
     const trickle = setInterval(() => connection.write("1\r\n \r\n"), 20);
@@ -149,7 +149,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     }
   });
 
-  it("a half-closed body is refused at once, and a broken connection is dropped", async () => {
+  it("are refused at once if the body is half-closed, and dropped if the connection breaks", async () => {
     const before = await countCheckins();
     for (const bytes of Object.values(halves).slice(2, 5)) {
       const [answer] = await exchange(bytes(), true);
@@ -199,7 +199,7 @@ describe("input that is not HTTP (17)", () => {
     }
   });
 
-  it("two pipelined requests are answered in order", async () => {
+  it("does not prevent ordered answers to two pipelined requests", async () => {
     const body = '{"location":"1,2"}';
     const ping = `GET /service/ping HTTP/1.1\r\n${host}`;
     const requests = [`${ping}\r\n`, `${checkInHead(`Content-Length: ${body.length}`)}${body}`, `${ping}\r\n`];
@@ -215,7 +215,7 @@ describe("input that is not HTTP (17)", () => {
     );
   });
 
-  it("two hundred kilobytes of empty lines before a request, or five hundred headers, do no harm", async () => {
+  it("causes no harm with two hundred kilobytes of empty lines or five hundred headers", async () => {
     const ping = `GET /service/ping HTTP/1.1\r\n${host}Connection: close\r\n`;
     await exchange(`${"\r\n".repeat(100_000)}${ping}\r\n`);
     const headers = Array.from({ length: 500 }, (_, n) => `x${n}: y\r\n`).join("");
@@ -276,7 +276,7 @@ describe("paths (18)", () => {
     });
   }
 
-  it("a name is unescaped exactly once: a slash, a dot or an escape in it has no meaning", async () => {
+  it("names in a path are unescaped exactly once: a slash, a dot or an escape in them has no meaning", async () => {
     const providers = [
       "..",
       ".",
@@ -308,7 +308,7 @@ describe("paths (18)", () => {
 describe("requests that proxies could interpret differently (17)", () => {
   const body = '{"location":"1,2","comment":"ambiguous"}';
 
-  it("HTTP/1.0 with Transfer-Encoding is refused, and the connection is closed", async () => {
+  it("are refused in HTTP/1.0 with Transfer-Encoding, and the connection is closed", async () => {
     const before = await countCheckins();
     const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     const head = checkInHead("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0");
@@ -318,7 +318,7 @@ describe("requests that proxies could interpret differently (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("a duplicate Host in any spelling is refused, and the connection is closed", async () => {
+  it("are refused with a duplicate Host in any spelling, and the connection is closed", async () => {
     for (const second of ["Host: a", "HOST: b", "host:"]) {
       const answers = await exchange(`GET /service/ping HTTP/1.1\r\n${host}${second}\r\n\r\n`);
       assert.equal(answers.length, 1);

@@ -33,7 +33,7 @@ async function settle(): Promise<void> {
 }
 
 describe("a byte queue (hostile.md 37, 43)", () => {
-  it("begins work that fits at once, and holds its bytes", async () => {
+  it("starts work that fits at once, and reserves its bytes", async () => {
     const { budget, add, log } = start();
     const held = add("a one", 1_000);
     await settle();
@@ -42,7 +42,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.equal(budget.heldBytes, 0);
   });
 
-  it("takes turns by application, then by caller, regardless of how much one of them requests", async () => {
+  it("takes turns by application, then by caller, however much one of them requests", async () => {
     const { add, log } = start();
     for (let n = 0; n < 3; n += 1) add("a one", 10);
     for (const name of ["a two", "b one"]) add(name, 10);
@@ -50,7 +50,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.deepEqual(log, ["a one", "b one", "a two", "a one", "a one"]);
   });
 
-  it("work that does not fit waits for released bytes, and does not block work that fits", async () => {
+  it("delays work that does not fit until bytes are released, and does not block work that fits", async () => {
     const { add, log } = start();
     const first = add("a one", 3_000);
     await settle();
@@ -63,7 +63,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.deepEqual(log, ["a one", "b one", "a one"]);
   });
 
-  it("reads the size when the work may begin, because the estimate improves while it waits", async () => {
+  it("reads the size when the work may start, because the estimate improves while it waits", async () => {
     const { budget, add, log } = start();
     let estimate = 6_000;
     add("a one", () => estimate);
@@ -76,7 +76,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.equal(budget.heldBytes, 510);
   });
 
-  it("refuses work once when it has waited too long, and holds no bytes for it", async () => {
+  it("refuses work that has waited too long, and reserves no bytes for it", async () => {
     const { budget, add, log } = start({ waitMs: 30 });
     const first = add("a one", 3_000);
     await settle();
@@ -88,7 +88,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.deepEqual([log.length, budget.heldBytes], [2, 0]);
   });
 
-  it("drops abandoned work in its turn without beginning it, and continues with the next", async () => {
+  it("drops abandoned work in its turn without starting it, and continues with the next", async () => {
     const { budget, add, log } = start({ waitMs: 50 });
     let isGone = false;
     const first = add("a one", 3_000);

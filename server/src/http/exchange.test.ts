@@ -38,7 +38,7 @@ describe("a response that is streamed", () => {
     await end();
   });
 
-  it("can still be another one if the stream fails before its first byte", async () => {
+  it("can still be replaced by another one if the stream fails before its first byte", async () => {
     const { response, end } = await call(async (exchange) => {
       const failing = new Readable({ read: () => failing.destroy(new Error("unreadable")) });
       await assert.rejects(exchange.stream(200, failing), /unreadable/);

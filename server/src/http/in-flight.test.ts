@@ -34,7 +34,7 @@ const tooMany = [503, "ServiceUnavailable", 1284, "Too many bytes of requests ar
 
 // spec/limits#bytes-in-flight
 describe("bytes in flight (hostile.md 37, 43)", () => {
-  it("a caller that holds its share is refused with 503, other callers are served, and so is the caller afterwards", async () => {
+  it("refuse a caller that has used up its share with 503, and serve other callers, and that caller afterwards", async () => {
     const [me, other] = [await test.signUp(), await test.signUp("other", await test.createApplication())];
     const mine = await Promise.all(Array.from({ length: 5 }, () => beginCheckin(me)));
     assert.equal((await Promise.race(mine.map(({ answer }) => answer)))?.status, 503);
@@ -62,7 +62,7 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
     }
   });
 
-  it("a body that ends prematurely releases its share", async () => {
+  it("are released by a body that ends prematurely", async () => {
     const me = await test.signUp();
     for (let count = 0; count < 10; count += 1) {
       const one = await beginCheckin(me);
@@ -71,7 +71,7 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
     }
   });
 
-  it("a body of any size is read unchanged, with or without chunks", async () => {
+  it("do not change a body of any size, with or without chunks", async () => {
     const { token } = await test.signUp();
     for (const length of [1, 16_000, 17_000, 65_536, 70_000, 131_072, 200_000, 1_000_000]) {
       const comment = `${"é".repeat(50)}x`;
@@ -139,7 +139,7 @@ describe("simultaneous uploads of one caller", () => {
     };
   }
 
-  it("are refused above CALLER_UPLOADS_MAX, also resumable ones; other callers are served, and so is the caller when an upload has ended", async () => {
+  it("are refused above CALLER_UPLOADS_MAX, also resumable ones; other callers are served, and so is that caller when an upload has ended", async () => {
     const [me, other] = [await test.signUp(), await test.signUp()];
     const path = await begin(test, me.token, 10);
     const [first, second] = [beginUpload(me), beginUpload(me)];
@@ -188,7 +188,7 @@ describe("large pages (hostile.md 37, 43)", () => {
     assert.equal(small.app.bytesInFlight.heldBytes, 0);
   }
 
-  it("simultaneous pages hold at most the budget and one page; each is answered, or refused with 503", async () => {
+  it("need at most the budget and one page at the same time; each is answered, or refused with 503", async () => {
     const other = await small.signUp("other", await small.createApplication());
     const pages = Promise.all(Array.from({ length: 60 }, () => small.call(`GET ${list}`, { token: me.token })));
     const others = await Promise.all(
@@ -212,7 +212,7 @@ describe("large pages (hostile.md 37, 43)", () => {
     assert.equal((await small.call(`GET ${list}`, { token: me.token })).status, 200);
   });
 
-  it("a connection that ends releases the memory of its pipelined pages", async () => {
+  it("release their memory when a connection with pipelined pages ends", async () => {
     const request = `GET ${list} HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${me.token}\r\n\r\n`;
     for (let count = 0; count < 5; count += 1) {
       const connection = openRaw(small.port);

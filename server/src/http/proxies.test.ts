@@ -27,7 +27,7 @@ describe("without TRUST_PROXY", () => {
     assert.equal(lastLine(test)["address"], "127.0.0.1");
   });
 
-  it("REQUIRE_HTTPS accepts calls from the machine itself", async () => {
+  it("REQUIRE_HTTPS accepts calls from the same machine", async () => {
     const answer = await test.call("GET /service/ping");
     assertResult(answer, 200, "Pong");
     assert.equal(answer.headers["strict-transport-security"], undefined, "it came in clear");
@@ -121,7 +121,7 @@ describe("with a trusted proxy", () => {
     assertResult(await test.call("GET /_/health/ready", { headers: through(client) }), 200, "ready");
   });
 
-  it("a client cannot claim to be on this machine", async () => {
+  it("a client cannot claim to be on the same machine", async () => {
     for (const forwardedFor of [`127.0.0.1, ${client}`, `::1,${client}`, `127.0.0.1,${client},10.0.0.2`]) {
       assertError(await test.call("GET /service/ping", { headers: through(forwardedFor) }), ...refusal);
     }

@@ -19,7 +19,7 @@ describe("LOG_SAMPLE", () => {
   });
   after(() => app.close());
 
-  test("about that share of the successful requests is logged, and their lines contain the share", async () => {
+  test("logs about that share of the successful requests, and their lines contain the share", async () => {
     const asked = 400;
     for (let count = 0; count < asked; count += 1) await app.call("GET /service/ping");
     const lines = app.logLines.filter(({ operation }) => operation === "ping");
@@ -27,7 +27,7 @@ describe("LOG_SAMPLE", () => {
     for (const { sample } of lines) assert.equal(sample, share);
   });
 
-  test("failed requests are always logged, without a share", async () => {
+  test("logs every failed request, without a share", async () => {
     const before = app.logLines.length;
     for (let count = 0; count < 20; count += 1) await app.call("GET /users/me");
     const lines = app.logLines.slice(before);
@@ -35,7 +35,7 @@ describe("LOG_SAMPLE", () => {
     for (const line of lines) assert.ok(line["status"] === 401 && !("sample" in line));
   });
 
-  test("the calls of a batch are logged with the batch; failed ones always", async () => {
+  test("logs the calls of a batch together with the batch, and failed ones always", async () => {
     const body = {
       requests: [
         { key: "a", method: "GET", path: "/devices/current" },
@@ -59,7 +59,7 @@ describe("LOG_SAMPLE", () => {
   });
 });
 
-test("the line of a call that got 503 names what failed", () => {
+test("the log line of a call that got 503 names the failed dependency", () => {
   const lines: string[] = [];
   const log = createLog("info", { write: (line) => void lines.push(line) });
   const cause = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
@@ -80,7 +80,7 @@ test("the line of a call that got 503 names what failed", () => {
   assert.equal(JSON.parse(lines.join(""))["cause"], "57014: canceling statement due to statement timeout");
 });
 
-test("a line has the bytes that the general serializer of the log would write", () => {
+test("a log line has the same bytes as from the general serializer of the log", () => {
   const text = fc.string({ unit: fc.oneof(fc.constantFrom('"', "\\", "\n", "\0", "é", "👋", "\u2028"), fc.string()) });
   const optional = fc.option(text, { nil: undefined });
   const client = fc.record({ applicationId: text, deviceId: text, userId: optional });

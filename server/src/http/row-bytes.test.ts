@@ -4,21 +4,21 @@ import { describe, it } from "node:test";
 import { createRowBytes } from "./row-bytes.ts";
 
 describe("the bytes of a row", () => {
-  it("are a conservative guess until a reply of the kind has been observed", () => {
+  it("are a conservative estimate until a response of the kind has been observed", () => {
     const rows = createRowBytes();
     assert.equal(rows.estimate("a", "checkins"), 2_048);
     rows.note("a", "checkins", 700);
     assert.equal(rows.estimate("a", "checkins"), 700);
   });
 
-  it("differ by application and by kind of reply", () => {
+  it("differ by application and by kind of response", () => {
     const rows = createRowBytes();
     rows.note("a", "checkins", 50_000);
     assert.equal(rows.estimate("a", "users"), 2_048);
     assert.equal(rows.estimate("b", "checkins"), 2_048);
   });
 
-  it("grow immediately, and shrink slowly, by a sixteenth of the difference per reply", () => {
+  it("grow immediately, and shrink slowly, by a sixteenth of the difference per response", () => {
     const rows = createRowBytes();
     rows.note("a", "checkins", 1_000);
     rows.note("a", "checkins", 17_000);
@@ -35,7 +35,7 @@ describe("the bytes of a row", () => {
     assert.equal(rows.estimate("a", "checkins"), 256);
   });
 
-  it("are stored for a thousand applications, dropping the oldest", () => {
+  it("are stored for a thousand applications, and the oldest are dropped", () => {
     const rows = createRowBytes();
     for (let n = 0; n < 1_001; n += 1) rows.note(`application ${n}`, "checkins", 300);
     assert.deepEqual(

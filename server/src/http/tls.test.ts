@@ -66,7 +66,7 @@ const noticed = () => test.logLines.filter(({ msg }) => `${msg}`.includes("TLS c
 
 // spec/transport#tls
 describe("https", () => {
-  it("serves calls, health and the pages; the log contains the address of the client", async () => {
+  it("serves calls, health and the pages, and logs the address of the client", async () => {
     assertResult(await call("/service/ping"), 200, "Pong");
     assertResult(await call("/_/health/ready"), 200, "ready");
     const device = await call("/devices", { method: "POST", body: { ...test.application, platform: "test" } });
@@ -80,7 +80,7 @@ describe("https", () => {
     assert.equal(test.app.transport.url(), `https://127.0.0.1:${test.port}`);
   });
 
-  it("every response has Strict-Transport-Security, including errors", async () => {
+  it("sends Strict-Transport-Security with every response, including errors", async () => {
     for (const path of ["/service/ping", "/nowhere", "/users/me", "/%zz", "/_/docs"]) {
       assert.equal((await call(path)).headers["strict-transport-security"], "max-age=31536000", path);
     }
@@ -95,7 +95,7 @@ describe("https", () => {
     }
   });
 
-  it("HTTP without TLS on its port is refused in the envelope", async () => {
+  it("refuses HTTP without TLS on its port in the envelope", async () => {
     for (const head of [
       "GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n",
       "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{",
@@ -109,7 +109,7 @@ describe("https", () => {
     }
   });
 
-  it("input that is neither TLS nor HTTP is disconnected", async () => {
+  it("disconnects input that is neither TLS nor HTTP", async () => {
     for (const bytes of ["hello\r\n\r\n", Buffer.alloc(100_000, 0xff), "\u0016\u0003\u0001\u0000\u0001a"]) {
       const connection = openRaw(test.port);
       connection.write(bytes);
@@ -118,7 +118,7 @@ describe("https", () => {
     assertResult(await call("/service/ping"), 200, "Pong");
   });
 
-  it("a handshake that does not complete is cut, and delays no other client (hostile.md 17)", async () => {
+  it("cuts a handshake that does not complete, and delays no other client (hostile.md 17)", async () => {
     const silent = Array.from({ length: 50 }, () => openRaw(test.port));
     const begun = openRaw(test.port);
     begun.write(Buffer.from("16030100c8010000c40303", "hex")); // the beginning of a handshake
@@ -126,7 +126,7 @@ describe("https", () => {
     for (const connection of [begun, ...silent]) assert.equal(await connection.receive(), undefined);
   });
 
-  it("a broken request is refused in the envelope over TLS too", async () => {
+  it("refuses a broken request in the envelope over TLS too", async () => {
     const socket = connect({ port: test.port, host: "127.0.0.1", ca: authorities });
     socket.write("NONSENSE\r\n\r\n");
     const text = Buffer.concat(await Array.fromAsync(socket as AsyncIterable<Buffer>)).toString();
@@ -135,7 +135,7 @@ describe("https", () => {
 });
 
 describe("a new certificate", () => {
-  it("is served to new connections; existing ones continue", async () => {
+  it("is served to new connections, and existing ones continue", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const sockets = new Set();
     agent.on("free", (socket) => sockets.add(socket));
@@ -170,7 +170,7 @@ describe("a new certificate", () => {
     install("a");
   });
 
-  it("that is invalid is logged once, and the old one stays in use until there is a valid one", async () => {
+  it("is logged once if it is invalid, and the old one stays in use until there is a valid one", async () => {
     const broken: Readonly<Record<string, () => void>> = {
       "TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE": () =>
         copyFileSync(join(certificates, "test-only-b.cert.pem"), certFile),

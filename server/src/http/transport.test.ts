@@ -21,7 +21,7 @@ async function exchange(bytes: string) {
 
 const tooLongHead = `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
-describe("spec/transport#envelope: every response", () => {
+describe("every response: spec/transport#envelope", () => {
   it("is an envelope of exactly application/json, on success and on every kind of error", async () => {
     const answers = [
       await test.call("GET /service/ping"),
@@ -81,17 +81,17 @@ describe("spec/transport#envelope: every response", () => {
     assert.equal(ids.size, 100);
   });
 
-  it("is an envelope where Node.js would answer by itself: a request without Host", async () => {
+  it("is an envelope even for a request without Host, which Node.js would answer itself", async () => {
     const answer = await exchange("GET /service/ping HTTP/1.1\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
   });
 
-  it("is an envelope where Node.js would answer by itself: an unknown expectation", async () => {
+  it("is an envelope even for an unknown expectation, which Node.js would answer itself", async () => {
     const answer = await exchange("GET /service/ping HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [400, "ParameterIncorrectFormat"]);
   });
 
-  it("100 Continue is sent to clients that wait for it", async () => {
+  it("is preceded by 100 Continue for clients that wait for it", async () => {
     const connection = openRaw(test.port);
     connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     assert.equal((await connection.receive())?.status, 100);
@@ -100,21 +100,21 @@ describe("spec/transport#envelope: every response", () => {
     connection.close();
   });
 
-  it("is an envelope where Node.js would disconnect: CONNECT", async () => {
+  it("is an envelope even for CONNECT, at which Node.js would disconnect", async () => {
     const answer = await exchange("CONNECT example.org:80 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [404, "OperationNotFound"]);
   });
 
-  it("an upgrade is ignored, and the request is served over HTTP/1.1", async () => {
+  it("is sent over HTTP/1.1 to a request for an upgrade", async () => {
     const head = "GET /service/ping HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     assertResult(await exchange(head), 200, "Pong");
   });
 });
 
-describe("spec/transport#paths-and-verbs: paths and verbs", () => {
+describe("paths and verbs: spec/transport#paths-and-verbs", () => {
   const notFound = [404, "OperationNotFound", 516, "There is no such operation."] as const;
 
-  it("404 OperationNotFound for an unknown path, with a valid token, an invalid one or none", async () => {
+  it("an unknown path gets 404 OperationNotFound, with a valid token, an invalid one or none", async () => {
     const { token } = await test.signUp();
     for (const path of ["/nowhere", "/users/me/nowhere", "/v1/users/me", "/_/nowhere", "/Users/me"]) {
       assertError(await test.call(`GET ${path}`), ...notFound);
@@ -123,7 +123,7 @@ describe("spec/transport#paths-and-verbs: paths and verbs", () => {
     }
   });
 
-  it("404 OperationNotFound for every verb that a path does not declare, including unknown verbs", async () => {
+  it("every verb that a path does not declare gets 404 OperationNotFound, including unknown verbs", async () => {
     const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "LOCK", "QUERY", "MKCOL"];
     for (const { path } of test.app.routes) {
       const declared = test.app.routes.filter((route) => overlap(route.path, path)).map(({ method }) => `${method}`);
@@ -185,14 +185,14 @@ describe("spec/transport#paths-and-verbs: paths and verbs", () => {
     assertResult(answer, 200, "Pong");
   });
 
-  it("400 ParameterIncorrectFormat for a path whose escapes are not UTF-8", async () => {
+  it("a path whose escapes are not UTF-8 gets 400 ParameterIncorrectFormat", async () => {
     for (const path of ["/%zz", "/users/identities/%ff/1", "/users/identities/a/%c3%28", "/users/me/%"]) {
       const answer = await send(test.port, "GET", path);
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "The path is not valid UTF-8.");
     }
   });
 
-  it("GET /service/ping is Pong with a valid token, an invalid one or none", async () => {
+  it("GET /service/ping returns Pong with a valid token, an invalid one or none", async () => {
     const tokens = [
       {},
       { token: await test.registerDevice() },
@@ -203,8 +203,8 @@ describe("spec/transport#paths-and-verbs: paths and verbs", () => {
   });
 });
 
-describe("spec/transport#cors: CORS", () => {
-  it("204 to the preflight of every operation, without a token", async () => {
+describe("CORS: spec/transport#cors", () => {
+  it("the preflight of every operation gets 204, without a token", async () => {
     for (const { method, path } of test.app.routes) {
       const headers = {
         origin: "https://app.example",
@@ -221,7 +221,7 @@ describe("spec/transport#cors: CORS", () => {
   });
 
   // spec/transport#head-and-options
-  it("404 OperationNotFound for an OPTIONS request that is not a preflight", async () => {
+  it("an OPTIONS request that is not a preflight gets 404 OperationNotFound", async () => {
     for (const path of ["/users/me", "/checkins", "/service/ping", "/nowhere", "/_/docs", "*"]) {
       for (const headers of [{}, { "access-control-request-headers": "x" }]) {
         const answer = await send(test.port, "OPTIONS", path, { headers });
@@ -253,7 +253,7 @@ describe("spec/transport#cors: CORS", () => {
 });
 
 describe("shutting down (hostile.md 34)", () => {
-  it("requests in flight finish, the next one is refused with Connection: close, and then the port is closed", async () => {
+  it("requests in progress finish, the next one is refused with Connection: close, and then the port is closed", async () => {
     const app = await startTestApp();
     const body = JSON.stringify({ ...app.application, platform: "test" });
     const head = `POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -275,7 +275,7 @@ describe("shutting down (hostile.md 34)", () => {
     await app.close();
   });
 
-  it("requests that do not finish within the grace period are cut", async () => {
+  it("requests that do not finish within the grace period are aborted", async () => {
     const app = await startTestApp();
     const connection = openRaw(app.port);
     connection.write("POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{");

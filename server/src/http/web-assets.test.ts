@@ -74,7 +74,7 @@ function assertFenced({ headers }: Pick<Fetched, "headers">, what: string): void
 
 // spec/console#pages
 describe("/_/console/", () => {
-  it("without a build answers 503 with a page that tries again each second and names the command", async () => {
+  it("answers 503 without a build, with a page that retries each second and names the command", async () => {
     for (const name of ["GET", "HEAD"]) {
       const answer = await fetchBytes("/_/console/", {}, name);
       assert.deepEqual([answer.status, answer.headers["retry-after"]], [503, "1"]);
@@ -110,7 +110,7 @@ describe("/_/console/", () => {
     assert.match(bytes.toString(), /<title>Second one</);
   });
 
-  it("HEAD is answered like GET, and the path without a slash leads to the page", async () => {
+  it("answers HEAD like GET, and redirects the path without a slash to the page", async () => {
     const head = await fetchBytes("/_/console/", {}, "HEAD");
     assert.deepEqual([head.status, head.bytes.length], [200, 0]);
     for (const method of ["GET", "HEAD"]) {
@@ -121,7 +121,7 @@ describe("/_/console/", () => {
       assert.equal(new URL("console/", base).href, `${base}/`);
   });
 
-  it("is named by /_/ and by /_/docs, and is in no document of operations", async () => {
+  it("is linked from /_/ and from /_/docs, and is in no OpenAPI document", async () => {
     assert.equal((await test.call("GET /_/")).body.result.console, "/_/console/");
     for (const [page, address] of Object.entries({ "/_/docs": "./console/", "/_/docs/operators": "../console/" })) {
       const { text } = await test.call(`GET ${page}`);
@@ -147,7 +147,7 @@ describe("/_/console/", () => {
 
 // spec/console#files-of-the-console
 describe("files of the console", () => {
-  it("are sent in the encoding that the client accepts, and kept by it for a year", async () => {
+  it("are sent in the encoding that the client accepts, and cached by it for a year", async () => {
     const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
     const asked: [string | undefined, keyof typeof decoders][] = [
       ["gzip, deflate, br, zstd", "br"],
@@ -175,7 +175,7 @@ describe("files of the console", () => {
     assert.equal(tags.size, 3, "a tag for each encoding");
   });
 
-  it("have their types; one without a hash in its name is asked for again", async () => {
+  it("have their types, and are revalidated if their name has no hash", async () => {
     const types = {
       "assets/style-B5RoLeKn.css": "text/css; charset=utf-8",
       "assets/icon-c2E49a8-.svg": "image/svg+xml",
@@ -188,7 +188,7 @@ describe("files of the console", () => {
     }
   });
 
-  it("any other path is OperationNotFound, and none leads out of the folder", async () => {
+  it("are OperationNotFound under any other path, and no path leads out of the folder", async () => {
     for (const path of [
       ...["index.html", "assets", "assets/", ".built-from", ".hidden", `${scriptName}.br`, "assets/index.js"],
       ...["../package.json", "..%2f..%2fpackage.json", "%2e%2e/package.json", "assets/..%2findex.html", "a%00b"],
@@ -205,14 +205,14 @@ describe("files of the console", () => {
 
 // spec/console#headers-of-the-console
 describe("headers of the console", () => {
-  it("every answer keeps other origins, frames and foreign scripts away", async () => {
+  it("keep other origins, frames and foreign scripts away in every answer", async () => {
     for (const path of paths) {
       const origin = { origin: "http://evil.example" };
       for (const method of ["GET", "HEAD"]) assertFenced(await fetchBytes(path, origin, method), `${method} ${path}`);
     }
   });
 
-  it("the policy of the page allows what has the nonce, and requires Trusted Types", async () => {
+  it("allow only elements with the nonce on the page, and require Trusted Types", async () => {
     const answer = await fetchBytes("/_/console/");
     const nonce = `'nonce-${nonceOf(answer)}'`;
     assert.equal(
@@ -224,7 +224,7 @@ describe("headers of the console", () => {
 
 // spec/console#fences
 describe("CONSOLE and OPERATOR_ADDRESSES", () => {
-  it("CONSOLE=off removes the pages and their links, and leaves the operations", async (t) => {
+  it("remove the pages and their links with CONSOLE=off, and leave the operations", async (t) => {
     const off = await startTestApp(
       { CONSOLE: "off", DATABASE_URL: test.config.databaseUrl },
       { consoleFolder: folder },
@@ -237,7 +237,7 @@ describe("CONSOLE and OPERATOR_ADDRESSES", () => {
     assert.equal((await off.call("GET /_/api/operators/me", { token })).status, 200);
   });
 
-  it("for an address that is not named, nothing of operators exists; it is judged before anything is read", async (t) => {
+  it("hide everything for operators from an address that is not listed, before anything is read", async (t) => {
     const settings = { OPERATOR_ADDRESSES: "10.0.0.0/8,2001:db8::/32,192.0.2.1", TRUST_PROXY: "loopback" };
     const fenced = await startTestApp(settings, { consoleFolder: folder });
     t.after(() => fenced.close());

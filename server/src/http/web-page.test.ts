@@ -119,7 +119,7 @@ describe("pages and compression", () => {
     assert.equal(JSON.parse(gunzipSync(bytes).toString()).openapi, "3.1.0");
   });
 
-  it("304 without a body for a client that has the page", async () => {
+  it("are answered with 304 without a body for a client that has the page", async () => {
     for (const path of ["/_/openapi.json", page, "/_/docs/swagger-ui.css"]) {
       const { headers } = await fetchBytes(path, {});
       const tag = `${headers["etag"]}`;
@@ -142,7 +142,7 @@ describe("pages and compression", () => {
 });
 
 describe("the files of Swagger UI", () => {
-  it("match the package in package.json and include its licence, and the package is not a dependency of the server", () => {
+  it("match the package in package.json and include its licence, and the package is no dependency of the server", () => {
     const { resolve } = createRequire(import.meta.url);
     const folder = join(import.meta.dirname, "../../assets/docs");
     for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
@@ -158,7 +158,7 @@ describe("the files of Swagger UI", () => {
 });
 
 describe("/_/docs/operators", () => {
-  it("is a separate page; the other one omits the operations of operators", async () => {
+  it("is a separate page, and the other page omits the operations of operators", async () => {
     assert.match(await readText("/_/docs"), /data-audience="clients"/);
     assert.match(await readText("/_/docs/operators"), /data-audience="operators"/);
     const start = await readText("/_/docs/start.js");
@@ -171,7 +171,7 @@ describe("/_/docs/operators", () => {
 describe("GET /", () => {
   const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-  it("is JSON in the envelope for clients, with links to docs, OpenAPI and health", async () => {
+  it("returns links to docs, OpenAPI and health as JSON in the envelope to clients", async () => {
     for (const accept of [undefined, "*/*", "application/json", "application/json, text/html", "text/html;q=0, */*"]) {
       const answer = await test.call("GET /", { headers: accept === undefined ? {} : { accept } });
       const links = { docs: "/_/docs", openapi: "/_/openapi.json", health: "/_/health/ready" };
@@ -183,7 +183,7 @@ describe("GET /", () => {
     }
   });
 
-  it("is a page for browsers, which links only to this server, with the policy of all pages", async () => {
+  it("returns a page to browsers, which links only to this server, with the policy of all pages", async () => {
     const { status, headers, text } = await test.call("GET /", { headers: { accept: browser } });
     assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
     assert.equal(headers["vary"], "Accept, Accept-Encoding");
@@ -194,7 +194,7 @@ describe("GET /", () => {
     }
   });
 
-  it("takes HEAD; other verbs and unknown paths stay OperationNotFound", async () => {
+  it("accepts HEAD, and other verbs and unknown paths stay OperationNotFound", async () => {
     for (const accept of ["*/*", browser]) {
       const { status, text } = await test.call("HEAD /", { headers: { accept } });
       assert.deepEqual([status, text], [200, ""]);

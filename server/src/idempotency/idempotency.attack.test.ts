@@ -18,7 +18,7 @@ describe("concurrent calls with one key", () => {
     ["one process", () => [test, test, test, test]],
     ["two processes", () => [test, other, test, other]],
   ] as const) {
-    it(`a call that can succeed only once: all repeats get its response (${name})`, async () => {
+    it(`all get the response of the one call that can succeed (${name})`, async () => {
       for (let round = 0; round < 4; round += 1) {
         const me = await test.signUp();
         const calls: [string, string, object | undefined][] = [
@@ -38,7 +38,7 @@ describe("concurrent calls with one key", () => {
       }
     });
 
-    it(`an item of many concurrent batches runs once, in every mode (${name})`, async () => {
+    it(`run an item of many concurrent batches once, in every mode (${name})`, async () => {
       const me = await test.signUp();
       const at = { location: "1,2" };
       const item = (key: string) => ({ method: "POST", path: "/checkins", parameters: at, idempotencyKey: key });
@@ -66,7 +66,7 @@ describe("concurrent calls with one key", () => {
 });
 
 describe("keys of deleted users", () => {
-  it("a deleted user's stored responses are deleted, and the device gets no working token from them", async () => {
+  it("are deleted with their stored responses, from which the device gets no working token", async () => {
     const me = await test.signUp();
     const headers = { "idempotency-key": "k" };
     const body = { username: me.userName, password: me.password };

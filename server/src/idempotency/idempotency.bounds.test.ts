@@ -82,7 +82,7 @@ const keysRule = "The caller may have at most 40 idempotency keys in a day (IDEM
 
 // spec/idempotency#storage-bounds
 describe("stored responses of one caller: hostile.md 37", () => {
-  it("keyed batches of large reads stay within the limit; a refused one has no effect, repeats and others are unaffected", async () => {
+  it("stay within the limit with keyed batches of large reads; a refused batch has no effect, and repeats and other callers are unaffected", async () => {
     const { attacker, send } = await attackerWithBatch();
     const answers: Answer[] = [];
     for (let n = 0; n < 30; n += 1) answers.push(await send(`attack ${n}`));
@@ -104,7 +104,7 @@ describe("stored responses of one caller: hostile.md 37", () => {
     assert.equal((await test.call("POST /checkins", { token: attacker.token, body: { location: "1,2" } })).status, 201);
   });
 
-  it("Retry-After is the time until room returns; maintenance deletes the responses and their counts", async () => {
+  it("have a Retry-After until space is released; maintenance deletes the responses and their counts", async () => {
     const user = await test.signUp();
     for (let n = 0; n < callerKeys; n += 1) assert.equal((await checkIn(`k ${n}`, user)).status, 201);
     const full = await checkIn("one more", user);
@@ -120,7 +120,7 @@ describe("stored responses of one caller: hostile.md 37", () => {
     assert.equal((await counts.execute()).length, 0);
   });
 
-  it("items of a batch are refused one by one, and items with stored keys are answered", async () => {
+  it("refuse items of a batch one by one, and still answer items with stored keys", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const user = await test.signUp();
       for (let n = 0; n < callerKeys - 2; n += 1) await checkIn(`k ${n}`, user);
@@ -145,7 +145,7 @@ describe("stored responses of one caller: hostile.md 37", () => {
     }
   });
 
-  it("of many concurrent calls in two processes, exactly as many are carried out as the limit allows", async (t) => {
+  it("admit exactly as many of many concurrent calls in two processes as the limit allows", async (t) => {
     const limit = { ROLLCALL_SECRET: secret, IDEMPOTENCY_KEYS_PER_CALLER: `${callerKeys}` };
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ...limit });
     t.after(() => other.close());
@@ -161,7 +161,7 @@ describe("stored responses of one caller: hostile.md 37", () => {
     assert.equal((await storedBy(user)).keys, callerKeys);
   });
 
-  it("a device has its own limit, and a deleted user leaves no counts", async () => {
+  it("have a separate limit for a device, and leave no counts of a deleted user", async () => {
     const user = await test.signUp();
     for (let n = 0; n < callerKeys; n += 1) await checkIn(`k ${n}`, user);
     const headers = { "idempotency-key": "of the device" };
@@ -218,7 +218,7 @@ describe("the share of one caller: hostile.md 37", () => {
   const shareRule = (noun: string, variable: string) =>
     `The caller has its share of the room that the application has left for ${noun} (${variable}).`;
 
-  it("callers that use up their share leave room for those that store little", async (t) => {
+  it("is limited when it is used up, so that callers that store little can still store", async (t) => {
     const keys = { IDEMPOTENCY_KEYS_PER_CALLER: "20", IDEMPOTENCY_KEYS_PER_APPLICATION: "100" };
     const small = await startTestApp({ ROLLCALL_SECRET: secret, ...keys });
     t.after(() => small.close());
@@ -235,7 +235,7 @@ describe("the share of one caller: hostile.md 37", () => {
     for (const other of others) assert.equal((await checkIn("k", other, small)).status, 201);
   });
 
-  it("bytes are shared like keys", async (t) => {
+  it("is computed for bytes as for keys", async (t) => {
     const bytes = { IDEMPOTENCY_BYTES_PER_CALLER: "20000", IDEMPOTENCY_BYTES_PER_APPLICATION: "40000" };
     const small = await startTestApp({ ROLLCALL_SECRET: secret, ...bytes });
     t.after(() => small.close());
@@ -251,7 +251,7 @@ describe("the share of one caller: hostile.md 37", () => {
 
 // spec/idempotency#stored-responses
 describe("the format of a stored response", () => {
-  it("a long response is compressed, and an uncompressed one from an earlier version can still be read", async () => {
+  it("compresses a long response, and an uncompressed one from an earlier version can still be read", async () => {
     const user = await test.signUp();
     const { token, id } = user;
     const value = "where we were ".repeat(2_000);

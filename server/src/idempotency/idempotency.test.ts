@@ -48,7 +48,7 @@ function assertReused(answer: Answer): void {
 
 // spec/idempotency#stored-responses
 describe("a stored response that can no longer be opened", () => {
-  it("is refused with IdempotencyKeyReused, alone and in a batch, and nothing is done twice", async () => {
+  it("is refused with IdempotencyKeyReused, alone and in a batch, and nothing is executed twice", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const database = await createTestDatabase(folder);
     const [before, rotated] = ["the secret of the old days", "the secret of the new days"];
@@ -92,7 +92,7 @@ describe("a stored response that can no longer be opened", () => {
 });
 
 describe("Idempotency-Key: spec/idempotency#replays", () => {
-  it("a repeat gets the first response, and nothing is done twice", async () => {
+  it("gives a repeat the first response, and nothing is executed twice", async () => {
     const me = await test.signUp();
     const key = newKey();
     const first = await checkIn(key, "once", me.token);
@@ -103,7 +103,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal(await checkinCount(me), 2);
   });
 
-  it("of many concurrent calls one is carried out, and all get its response", async () => {
+  it("executes one of many concurrent calls, and all get its response", async () => {
     const me = await test.signUp();
     const key = newKey();
     const answers = await Promise.all(Array.from({ length: 30 }, () => checkIn(key, "at once", me.token)));
@@ -131,7 +131,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal(await checkinCount(me), 5);
   });
 
-  it("works for every verb: PATCH, DELETE, and a sign-up whose response holds a token", async () => {
+  it("works for every verb: PATCH, DELETE, and a sign-up whose response has a token", async () => {
     const { result } = (await checkIn(newKey())).body;
     for (const [operation, body] of [
       [`PATCH /checkins/${result.id}`, { comment: "new" }],
@@ -151,7 +151,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.ok(!open.includes("accessToken") && !open.includes("comment"), "stored responses are sealed");
   });
 
-  it("refusals are stored as well: 400, 403 and 404", async () => {
+  it("stores refusals as well: 400, 403 and 404", async () => {
     for (const [operation, body, status] of [
       ["POST /checkins", { location: "91,0" }, 400],
       ["POST /checkins", "{", 400],
@@ -165,13 +165,13 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     }
   });
 
-  it("401 and 5xx are not stored", async () => {
+  it("does not store 401 and 5xx", async () => {
     const key = newKey();
     assert.equal((await checkIn(key, "once", "bad token")).status, 401);
     assert.equal((await checkIn(key)).status, 201);
   });
 
-  it("429 is not stored: after too many guesses, a client can sign in later with the same key", async () => {
+  it("does not store 429: after too many guesses, a client can sign in later with the same key", async () => {
     const { userName, password } = await test.signUp();
     const token = await test.registerDevice();
     const logIn = (text: string, key: string) =>
@@ -183,7 +183,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal((await logIn(password, key)).status, 200);
   });
 
-  it("503 is not stored: a call that was refused by a full queue succeeds later with the same key", async (t) => {
+  it("does not store 503: a call that a full queue refused succeeds later with the same key", async (t) => {
     const busy = await startTestApp({
       PASSWORD_HASH_THREADS: "1",
       PASSWORD_HASH_QUEUE_MAX: "1",
@@ -206,7 +206,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     }
   });
 
-  it("409 IdempotencyKeyReused for another body, path or verb, and nothing is done", async () => {
+  it("answers 409 IdempotencyKeyReused for another body, path or verb, and executes nothing", async () => {
     const key = newKey();
     const { id } = (await checkIn(key)).body.result;
     const counted = (await checkinCount()) + 2;
@@ -224,7 +224,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal((await call("POST /checkins", key, body)).status, 201, "the same body, formatted differently");
   });
 
-  it("numbers that JSON.stringify cannot write differ from texts and from null", async () => {
+  it("distinguishes numbers that JSON.stringify cannot write from texts and from null", async () => {
     const put = async (key: string, value: string) => {
       const headers = { "idempotency-key": key };
       const options = { token: user.token, headers, body: `{"value":${value}}` };
@@ -241,7 +241,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     for (const other of ["null", "-1e400"]) assert.equal(await put(large, other), "IdempotencyKeyReused", other);
   });
 
-  it("keys belong to the caller: another user, device or application has its own (hostile.md 14)", async () => {
+  it("belongs to the caller: another user, device or application has its own keys (hostile.md 14)", async () => {
     const key = newKey();
     const { id } = (await checkIn(key)).body.result;
     const other = await test.signUp();
@@ -265,7 +265,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
   });
 
   // spec/idempotency#keys
-  it("keys have 1 to 255 arbitrary characters; POST /devices and GET ignore them", async () => {
+  it("has 1 to 255 arbitrary characters, and is ignored by POST /devices and GET", async () => {
     for (const [key, message] of [
       ["", "Idempotency-Key must have at least 1 characters."],
       ["x".repeat(256), "Idempotency-Key must have at most 255 characters."],
@@ -287,7 +287,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     }
   });
 
-  it("a key is free again after 24 hours, and maintenance deletes expired keys in bounded steps", async () => {
+  it("can be used again after 24 hours, and maintenance deletes expired keys in bounded steps", async () => {
     const me = await test.signUp();
     const key = newKey();
     const first = await checkIn(key, "once", me.token);
@@ -308,7 +308,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal(await keptRows(), 0);
   });
 
-  it("a user's stored responses are erased with the user", async () => {
+  it("is erased with its user", async () => {
     const me = await test.signUp();
     await checkIn(newKey(), "once", me.token);
     assert.equal((await call("DELETE /users/me", newKey(), undefined, me.token)).status, 200);
@@ -317,7 +317,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.ok(rows.every(({ user_id }) => user_id !== me.id));
   });
 
-  it("a logout is not replayed: its token is dead, which is checked first", async () => {
+  it("does not replay a logout: its token is invalid, which is checked first", async () => {
     const me = await test.signUp();
     const key = newKey();
     assert.equal((await call("POST /users/me/logout", key, {}, me.token)).status, 200);
@@ -340,7 +340,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     idempotencyKey,
   });
 
-  it("an item runs once, whether repeated in the batch, in a later one, or alone", async () => {
+  it("runs an item once, whether it is repeated in the batch, in a later one, or alone", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -355,7 +355,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     }
   });
 
-  it("a whole batch runs once in every mode, and its items keep their request ids", async () => {
+  it("runs a whole batch once in every mode, and its items keep their request ids", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -370,7 +370,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     }
   });
 
-  it("a failed atomic batch with a key leaves its stored response, and nothing else", async () => {
+  it("stores only the response of a failed atomic batch", async () => {
     const me = await test.signUp();
     const key = newKey();
     const body = { requests: [item("inner"), { method: "GET", path: "/nowhere" }], mode: "atomic" };
@@ -385,7 +385,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     assert.equal(free.status, 201);
   });
 
-  it("an item with a key of invalid length is refused alone", async () => {
+  it("refuses an item with a key of invalid length alone", async () => {
     const responses = await run([item("x".repeat(256)), item(""), item({}), item(7), item("a\0b")]);
     assert.deepEqual(
       responses.map(({ error, status }) => error ?? status),

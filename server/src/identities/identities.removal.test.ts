@@ -53,7 +53,7 @@ async function beginDeletion({ id }: TestUser): Promise<void> {
 }
 
 describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#remove-an-identity", () => {
-  it("200 true, and the identity is gone, named in the path, the query or the body, in any letter case", async () => {
+  it("answers 200 true and removes the identity, named in the path, the query or the body, in any letter case", async () => {
     for (const [rest, body] of [
       ["/crm/1"],
       ["/crm?identityId=1"],
@@ -79,7 +79,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("200 true without an identityId, with null and with the empty text: all identities of the provider are removed", async () => {
+  it("removes all identities of the provider without an identityId, with null and with the empty text", async () => {
     for (const [rest, body] of [
       ["/crm"],
       ["/crm", {}],
@@ -94,13 +94,13 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("200 true also when there is nothing to remove, and when repeated", async () => {
+  it("answers 200 true even when there is nothing to remove, and when repeated", async () => {
     for (const rest of ["/nobody", "/nobody/1", "/nobody?identityId=1"]) {
       for (let time = 0; time < 2; time++) assertResult(await remove(rest), 200, true);
     }
   });
 
-  it("200 true for an identity of another user or another application, who keeps it", async () => {
+  it("answers 200 true for an identity of another user or another application, which stays", async () => {
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const each of [other, stranger]) await add("theirs", "1", each);
@@ -108,7 +108,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     for (const each of [other, stranger]) assertResult(await find("theirs", "1", each), 200, each.id);
   });
 
-  it("a removed identity is free for another user, and can be added again", async () => {
+  it("frees the identity for another user, and its user can add it again", async () => {
     const other = await test.signUp();
     await add("crm", "moving");
     await remove("/crm/moving");
@@ -118,7 +118,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     assertResult(await add("crm", "moving"), 200, 1);
   });
 
-  it("provider and identifier are arbitrary Unicode text without wildcards", async () => {
+  it("treats provider and identifier as arbitrary Unicode text without wildcards", async () => {
     const names = ["a/b", "%2F", "__proto__", "constructor", "toString", "%", "_", "' or 1=1 --", "\u202Eابجد"];
     const long = ["e\u0301", `e${"\u0301".repeat(255)}`, "👍".repeat(256)];
     const me = await test.signUp();
@@ -132,7 +132,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("400 for other types than text, and for more than 256 characters", async () => {
+  it("answers 400 for other types than text, and for more than 256 characters", async () => {
     for (const wrong of [{}, ["x"], true]) {
       const answer = await remove("/crm", { identityId: wrong });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "identityId must be a text.");
@@ -148,7 +148,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("concurrent removals and additions of one pair by many users leave at most one holder", async () => {
+  it("leaves at most one holder of a pair after concurrent removals and additions by many users", async () => {
     const users = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     await Promise.all(
       users.flatMap((each) => [1, 2, 3].flatMap(() => [add("crm", "fought", each), remove("/crm/fought", {}, each)])),
@@ -171,7 +171,7 @@ describe("identities of a user who is being deleted: spec/identities#find-a-user
     assert.ok((await pairs()).includes("left 1"));
   });
 
-  it("of many users who claim a freed identity, one gets it", async () => {
+  it("can be claimed by one of many users once they are free", async () => {
     const users = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
     const leaving = await test.signUp();
     await add("left", "contested", leaving);
@@ -185,7 +185,7 @@ describe("identities of a user who is being deleted: spec/identities#find-a-user
     assertResult(await find("left", "contested"), 200, winners[0]?.id);
   });
 
-  it("an addition that loses the race against its user's deletion is refused like the user's token", async () => {
+  it("cannot be added when the deletion of their user wins the race: the addition is refused like the user's token", async () => {
     const leaving = await test.signUp();
     const additions = Array.from({ length: 20 }, (_, n) => add("late", `${n}`, leaving));
     const [deleted, ...answers] = await Promise.all([

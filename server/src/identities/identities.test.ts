@@ -45,11 +45,11 @@ function assertUnknown(answer: Answer): void {
 }
 
 describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-an-identity", () => {
-  it("200 and the integer 1", async () => {
+  it("answers 200 with the integer 1", async () => {
     assertResult(await add("crm", "4711"), 200, 1);
   });
 
-  it("1 again for a repeated pair of the same user, and the identity stays unchanged", async () => {
+  it("answers 1 again for a repeated pair of the same user, and the identity stays unchanged", async () => {
     const me = await test.signUp();
     await add("crm", "again", me);
     const before = (await list("", me)).body.result.pageResults;
@@ -58,14 +58,14 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assert.deepEqual((await list("", me)).body.result.pageResults, before);
   });
 
-  it("400 ItemAlreadyExists for a pair that another user of the application holds, who keeps it", async () => {
+  it("answers 400 ItemAlreadyExists for a pair that another user of the application holds, who keeps it", async () => {
     const other = await test.signUp();
     await add("crm", "held", other);
     assertError(await add("crm", "held"), 400, "ItemAlreadyExists", 770, taken);
     assertResult(await find("crm", "held"), 200, other.id);
   });
 
-  it("the same pair is available in another application", async () => {
+  it("accepts the same pair in another application", async () => {
     const stranger = await test.signUp("Stranger", await test.createApplication());
     await add("crm", "everywhere");
     assertResult(await add("crm", "everywhere", stranger), 200, 1);
@@ -73,7 +73,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assertResult(await find("crm", "everywhere", stranger), 200, stranger.id);
   });
 
-  it("of a hundred users who claim one pair concurrently one succeeds, and the others get ItemAlreadyExists", async () => {
+  it("succeeds for one of a hundred users who claim one pair concurrently, and the others get ItemAlreadyExists", async () => {
     const users = await Promise.all(Array.from({ length: 100 }, (_, n) => createUser(`claimant ${n}`)));
     const answers = await Promise.all(users.map((each) => add("crm", "contested", each)));
     const winners = users.filter((_, n) => answers[n]?.status === 200);
@@ -84,14 +84,14 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assertResult(await find("crm", "contested"), 200, winners[0]?.id);
   });
 
-  it("a hundred concurrent additions by one user create one identity", async () => {
+  it("creates one identity in a hundred concurrent additions by one user", async () => {
     const me = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 100 }, () => add("crm", "hasty", me)));
     for (const answer of answers) assertResult(answer, 200, 1);
     assert.equal((await list("", me)).body.result.pageResults.length, 1);
   });
 
-  it("a user may hold several identifiers of one provider, and one identifier of several providers", async () => {
+  it("accepts several identifiers of one provider, and one identifier of several providers", async () => {
     const me = await test.signUp();
     for (const [provider, id] of [
       ["a", "x"],
@@ -103,7 +103,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assert.equal((await list("", me)).body.result.pageResults.length, 3);
   });
 
-  it("letter case and Unicode normalization form are kept and significant", async () => {
+  it("keeps and distinguishes letter case and Unicode normalization form", async () => {
     const other = await test.signUp();
     await add("Case", "Zoë");
     for (const [provider, id] of [
@@ -117,7 +117,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assertResult(await find("Case", "Zoë"), 200, user.id);
   });
 
-  it("provider and identifier hold any Unicode text of up to 256 characters", async () => {
+  it("accepts as provider and identifier any Unicode text of up to 256 characters", async () => {
     const me = await test.signUp();
     const texts = ["a/b", "a?b#c", "a b+c", "%2F", "..", "__proto__", "\u202Eابجد", "👩‍👩‍👧‍👦", "𝒳".repeat(256)];
     for (const text of texts) {
@@ -131,25 +131,25 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     }
   });
 
-  it("a number as identityId is its decimal text", async () => {
+  it("reads a number as identityId as its decimal text", async () => {
     assertResult(await add("numbers", 4711), 200, 1);
     assertResult(await find("numbers", "4711"), 200, user.id);
   });
 
-  it("400 ParameterMissingRequiredValue without an identityId", async () => {
+  it("answers 400 ParameterMissingRequiredValue without an identityId", async () => {
     for (const missing of [undefined, null, ""]) {
       const answer = await add("crm", missing);
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "identityId is required.");
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a boolean", async () => {
+  it("answers 400 ParameterIncorrectFormat for an object, an array or a boolean", async () => {
     for (const wrong of [{}, ["x"], true]) {
       assertError(await add("crm", wrong), 400, "ParameterIncorrectFormat", 515, "identityId must be a text.");
     }
   });
 
-  it("400 ParameterOutOfRange for more than 256 characters", async () => {
+  it("answers 400 ParameterOutOfRange for more than 256 characters", async () => {
     const long = "x".repeat(257);
     for (const [answer, name] of [
       [await add("crm", long), "identityId"],
@@ -163,13 +163,13 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
 });
 
 describe("GET /users/identities/{identityProviderName}/{identityId}: spec/identities#find-a-user-by-identity", () => {
-  it("200 the user's id as a text", async () => {
+  it("answers 200 with the user's id as a text", async () => {
     const other = await test.signUp();
     await add("crm", "look-up", other);
     assertResult(await find("crm", "look-up"), 200, other.id);
   });
 
-  it("404 ItemDoesNotExist for the identity of another user in celebMode, who still finds their own", async () => {
+  it("answers 404 ItemDoesNotExist for the identity of another user in celebMode, who still finds their own", async () => {
     const celebrity = await test.signUp();
     await add("crm", "celebrity", celebrity);
     const set = (celebMode: boolean) => test.call("PATCH /users/me", { token: celebrity.token, body: { celebMode } });
@@ -181,7 +181,7 @@ describe("GET /users/identities/{identityProviderName}/{identityId}: spec/identi
     assertResult(await find("crm", "celebrity"), 200, celebrity.id);
   });
 
-  it("404 ItemDoesNotExist for an identity without a holder, or one in another application", async () => {
+  it("answers 404 ItemDoesNotExist for an identity without a holder, or one in another application", async () => {
     const stranger = await test.signUp("Jane", await test.createApplication());
     await add("crm", "theirs", stranger);
     for (const id of ["theirs", "nobody's", "%", "look_up"]) assertUnknown(await find("crm", id));
@@ -189,7 +189,7 @@ describe("GET /users/identities/{identityProviderName}/{identityId}: spec/identi
 });
 
 describe("GET /users/me/identities and …/{identityProviderName}: spec/identities#list-identities", () => {
-  it("200 the caller's identities, newest first, without other fields", async () => {
+  it("answers 200 with the caller's identities, newest first, without other fields", async () => {
     const me = await test.signUp();
     const expected: unknown[] = [];
     for (const [provider, id] of [
@@ -209,7 +209,7 @@ describe("GET /users/me/identities and …/{identityProviderName}: spec/identiti
     assertResult(ofOne, 200, { pageResults: [expected[0], expected[2]], currentToken });
   });
 
-  it("200 an empty page for a provider with which the caller has no identity, even if others have", async () => {
+  it("answers 200 with an empty page for a provider with which the caller has no identity, even if others have", async () => {
     const other = await test.signUp();
     await add("theirs", "1", other);
     for (const query of ["/theirs", "/nobody"]) {
@@ -245,7 +245,7 @@ describe("GET /users/me/identities and …/{identityProviderName}: spec/identiti
     }
   });
 
-  it("a paging token of one provider's list restores that provider", async () => {
+  it("restores the provider from a page token of its list", async () => {
     const me = await test.signUp();
     for (let n = 0; n < 3; n++) await add("one", `${n}`, me);
     await add("two", "x", me);

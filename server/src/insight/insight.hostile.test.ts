@@ -34,7 +34,7 @@ describe("a hostile client or scraper", () => {
     assert.ok((await scrape(app.port, token)).size < 700);
   });
 
-  test("cannot create series by raw bytes: what is not HTTP counts as (broken)", async () => {
+  test("cannot create series by raw bytes: requests that are not HTTP count as (broken)", async () => {
     for (const bytes of [
       "nonsense\r\n\r\n",
       'GET /"\n{} HTTP/1.1\r\n\r\n',
@@ -52,7 +52,7 @@ describe("a hostile client or scraper", () => {
     ]);
   });
 
-  test("up to METRICS_APPLICATIONS_MAX applications are reported by name, and the others as a sum", async () => {
+  test("cannot create a series for each application: up to METRICS_APPLICATIONS_MAX are reported by name, and the others as a sum", async () => {
     for (let count = 0; count < 20; count += 1) {
       const device = await app.registerDevice(await app.createApplication(`Application ${count}`));
       await app.call("GET /devices/current", { token: device });
@@ -62,7 +62,7 @@ describe("a hostile client or scraper", () => {
     assert.ok(series.some((each) => each.includes('application="other"')));
   });
 
-  test("a token of a deleted application, or no token, counts for no application", async () => {
+  test("counts for no application with a token of a deleted application, or without a token", async () => {
     const sum = async () => {
       const series = [...(await scrape(app.port, token))].filter(([name]) => name.startsWith("rollcall_application_"));
       return series.reduce((total, [, value]) => total + value, 0);
@@ -72,7 +72,7 @@ describe("a hostile client or scraper", () => {
     assert.equal(await sum(), before);
   });
 
-  test("sees no secret and no name of users, applications, tokens, keys, paths or addresses", async () => {
+  test("receives no secret and no name of users, applications, tokens, keys, paths or addresses", async () => {
     const application = await app.createApplication("A secret project");
     const user = await app.signUp("a user of a certain name", application);
     const operator = await app.createOperator("An operator of a certain name");
@@ -95,7 +95,7 @@ describe("a hostile client or scraper", () => {
     }
   });
 
-  test("cannot guess the token or slow down the real scraper; neither appears as a client or in the audit log", async () => {
+  test("cannot guess the token or slow down the real scraper, and neither appears as a client or in the audit log", async () => {
     const operator = await app.createOperator();
     await app.app.audit.save();
     const before = (await app.call("GET /_/api/audit", { token: operator.token })).body.result.pageResults;

@@ -48,7 +48,7 @@ describe("GET /_/prometheus", () => {
     stream.cut();
   });
 
-  test("401 AuthFailed for a wrong or missing token, and no metrics", async () => {
+  test("answers 401 AuthFailed for a wrong or missing token, without metrics", async () => {
     const operator = await app.createOperator();
     const user = await app.signUp();
     const wrong = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "Bearer", operator.token, user.token];
@@ -62,7 +62,7 @@ describe("GET /_/prometheus", () => {
     }
   });
 
-  test("404 for every other verb, with or without the token", async () => {
+  test("answers 404 for every other verb, with or without the token", async () => {
     const headers = { authorization: `Bearer ${token}` };
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       const answer = await send(app.port, method, "/_/prometheus", { headers });
@@ -74,7 +74,7 @@ describe("GET /_/prometheus", () => {
 
 // spec/deployment#prometheus
 describe("METRICS_PORT", () => {
-  test("serves unauthenticated scrapes and nothing else; the service's port serves no metrics", async () => {
+  test("serves unauthenticated scrapes and nothing else, and the service's port serves no metrics", async () => {
     const app = await startTestApp({ METRICS_PORT: "0" });
     try {
       const port = await app.app.insight?.listener?.listen("127.0.0.1", 0);
@@ -117,7 +117,7 @@ describe("METRICS_PORT", () => {
   });
 });
 
-test("without METRICS_TOKEN and METRICS_PORT there is no /_/prometheus", async () => {
+test("the path /_/prometheus does not exist without METRICS_TOKEN and METRICS_PORT", async () => {
   const app = await startTestApp();
   try {
     const answer = await send(app.port, "GET", "/_/prometheus", { headers: { authorization: "Bearer " } });

@@ -26,7 +26,7 @@ describe("SLOW_QUERY_MS", () => {
   }
   const linesOf = ({ logLines }: TestApp) => logLines.filter(({ msg }) => msg === "slow query");
 
-  test("a slow statement is logged with its text but without its values, also in a transaction", async () => {
+  test("logs a slow statement with its text but without its values, also in a transaction", async () => {
     await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
       await slow.execute(app.app.database.reads);
       await app.app.database.write(async ({ queries }) => void (await slow.execute(queries)));
@@ -42,7 +42,7 @@ describe("SLOW_QUERY_MS", () => {
     });
   });
 
-  test("the line names the request of the statement, even when it shares a commit with others", async () => {
+  test("logs the request of the statement, even when it shares a commit with others", async () => {
     await withApp({ SLOW_QUERY_MS: String(slowMs) }, async (app) => {
       const { database } = app.app;
       const names = ["one", "two", "three"];
@@ -69,7 +69,7 @@ describe("SLOW_QUERY_MS", () => {
     });
   });
 
-  test("0 logs nothing, and a limit logs no faster statement", async () => {
+  test("logs nothing with 0, and logs no statement that is faster than the limit", async () => {
     for (const settings of [{ SLOW_QUERY_MS: "0" }, { SLOW_QUERY_MS: "60000" }]) {
       await withApp(settings, async (app) => {
         await app.signUp();

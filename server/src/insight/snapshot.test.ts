@@ -49,7 +49,7 @@ describe("the combined snapshots of several processes", () => {
     assert.equal(ofBoth.get(began), Math.min(ofOne.get(began) ?? 0, ofOther.get(began) ?? 0));
   });
 
-  test("are identical to the last digit in any order: a smaller sum would look like a restart", async () => {
+  test("are identical to the last digit in any order, because a smaller sum would look like a restart", async () => {
     const snapshots: Snapshot[] = [];
     for (let count = 0; count < 5; count += 1) {
       await first.call("GET /service/ping");

@@ -39,7 +39,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     return collector.spans;
   }
 
-  test("a request is a trace with its route, status, statements by text, transaction and hash", async () => {
+  test("exports a request as a trace with its route, status, statements by text, transaction and hash", async () => {
     const started = await start({ OTEL_SERVICE_NAME: "our-service", OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20secret" });
     const { app, collector } = started;
     const user = await app.signUp("a name of nobody");
@@ -89,7 +89,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     }
   });
 
-  test("a refusal has its error condition; an unknown path is not a span name", async () => {
+  test("adds the error condition of a refusal, and never uses an unknown path as a span name", async () => {
     const started = await start();
     await started.app.call("GET /users/me");
     await started.app.call("GET /no/such/path");
@@ -101,7 +101,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.equal(spans.find(({ name }) => name === "GET")?.attributes["http.response.status_code"], 404);
   });
 
-  test("the calls of a batch are child spans of it", async () => {
+  test("exports the calls of a batch as its child spans", async () => {
     const started = await start();
     const { app } = started;
     const token = await app.registerDevice();
@@ -114,7 +114,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.ok(spans.some(({ parentSpanId, kind }) => parentSpanId === item?.spanId && kind === 3));
   });
 
-  test("storing and reading bytes are child spans of the request", async () => {
+  test("exports the storage and reading of bytes as child spans of the request", async () => {
     const started = await start();
     const { app } = started;
     const { token } = await app.signUp();
@@ -142,7 +142,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.notEqual(spans[1]?.traceId, traceId);
   });
 
-  test("OTEL_TRACES_SAMPLER_ARG is the sampling rate; only a parentbased sampler follows the caller's choice", async () => {
+  test("uses OTEL_TRACES_SAMPLER_ARG as the sampling rate, and follows the caller's choice only with a parentbased sampler", async () => {
     const headers = { traceparent: `00-${traceId}-${parentId}-01` };
     for (const [sampler, recorded] of [
       ["parentbased_traceidratio", 1],
@@ -155,7 +155,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     }
   });
 
-  test("an unreachable collector delays neither responses nor shutdown", async () => {
+  test("delays neither responses nor shutdown when the collector is unreachable", async () => {
     const collector = await startOtlpCollector();
     await collector.close();
     const app = await startTestApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -166,7 +166,7 @@ describe("OTEL_EXPORTER_OTLP_ENDPOINT", () => {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  test("a request whose connection closes early has a span too", async () => {
+  test("exports a span even for a request whose connection closes early", async () => {
     const started = await start({ METRICS_TOKEN: "a-token-for-scrapes" });
     const { port } = started.app;
     const readMetric = async (name: string) => (await scrape(port, "a-token-for-scrapes")).get(name);

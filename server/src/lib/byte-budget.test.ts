@@ -12,20 +12,20 @@ function takeAll(budget: ReturnType<typeof createByteBudget>, application: strin
 }
 
 describe("a byte budget (hostile.md 37)", () => {
-  it("one caller gets at most a third, which leaves room for another caller of the application", () => {
+  it("gives one caller at most a third, so that another caller of the application is served", () => {
     const budget = createByteBudget(9_000);
     assert.equal(takeAll(budget, "a"), 3_000);
     assert.ok(takeAll(budget, "a", "two") >= 1_000);
   });
 
-  it("one application gets at most a half, regardless of its number of callers", () => {
+  it("gives one application at most a half, regardless of its number of callers", () => {
     const budget = createByteBudget(9_000);
     for (let count = 0; count < 100; count += 1) takeAll(budget, "a", `caller ${count}`);
     assert.equal(budget.heldBytes, 4_500);
     assert.equal(takeAll(budget, "b"), 1_500);
   });
 
-  it("released bytes are free again, and a second release does nothing", () => {
+  it("reuses released bytes, and ignores a second release", () => {
     const budget = createByteBudget(1_000);
     const held = budget.hold(owner("a"));
     assert.ok(held.tryAdd(300));

@@ -90,7 +90,7 @@ describe("isInRange", () => {
     ["a box of one place", at(1, 2), boxOf(1, 2, 1, 2), true],
   ];
   for (const [name, place, range, expected] of cases) {
-    it(`${expected ? "has" : "does not have"} ${name}`, () => assert.equal(isInRange(place, range), expected));
+    it(`${expected ? "finds" : "does not find"} ${name}`, () => assert.equal(isInRange(place, range), expected));
   }
 });
 

@@ -109,12 +109,12 @@ describe("parseDate", () => {
     ["a month that does not exist in a year that is out of range", ["0000-13-01", "10000-02-30"]],
   ];
   for (const [name, inputs] of impossible) {
-    it(`${name} does not parse`, () => {
+    it(`does not parse ${name}`, () => {
       for (const input of inputs) assert.equal(problemOf(parseDate(input)), "format", input);
     });
   }
 
-  it("an instant outside of the years 0001 to 9999 is a range problem", () => {
+  it("reports an instant outside of the years 0001 to 9999 as a range problem", () => {
     const inputs = [
       ...[latest + 1, earliest - 1, 8.64e15 + 1, 1e300, -1e300, String(latest + 1), "9".repeat(99)],
       ...[`/Date(${earliest - 1})/`, "/Date(99999999999999999999)/", "0000-12-31", "0000/1/1", "01/01/0000 00:00:00"],
@@ -124,7 +124,7 @@ describe("parseDate", () => {
     for (const input of inputs) assert.equal(problemOf(parseDate(input)), "range", String(input));
   });
 
-  it("a text or value that is no date does not parse", () => {
+  it("does not parse a text or value that is no date", () => {
     const inputs: unknown[] = [
       ...[undefined, null, true, false, {}, [], [5], { ms: 5 }, 5n, Symbol("5"), new Date(), () => 5],
       ...[1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],

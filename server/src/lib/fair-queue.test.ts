@@ -77,7 +77,7 @@ describe("FairQueue", () => {
     assert.equal(order.filter((name) => name === "a upload").length, 6, order.join());
   });
 
-  it("a lane has room for its own jobs when other lanes are full", async () => {
+  it("accepts jobs in a lane when other lanes are full", async () => {
     const { add, refused, runUntil } = start(1, { link: { waitingMax: 3 } });
     for (let n = 0; n < 10; n++) add("a link", { lane: "link", caller: `c${n}` });
     add("b upload");
@@ -86,7 +86,7 @@ describe("FairQueue", () => {
     assert.deepEqual((await runUntil(3)).slice(0, 3), ["a link", "a link", "b upload"]);
   });
 
-  it("reserved slots are used only by their lane, which may use all slots", async () => {
+  it("keeps reserved slots for their lane, which may use all slots", async () => {
     const { begun, add, running } = start(2, { upload: { reserved: 1 } });
     for (let n = 0; n < 5; n++) add(`l${n}`, { lane: "link" });
     add("u0");
@@ -101,7 +101,7 @@ describe("FairQueue", () => {
     assert.deepEqual(begun.slice(2), ["u1", "l1"]);
   });
 
-  it("a caller and an application cannot exceed their bounds", async () => {
+  it("limits the entries of a caller and of an application", async () => {
     const limits = { waitingPerCallerMax: 2, waitingPerApplicationMax: 3 };
     const { queue, add, refused } = start(1, { upload: limits });
     add("first");
@@ -115,7 +115,7 @@ describe("FairQueue", () => {
     assert.deepEqual([queue.statistics().upload.waiting, queue.statistics().upload.refused], [4, 3]);
   });
 
-  it("when the queue is full, a new entry replaces one of the application with the most entries", async () => {
+  it("replaces, when it is full, an entry of the application with the most entries", async () => {
     const { add, refused, runUntil } = start(1, { upload: { waitingMax: 4, waitingPerApplicationMax: 4 } });
     add("first");
     for (let n = 0; n < 4; n++) add("a1");
@@ -127,7 +127,7 @@ describe("FairQueue", () => {
     assert.deepEqual((await runUntil(5)).slice(1), ["a1", "b1", "a1", "b2"]);
   });
 
-  it("an abandoned entry leaves at once and is not run", async () => {
+  it("removes an abandoned entry at once, and does not run it", async () => {
     const { queue, add, refused, begun, runUntil } = start();
     const gone = new AbortController();
     let isWanted = true;
@@ -149,7 +149,7 @@ describe("FairQueue", () => {
     assert.equal(queue.statistics().upload.abandoned, 3);
   });
 
-  it("abandoned entries make room for new ones", async () => {
+  it("accepts new entries in place of abandoned ones", async () => {
     const { add, refused, runUntil } = start(1, { upload: { waitingPerCallerMax: 2 } });
     let isWanted = true;
     add("first");

@@ -24,5 +24,5 @@ describe("isOutputKept", () => {
     ["a program that is the first of a container", { ppid: 1, firstProcess: "node /rollcall/checks/all.js " }, false],
   ];
   for (const [what, given, isKept] of cases)
-    it(`${what}: ${isKept}`, () => assert.equal(isOutputKept({ ...pipe, ...given }), isKept));
+    it(`is ${isKept} for ${what}`, () => assert.equal(isOutputKept({ ...pipe, ...given }), isKept));
 });

@@ -44,7 +44,7 @@ describe("QuantileSketch", () => {
     { minLength: 1, maxLength: 300 },
   );
 
-  it("values are within 1 % of the exact quantiles, for both signs and any size, also after they were stored", () => {
+  it("returns values within 1 % of the exact quantiles, for both signs and any size, also after they were stored", () => {
     fc.assert(
       fc.property(numbers, (all) => {
         check(sketchOf(all), all);
@@ -53,7 +53,7 @@ describe("QuantileSketch", () => {
     );
   });
 
-  it("merged sketches cover the values of both, including negative numbers", () => {
+  it("covers the values of both sketches after a merge, including negative numbers", () => {
     fc.assert(
       fc.property(numbers, numbers, (some, others) => {
         const merged = sketchOf(some);
@@ -64,7 +64,7 @@ describe("QuantileSketch", () => {
     );
   });
 
-  it("the number of bins is bounded for any input, at the cost of accuracy", () => {
+  it("bounds the number of bins for any input, at the cost of accuracy", () => {
     const all = Array.from({ length: 40_000 }, (_, index) => 10 ** ((index - 20_000) / 66.7));
     const sketch = sketchOf(all);
     assert.ok(bytesOf(sketch).length < 10_000);

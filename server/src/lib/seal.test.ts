@@ -7,20 +7,20 @@ for (const [name, create] of Object.entries(sealers)) {
   describe(name, () => {
     const sealer = create(["a secret of some length"], "test");
 
-    it("opens its own texts, and only in the same context", () => {
+    it("a sealer opens its own texts, and only in the same context", () => {
       const sealed = sealer.seal("Grüße, 👋", "region main");
       assert.equal(sealer.open(sealed, "region main"), "Grüße, 👋");
       assert.equal(sealer.open(sealed, "region eu"), undefined);
     });
 
-    it("texts contain no percent sign, space or quote, and reveal nothing", () => {
+    it("a sealed text contains no percent sign, space or quote, and reveals nothing", () => {
       const sealed = sealer.seal("application one", "");
       assert.match(sealed, /^[A-Za-z0-9_-]+$/);
       assert.ok(!Buffer.from(sealed, "base64url").includes("application"));
       assert.notEqual(sealer.seal("application one", ""), sealed);
     });
 
-    it("refuses every truncation, extension and flipped bit", () => {
+    it("a sealer refuses every truncation, extension and flipped bit", () => {
       const sealed = sealer.seal("claims", "context");
       for (let length = 0; length < sealed.length; length++) {
         assert.equal(sealer.open(sealed.slice(0, length), "context"), undefined);
@@ -36,13 +36,13 @@ for (const [name, create] of Object.entries(sealers)) {
       }
     });
 
-    it("keeps secrets and purposes apart", () => {
+    it("a sealer opens no text of another secret or purpose", () => {
       const sealed = sealer.seal("claims", "");
       assert.equal(create(["another secret"], "test").open(sealed, ""), undefined);
       assert.equal(create(["a secret of some length"], "paging").open(sealed, ""), undefined);
     });
 
-    it("after a rotation seals with the newest secret and still opens texts of the older one", () => {
+    it("after a rotation a sealer seals with the newest secret and still opens texts of the older one", () => {
       const before = create(["old secret"], "test");
       const rotated = create(["new secret", "old secret"], "test");
       assert.equal(rotated.open(before.seal("claims", ""), ""), "claims");

@@ -6,7 +6,7 @@ function sniff(text: string): string | undefined {
   return sniffPicture(Buffer.from(text, "latin1"));
 }
 
-it("recognizes the five formats by their first bytes", () => {
+it("the five formats are recognized by their first bytes", () => {
   assert.equal(sniff("\xff\xd8\xff\xe0\0\x10JFIF"), "image/jpeg");
   assert.equal(sniff("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), "image/png");
   assert.equal(sniff("GIF87a"), "image/gif");
@@ -16,7 +16,7 @@ it("recognizes the five formats by their first bytes", () => {
   assert.equal(sniff("\0\0\0\x1cftypmif1\0\0\0\0mif1avifmiaf"), "image/avif");
 });
 
-it("recognizes no other pictures, videos or texts, and no text that contains a picture", () => {
+it("other pictures, videos and texts are not recognized, even if a text contains a picture", () => {
   for (const text of [
     "",
     "GIF",

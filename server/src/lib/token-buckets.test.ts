@@ -63,7 +63,7 @@ describe("TokenBucket", () => {
 describe("TokenBuckets", () => {
   const limit = { perSecond: 100, burst: 2 };
 
-  it("a million keys take only the reserved memory, and no bucket in use is dropped", () => {
+  it("hold a million keys in the reserved memory only, and drop no bucket in use", () => {
     const buckets = createTokenBuckets(1_000);
     const heavy = buckets.find("heavy", limit, 0);
     heavy.take(0);
@@ -76,7 +76,7 @@ describe("TokenBuckets", () => {
     assert.equal(buckets.find("heavy", limit, 0), heavy);
   });
 
-  it("when there is no room, new keys share one bucket until others are full", () => {
+  it("share one bucket between new keys while they are full", () => {
     const buckets = createTokenBuckets(2);
     for (const key of ["a", "b"]) buckets.find(key, limit, 0).take(0);
     assert.equal(buckets.find("c", limit, 0), buckets.find("d", limit, 0));

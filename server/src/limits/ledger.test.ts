@@ -18,7 +18,7 @@ const back = "limits are counted by all processes together again";
 
 // spec/limits#several-processes
 describe("Ledger", () => {
-  it("a database that fails is logged once, probed once a second, and logged when it is back", async () => {
+  it("logs a failing database once, probes it once a second, and logs when it is back", async () => {
     const { database, lines, ledger } = start();
     assert.equal(ledger.shouldProbe(), false);
     const run = () =>
@@ -35,7 +35,7 @@ describe("Ledger", () => {
     assert.deepEqual([ledger.isAway, ledger.outages, lines], [false, 1, [left, back]]);
   });
 
-  it("a database that is slow holds nothing, and its late answer counts", async () => {
+  it("does not delay calls when the database is slow, and counts its late answer", async () => {
     const { database, ledger } = start();
     const { promise, resolve } = Promise.withResolvers<unknown>();
     database.write = <T>() => promise as Promise<T>;

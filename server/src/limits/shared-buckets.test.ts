@@ -44,7 +44,7 @@ async function call(bucket: TokenBucket, now: number, count = 1): Promise<boolea
 
 // spec/limits#several-processes
 describe("SharedBucket", () => {
-  it("four processes admit together what one admits, to a few percent", async () => {
+  it("lets four processes together admit what one process admits, to a few percent", async () => {
     const { open } = createTestLedger();
     const limit = { perSecond: 10, burst: 2_000 };
     const processes = Array.from({ length: 4 }, () => open(limit));
@@ -58,7 +58,7 @@ describe("SharedBucket", () => {
     assert.ok(admitted <= exact * 1.05 && admitted >= exact * 0.95, `${admitted} instead of ${exact}`);
   });
 
-  it("one process admits exactly what its own bucket would, in simultaneous calls too", async () => {
+  it("lets one process admit exactly what its own bucket would, in simultaneous calls too", async () => {
     const steps = fc.array(fc.record({ waitMs: fc.nat(3_000), calls: fc.integer({ min: 1, max: 9 }) }), {
       maxLength: 60,
     });
@@ -80,7 +80,7 @@ describe("SharedBucket", () => {
     );
   });
 
-  it("asks nothing for a caller that stays far from the limit, and seldom for a busy one", async () => {
+  it("sends no request for a caller far below the limit, and few for a busy one", async () => {
     const { ledger, open } = createTestLedger();
     const limit = { perSecond: 200, burst: 2_000 };
     const [quiet, busy] = [open(limit), open(limit)];
@@ -90,7 +90,7 @@ describe("SharedBucket", () => {
     assert.ok(ledger.exchanges < 300, `${ledger.exchanges} for 6,000 calls`);
   });
 
-  it("counts what it has admitted without asking as soon as it asks", async () => {
+  it("reports the calls that it admitted without a request with its next request", async () => {
     const { open } = createTestLedger();
     const limit = { perSecond: 0.001, burst: 128 };
     const [one, other] = [open(limit), open(limit)];
@@ -115,7 +115,7 @@ describe("SharedBucket", () => {
     assert.ok(admitted >= 590, `${admitted}`);
   });
 
-  it("a loan that fails holds no call, and is tried again after a second", async () => {
+  it("delays no call when a loan fails, and retries after a second", async () => {
     const { ledger, open } = createTestLedger();
     const bucket = open({ perSecond: 0.001, burst: 10 });
     ledger.isFailing = true;
@@ -125,7 +125,7 @@ describe("SharedBucket", () => {
     assert.deepEqual([await call(bucket, 1_000), ledger.exchanges], [true, 2]);
   });
 
-  it("while the ledger is away, a process admits its own share, and reports it afterwards", async () => {
+  it("admits the process's own share while the ledger is unavailable, and reports it afterwards", async () => {
     const { ledger, open } = createTestLedger();
     const limit = { perSecond: 0.001, burst: 100 };
     const [one, other] = [open(limit), open(limit)];

@@ -50,14 +50,14 @@ describe("POST /locations/{locationId}/flag", () => {
     assert.deepEqual([own?.["userID"], own?.["flagReason"], others], [jane.id, undefined, []]);
   });
 
-  it("a hundred at once by one user are one flag", async () => {
+  it("stores one flag for a hundred simultaneous calls by one user", async () => {
     const id = await create(jane);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => flag(john, id, { comment: `${n}` })));
     assert.ok(answers.every(({ status }) => status === 200));
     assert.equal((await list(`locationID=${id}`)).length, 1);
   });
 
-  it("texts that are too long, and locations that the user may not read, are refused", async () => {
+  it("refuses texts that are too long and locations that the user may not read", async () => {
     const [shared, own] = [await create(jane), await create(jane, { isPublic: false })];
     assert.equal((await flag(john, shared, { flagReason: "x".repeat(257) })).body.error, "ParameterOutOfRange");
     assert.equal((await flag(john, shared, { comment: "x".repeat(4_001) })).body.error, "ParameterOutOfRange");
@@ -69,7 +69,7 @@ describe("POST /locations/{locationId}/flag", () => {
     assert.deepEqual(await list(`locationID=${shared}`), []);
   });
 
-  it("goes with the location, however many there are", async () => {
+  it("adds flags that are deleted with the location, however many there are", async () => {
     const id = await create(jane);
     await flag(john, id);
     const { database, ids } = test.app;
@@ -96,7 +96,7 @@ describe("POST /locations/{locationId}/flag", () => {
     assert.equal(left.length, 0);
   });
 
-  it("goes with its user, and with the user of the location", async () => {
+  it("adds a flag that is deleted with its user, and with the user of the location", async () => {
     const [owner, leaving] = [await test.signUp(), await test.signUp()];
     const [id, other] = [await create(jane), await create(owner)];
     await flag(leaving, id, { comment: "private" });

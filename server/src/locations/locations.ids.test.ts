@@ -79,7 +79,7 @@ describe("the id of a location in place of a point", () => {
     assert.equal(refused.body.error, "ItemDoesNotExist");
   });
 
-  it("ends a resumable upload whose location is out of reach when it finishes", async () => {
+  it("ends a resumable upload if the caller may no longer read the location when it finishes", async () => {
     const id = await create(jane);
     const path = pathOf(await createUpload(test, john.token, 5, { kind: "blob", location: id }));
     await test.call(`DELETE /locations/${id}`, { token: jane.token });
@@ -94,7 +94,7 @@ describe("the id of a location in place of a point", () => {
     for (const route of routes) assert.ok(conditionsOf(route).includes("ItemDoesNotExist"), route.operation);
   });
 
-  it("is refused when the caller may not read it, the same as for one that never existed", async () => {
+  it("is refused when the caller may not read it, like one that never existed", async () => {
     const own = await create(jane, { readPermissions: "User" });
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const [user, id] of [
@@ -108,7 +108,7 @@ describe("the id of a location in place of a point", () => {
     assert.equal((await checkIn(jane, own)).status, 201);
   });
 
-  it("is refused without a user token, since only users read locations", async () => {
+  it("is refused without a user token, because only users read locations", async () => {
     const id = await create(jane);
     const { token } = await test.createOperator();
     const root = `/_/api/applications/${test.application.appid}`;
@@ -121,7 +121,7 @@ describe("the id of a location in place of a point", () => {
     for (const { body } of await Promise.all(calls)) assert.equal(body.error, "ItemDoesNotExist");
   });
 
-  it("of another kind, and texts that are no ids, are refused", async () => {
+  it("is refused if it is of another kind or no id", async () => {
     const wrong = await checkIn(jane, jane.id);
     assert.deepEqual(
       [wrong.body.error, wrong.body.message],
@@ -134,7 +134,7 @@ describe("the id of a location in place of a point", () => {
     assert.equal(area.body.error, "ParameterIncorrectFormat", "a locationRange takes none");
   });
 
-  it("works in a batch, of a location that the same batch creates, and with an idempotency key", async () => {
+  it("works in a batch, for a location that the same batch creates, and with an idempotency key", async () => {
     const requests = [
       { key: "place", method: "POST", path: "/locations", parameters: { name: "Pier", location: "1,2" } },
       { key: "visit", method: "POST", path: "/checkins", parameters: { location: "{{place.result.id}}" } },
@@ -154,7 +154,7 @@ describe("the id of a location in place of a point", () => {
   });
 
   // P19
-  it("gives the fuzzed point of a location whose user has locationFuzzing, but the user the true one", async () => {
+  it("gives the fuzzed point of a location whose user has locationFuzzing, and the true one to that user", async () => {
     const id = await create(fuzzy);
     const shown = (await test.call(`GET /locations/${id}`, { token: john.token })).body.result.location;
     assert.notDeepEqual(shown, point);
@@ -165,8 +165,8 @@ describe("the id of a location in place of a point", () => {
 });
 
 // spec/checkins#named-locations
-describe("what a check-in remembers of its location", () => {
-  it("its own user sees id and name of that moment, also when the location is changed, hidden or gone", async () => {
+describe("the id and name that a check-in stores of its location", () => {
+  it("are shown to its own user as of that moment, even when the location is changed, hidden or deleted", async () => {
     const id = await create(jane);
     const { result } = (await checkIn(john, id)).body;
     const named = { ...point, id, name: "Café" };
@@ -182,7 +182,7 @@ describe("what a check-in remembers of its location", () => {
     assert.deepEqual((await test.call(`GET ${path}`, { token: operator.token })).body.result.location, named);
   });
 
-  it("others see them only while they may read the location", async () => {
+  it("are shown to other users only while they may read the location", async () => {
     const reader = await test.signUp();
     const id = await create(jane);
     const { id: checkinId } = (await checkIn(john, id)).body.result;
@@ -199,7 +199,7 @@ describe("what a check-in remembers of its location", () => {
   });
 
   // P19
-  it("others see neither of a check-in of a user with locationFuzzing, at a public place or an own one", async () => {
+  it("are not shown to other users if its user has locationFuzzing, at a public location or an own one", async () => {
     const user = await test.signUp();
     const { token } = await test.createOperator();
     const root = `/_/api/applications/${test.application.appid}/locations`;
@@ -220,7 +220,7 @@ describe("what a check-in remembers of its location", () => {
   });
 
   // P19, and privacy that is switched on late: hostile.md 40
-  it("others lose sight of both when the user switches locationFuzzing on", async () => {
+  it("are hidden from other users when its user turns locationFuzzing on", async () => {
     const user = await test.signUp();
     const id = await create(jane);
     const { id: checkinId } = (await checkIn(user, id)).body.result;
@@ -231,7 +231,7 @@ describe("what a check-in remembers of its location", () => {
     assert.deepEqual(await seenBy(john, checkinId), { ...point, id, name: "Café" });
   });
 
-  it("a move to a point forgets them, an echo of what was shown does not, and a client cannot set them", async () => {
+  it("are removed by a move to a point, not by an echo of the shown point, and cannot be set by a client", async () => {
     const [id, other] = [await create(jane), await create(jane, { name: "Bar", location: "1,2" })];
     const { result } = (await checkIn(john, id)).body;
     const patch = async (location: unknown) => {
@@ -247,7 +247,7 @@ describe("what a check-in remembers of its location", () => {
     assert.deepEqual(forged.body.result.location, { lat: 1, lng: 2 });
   });
 
-  it("no search finds check-ins by the id of a location", async () => {
+  it("are found by no search", async () => {
     const id = await create(jane);
     const user = await test.signUp();
     await checkIn(user, id);

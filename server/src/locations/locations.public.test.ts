@@ -27,7 +27,7 @@ async function createPublic(body: object = {}): Promise<string> {
 
 // spec/locations#public-locations
 describe("public locations", () => {
-  it("have no user, and are read and found by every user token where they are", async () => {
+  it("have no user, and are read and found by every user token at their true location", async () => {
     const id = await createPublic({
       city: "Wien",
       tag: "t",
@@ -54,7 +54,7 @@ describe("public locations", () => {
     assert.equal((await test.call(`GET /locations/${id}`, { token: stranger.token })).status, 404);
   });
 
-  it("are changed and deleted by operators alone", async () => {
+  it("are changed and deleted by operators only", async () => {
     const id = await createPublic({ website: "https://example.org" });
     const denied = [
       test.call(`PATCH /locations/${id}`, { token: jane.token, body: { name: "Mine" } }),
@@ -79,7 +79,7 @@ describe("public locations", () => {
     }
   });
 
-  it("users keep their own metadata on them, which is deleted with the location", async () => {
+  it("have metadata of users, which is deleted with the location", async () => {
     const id = await createPublic();
     assert.equal((await test.call(`PUT /metadata/${id}/note`, { token: jane.token, body: { value: 1 } })).status, 201);
     const items = await test.call(`GET /metadata/${id}`, { token: jane.token });
@@ -91,7 +91,7 @@ describe("public locations", () => {
     assert.equal((await reads.selectFrom("metadata").selectAll().where("object_id", "=", id).execute()).length, 0);
   });
 
-  it("an operator changes no location of a user", async () => {
+  it("can be changed by operators, who can change no location of a user", async () => {
     const body = { name: "Home", location: "1,2", readPermissions: "App", writePermissions: "App" };
     const { id } = (await test.call("POST /locations", { token: jane.token, body })).body.result;
     assert.equal((await ask(`PATCH ${root}/${id}`, { name: "x" })).body.error, "ObjectPermissionDenied");
@@ -99,7 +99,7 @@ describe("public locations", () => {
     assert.equal((await ask(`GET ${root}/${id}`)).body.result.name, "Home");
   });
 
-  it("a viewer makes, changes and deletes none", async () => {
+  it("cannot be created, changed or deleted by a viewer", async () => {
     const id = await createPublic();
     const viewer = await test.createOperator("viewer", "viewer");
     const body = { name: "x", location: "1,2" };
@@ -109,7 +109,7 @@ describe("public locations", () => {
     assert.equal((await ask(`GET ${root}/${id}`, undefined, viewer)).status, 200);
   });
 
-  it("operators list them beside those of users, and the changes are in the audit log", async () => {
+  it("are listed for operators beside those of users, and their changes are in the audit log", async () => {
     const owner = await test.signUp();
     await test.call("PATCH /users/me", { token: owner.token, body: { locationFuzzing: true } });
     test.advance(1_000);

@@ -49,13 +49,13 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     assert.deepEqual(read.body.result, body.result);
   });
 
-  it("name and location are required", async () => {
+  it("requires name and location", async () => {
     for (const body of [{ location: "1,2" }, { name: "", location: "1,2" }, { name: "x" }]) {
       assert.equal((await create(jane, body)).body.error, "ParameterMissingRequiredValue", JSON.stringify(body));
     }
   });
 
-  it("texts have at most 256 characters, a description 4,000", async () => {
+  it("accepts texts of at most 256 characters, and a description of 4,000", async () => {
     for (const name of ["name", ...Object.keys(texts)]) {
       const length = name === "description" ? 4_000 : 256;
       const text = name === "website" ? "https://example.org/".padEnd(length, "x") : "ß".repeat(length);
@@ -64,7 +64,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     }
   });
 
-  it("a website is an absolute http or https URL, and is returned as it was sent", async () => {
+  it("requires an absolute http or https URL as website, and returns it as it was sent", async () => {
     for (const website of ["HTTPS://Example.org", "http://[::1]:8080/?q=ß#x"]) {
       assert.equal((await create(jane, { ...whole, website })).body.result?.website, website);
     }
@@ -81,7 +81,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     }
   });
 
-  it("isPublic stands for readPermissions App where that is not sent", async () => {
+  it("reads isPublic as readPermissions App where that is not sent", async () => {
     const permissionsOf = async (sent: object) =>
       (await create(jane, { name: "x", location: "1,2", ...sent })).body.result.readPermissions;
     assert.equal(await permissionsOf({ isPublic: true }), "App");
@@ -93,7 +93,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     assert.equal(changed.body.result.readPermissions, "App");
   });
 
-  it("fields that the service sets are ignored", async () => {
+  it("ignores fields that the service sets", async () => {
     const sent = { id: "loc_1", userID: john.id, created: "x", distanceFromSearch: "x" };
     const { body } = await create(jane, { name: "x", location: "1,2", ...sent });
     assert.equal(body.result.userID, jane.id);
@@ -104,7 +104,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
 
 // spec/locations#read-change-or-delete-a-location
 describe("/locations/{locationId}", () => {
-  it("a change keeps what is not sent; the empty text clears a text, but not the name", async () => {
+  it("a change keeps omitted fields, and clears a text with the empty text, but not the name", async () => {
     const id = await created(jane, whole);
     const body = { name: "", website: "", city: "", description: null, fax: "+43 3", location: "1,2" };
     const changed = await test.call(`PATCH /locations/${id}`, { token: jane.token, body });
@@ -114,7 +114,7 @@ describe("/locations/{locationId}", () => {
     assert.deepEqual(rest, { id, userID: jane.id, ...now });
   });
 
-  it("others change it with write permission, and never delete it", async () => {
+  it("other users change a location with write permission, and never delete it", async () => {
     const open = await created(jane, { ...whole, readPermissions: "App", writePermissions: "App" });
     const shared = await created(jane, { ...whole, isPublic: true });
     const own = await created(jane, whole);
@@ -133,7 +133,7 @@ describe("/locations/{locationId}", () => {
     assert.equal(await attempt(`PATCH /locations/${open}`), 404);
   });
 
-  it("its metadata follows its permissions, and is deleted with it", async () => {
+  it("the metadata of a location follows its permissions, and is deleted with it", async () => {
     const id = await created(jane, { ...whole, isPublic: true });
     const put = { token: john.token, body: { value: 1 } };
     assert.equal((await test.call(`PUT /metadata/${id}/key`, put)).status, 201);
@@ -144,7 +144,7 @@ describe("/locations/{locationId}", () => {
     assert.equal((await reads.selectFrom("metadata").selectAll().where("object_id", "=", id).execute()).length, 0);
   });
 
-  it("is erased with its user", async () => {
+  it("a location is erased with its user", async () => {
     const leaving = await test.signUp();
     const id = await created(leaving, { ...whole, isPublic: true });
     await test.call("DELETE /users/me", { token: leaving.token });
@@ -158,7 +158,7 @@ describe("/locations/{locationId}", () => {
 });
 
 describe("GET /locations: spec/locations#search-locations", () => {
-  it("every field but the description is a filter and an order", async () => {
+  it("accepts every field but the description as a filter and an order", async () => {
     const owner = await test.signUp();
     const first = await created(owner, {
       ...whole,
@@ -183,13 +183,13 @@ describe("GET /locations: spec/locations#search-locations", () => {
     assert.equal(refused.body.error, "ParameterIncorrectFormat");
   });
 
-  it("LIKE wildcards are literal", async () => {
+  it("treats LIKE wildcards literally", async () => {
     const id = await created(jane, { name: "100%_", location: "1,2", city: "50%" });
     assert.deepEqual(await find(jane, `city=${encodeURIComponent("50%")}`), [id]);
     assert.deepEqual(await find(jane, `city=${encodeURIComponent("%")}`), []);
   });
 
-  it("with a locationRange, each result has the metres from the middle to the point that this caller sees", async () => {
+  it("returns with a locationRange the metres from the middle to the point that this caller sees", async () => {
     const owner = await test.signUp();
     await created(owner, { name: "Pole", location: "89.99,10", isPublic: true });
     await created(owner, { name: "Date line", location: "0,179.99", isPublic: true });
@@ -215,7 +215,7 @@ describe("GET /locations: spec/locations#search-locations", () => {
   });
 
   // P19
-  it("others find a location of a user with locationFuzzing at its fuzzed point, at the distance to that point", async () => {
+  it("finds for others a location of a user with locationFuzzing at its fuzzed point, with the distance to that point", async () => {
     const owner = await test.signUp();
     await test.call("PATCH /users/me", { token: owner.token, body: { locationFuzzing: true } });
     const id = await created(owner, { name: "Home", location: "48.2,16.37", isPublic: true });

@@ -70,7 +70,7 @@ async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
 }
 
 describe("mails without SMTP_URL", () => {
-  it("are files in DATA_DIR/mail, readable by this account only, whose names sort by time", async () => {
+  it("are written as files to DATA_DIR/mail, readable by this account only, with names that sort by time", async () => {
     const mailer = newMailer();
     for (let n = 0; n < 20; n++) await mailer.send({ ...mail, subject: `Mail ${n}` });
     const folder = join(dataDir, "mail");
@@ -112,7 +112,7 @@ describe("mails without SMTP_URL", () => {
 });
 
 describe("header injection (hostile.md 23)", () => {
-  it("any subject becomes one header line", async () => {
+  it("is prevented: any subject becomes one header line", async () => {
     const rest = "Bcc: victim@example.com";
     for (const lineBreak of ["\r\n", "\n", "\r", "\r\n\r\n", "\u0085", "\u2028", "\v", "\f", "\0"]) {
       const { head, body } = await written(() => newMailer().send({ ...mail, subject: `Hello${lineBreak}${rest}` }));
@@ -122,7 +122,7 @@ describe("header injection (hostile.md 23)", () => {
     }
   });
 
-  it("a subject of any script or length is encoded on lines of its own header", async () => {
+  it("is prevented for a subject of any script or length, which is encoded on lines of its own header", async () => {
     const { head } = await written(() =>
       newMailer().send({ ...mail, subject: `${"Grüße 👋 ".repeat(30)}\r\nBcc: x@y` }),
     );
@@ -131,7 +131,7 @@ describe("header injection (hostile.md 23)", () => {
     for (const line of head.split("\r\n")) assert.ok(line.length <= 78, line);
   });
 
-  it("a text can neither end the message early nor inject headers", async () => {
+  it("is prevented in the text, which cannot end the message early either", async () => {
     const { head, body } = await written(() => newMailer().send({ ...mail, text: "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n" }));
     assert.doesNotMatch(head, /^bcc/im);
     assert.equal(body, "Bcc: x@y\r\n\r\n.\r\nQUIT\r\n");
@@ -139,8 +139,8 @@ describe("header injection (hostile.md 23)", () => {
 });
 
 // spec/users#request-a-reset-code
-describe("recipients", () => {
-  it("are a single plain address", () => {
+describe("the recipient of a mail", () => {
+  it("is a single plain address", () => {
     for (const right of ["jane@example.com", "j.a+n'e@localhost", "jäne@bücher.example", "a/b=c@d"]) {
       assert.ok(isPlainAddress(right), right);
     }
@@ -183,7 +183,7 @@ describe("mails with SMTP_URL", () => {
     assert.deepEqual(logText, []);
   });
 
-  it("that the server refuses reject with codes only, because its answer contains the address", async (t) => {
+  it("are rejected with codes only when the server refuses them, because its answer contains the address", async (t) => {
     const { url } = await startSmtp(t, {
       onRcptTo: ({ address }, _session, done) =>
         done(Object.assign(new Error(`no such mailbox ${address}`), { responseCode: 550 })),
@@ -197,7 +197,7 @@ describe("mails with SMTP_URL", () => {
     });
   });
 
-  it("reject when the server does not answer a connection", async () => {
+  it("are rejected when the server does not answer a connection", async () => {
     const closed = createServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const { port } = closed.address() as { port: number }; // it listens on TCP
@@ -209,7 +209,7 @@ describe("mails with SMTP_URL", () => {
   });
 
   // spec/mail#mail-fairness
-  it("with credentials require STARTTLS, unless the server is on this machine", async (t) => {
+  it("require STARTTLS if they use credentials, unless the server is on this machine", async (t) => {
     const seen: string[] = [];
     const { url } = await startSmtp(t, {
       disabledCommands: ["STARTTLS"],

@@ -55,7 +55,7 @@ async function askAndWait(app: TestApp, user: TestUser, text = {}): Promise<void
 }
 
 describe("how many codes are mailed: spec/mail#mail-limits", () => {
-  it("one user gets five an hour from all processes together; the newest mailed code stays valid", async () => {
+  it("one user gets five codes an hour from all processes together, and the newest mailed code stays valid", async () => {
     const user = await signUpWithMail(test);
     const sent = () => mailsTo(test, user.email).length + mailsTo(other, user.email).length;
     for (let n = 0; n < 8; n += 1) {
@@ -80,7 +80,7 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
     assert.equal(sent(), 6);
   });
 
-  it("one address gets five an hour from concurrent requests, in any spelling and for any user", async () => {
+  it("one address gets five codes an hour from concurrent requests, in any spelling and for any user", async () => {
     const spellings = ["Victim@example.com", "victim@example.com", "VICTIM@example.com"];
     const users = await Promise.all(
       Array.from({ length: 12 }, (_, n) => signUpWithMail(test, spellings[n % spellings.length])),
@@ -101,7 +101,7 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
     assert.equal(codes.filter(({ user_id }) => ids.has(user_id)).length, 5, "no code without a mail");
   });
 
-  it("none are mailed while a valid code is younger than a minute, and that one stays valid", async () => {
+  it("a user gets no code while a valid one is younger than a minute, and that one stays valid", async () => {
     const user = await signUpWithMail(test);
     await askAndWait(test, user);
     advance(minuteMs - 20_000);
@@ -127,7 +127,7 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
     assertResult(await reset(user, codeIn(second)), 200, true);
   });
 
-  it("subjects of limits are stored as digests, and deleted once expired", async () => {
+  it("the users and addresses of limits are stored as digests, and deleted once expired", async () => {
     const user = await signUpWithMail(test);
     await askAndWait(test, user);
     const stored = await test.app.database.reads.selectFrom("mail_limits").selectAll().execute();

@@ -183,13 +183,13 @@ describe("metadata is deleted with its user", () => {
     assert.deepEqual(bystander.body.result.location, { lat: 1, lng: 2 });
   }
 
-  it("removes own slots, and metadata on the user, their check-ins and files; shared keys elsewhere lose the location only", async () => {
+  it("removes the user's own slots and metadata on the user, their check-ins and files; shared keys of other objects lose only the location", async () => {
     const all = await signUpWithAll();
     assertResult(await test.call("DELETE /users/me", { token: all.user.token }), 200, true);
     await assertErased(all);
   });
 
-  it("runs in bounded steps; from the first step on, others see neither the metadata nor the user's locations", async () => {
+  it("runs in bounded steps; from the first step on, other users see neither the metadata nor the user's locations", async () => {
     const all = await signUpWithAll();
     const { user, mine, file, key } = all;
     for (const [id, slot] of [

@@ -28,7 +28,7 @@ function put(path: string, body: object | string): Promise<Answer> {
 }
 
 describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value", () => {
-  it("200 and the item; a missing key starts from 0, delta is 1 by default and may be a text or null", async () => {
+  it("answers 200 with the item; a missing key starts from 0, and delta is 1 by default and may be a text or null", async () => {
     const created = test.now();
     const item = (value: number) => ({
       key: "n",
@@ -52,7 +52,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     assertResult(await increment("me/n", { delta: 5.5 }), 200, item(0));
   });
 
-  it("each slot has its own count; a device token increments the App slot", async () => {
+  it("counts separately for each slot, and increments the App slot for a device token", async () => {
     for (const value of [1, 2]) {
       const shared = await increment("app/visits", { visibility: "App" }, user.deviceToken);
       assert.deepEqual([shared.status, shared.body.result.value, shared.body.result.visibility], [200, value, "App"]);
@@ -68,7 +68,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     assert.deepEqual([body.result.value, body.result.location], [2, { lat: 1, lng: 2 }]);
   });
 
-  it("400 ParameterIncorrectFormat for a value that is not a number, and the value stays unchanged", async () => {
+  it("answers 400 ParameterIncorrectFormat for a value that is not a number, and the value stays unchanged", async () => {
     for (const json of ['"5"', "true", "[1]", '{"number":1}', '""']) {
       await put("me/text", `{"value":${json}}`);
       const answer = await increment("me/text");
@@ -80,14 +80,14 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     assert.equal((await increment("me/text")).body.error, "ParameterIncorrectFormat");
   });
 
-  it("an integer with more digits than a double holds continues as a double; 0 is never -0", async () => {
+  it("continues as a double for an integer with more digits than a double holds, and never returns -0", async () => {
     await put("me/long", '{"value":9007199254740993}');
     assert.match((await increment("me/long", { delta: 0 })).text, /"value":9007199254740992,/);
     await put("me/zero", '{"value":-0}');
     assert.match((await increment("me/zero", '{"delta":-0}')).text, /"value":0,/);
   });
 
-  it("400 ParameterOutOfRange for a sum beyond a double; the value and concurrent increments are unaffected", async () => {
+  it("answers 400 ParameterOutOfRange for a sum beyond a double; the value and concurrent increments are unaffected", async () => {
     await put("me/large", { value: 1.7e308 });
     const answers = await Promise.all([
       increment("me/before"),

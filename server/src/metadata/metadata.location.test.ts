@@ -39,7 +39,7 @@ async function isFoundAt({ lat, lng }: Location, key: string, token: string): Pr
 
 // spec/metadata#metadata-locations
 describe("the location of shared metadata as others see it", () => {
-  it("without locationFuzzing, or set by a device, it is the true location in results and searches", async () => {
+  it("is the true location, without locationFuzzing or if a device has set it, in results and searches", async () => {
     const user = await test.signUp();
     for (const [key, token] of [
       ["open", user.token],
@@ -53,7 +53,7 @@ describe("the location of shared metadata as others see it", () => {
     }
   });
 
-  it("with locationFuzzing, the setter sees and finds the true location, and all others the fuzzed one", async () => {
+  it("is the fuzzed location with locationFuzzing, while the user who set it sees and finds the true one", async () => {
     const user = await people.signUpFuzzed();
     await put("app/fuzzed", user.token, home);
     assert.deepEqual(await seen("fuzzed", user.token), home);
@@ -73,7 +73,7 @@ describe("the location of shared metadata as others see it", () => {
     assert.deepEqual(answer.body.result.location, fuzzed);
   });
 
-  it("in the own slot it is the true location, and hidden from others", async () => {
+  it("is hidden in an own slot, which has the true location", async () => {
     const user = await people.signUpFuzzed();
     await put("app/own", user.token, home, "User");
     assert.deepEqual(await seen("own", user.token, "User"), home);
@@ -85,7 +85,7 @@ describe("the location of shared metadata as others see it", () => {
     assert.deepEqual([row?.setter_id, row?.seen_lat], [null, null]);
   });
 
-  it("a PUT by another user makes that user the one whose location it is", async () => {
+  it("is that of the last user who PUT it", async () => {
     const [user, next] = [await people.signUpFuzzed(), await test.signUp()];
     await put("app/taken", user.token, home);
     await put("app/taken", next.token, { lat: 1, lng: 2 });
@@ -94,7 +94,7 @@ describe("the location of shared metadata as others see it", () => {
     assert.equal(await seen("taken", next.token), undefined);
   });
 
-  it("follows a change of locationFuzzing, back to the same fuzzed locations; during the change others see none", async () => {
+  it("follows a change of locationFuzzing, back to the same fuzzed locations, and is hidden during the change", async () => {
     const user = await test.signUp();
     const places = Array.from({ length: 300 }, (_, n) => ({ lat: 48 + n / 10, lng: 16 }));
     for (const [n, place] of places.entries()) await put(`app/move%20${n}`, user.token, place);

@@ -74,7 +74,7 @@ async function make(collection: string, permissions: Readonly<Record<string, unk
 }
 
 describe("permissions on the metadata of an object: spec/metadata#metadata-permissions", () => {
-  it("the application: any token has the shared slot, every user an own slot; other applications have no access", async () => {
+  it("give any token the shared slot of its application, and every user an own slot, and other applications no access", async () => {
     const { appid } = test.application;
     for (const id of ["app", "APP", appid]) {
       for (const token of [owner.token, other.token, owner.deviceToken]) {
@@ -87,7 +87,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
       assert.equal(await outcomes(appid, visibility, stranger.token), nothingThere);
   });
 
-  it("a user: the user has both slots; others only read the shared one", async () => {
+  it("give a user both slots of the user, and others only read access to the shared one", async () => {
     for (const id of ["me", "Me", owner.id]) {
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), allowed);
     }
@@ -104,7 +104,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
     assert.equal((await call("GET", owner.id, "User", other.token)).status, 404);
   });
 
-  it("a user in celebMode is hidden from all other callers", async () => {
+  it("hide a user in celebMode from all other callers", async () => {
     const famous = await test.signUp();
     await call("PUT", "me", "App", famous.token);
     await test.call("PATCH /users/me", { token: famous.token, body: { celebMode: true } });
@@ -114,7 +114,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
     assert.equal((await call("GET", famous.id, "App", famous.token)).body.result.value, 1);
   });
 
-  it("a device: only its own tokens have access, for any signed-in user", async () => {
+  it("give access to a device only to its own tokens, for any signed-in user", async () => {
     const deviceId = await deviceIdOf(owner.deviceToken);
     for (const id of ["current", "Current", deviceId]) {
       for (const token of [owner.token, owner.deviceToken]) assert.equal(await outcomes(id, "App", token), allowed);
@@ -127,7 +127,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
   });
 
   for (const collection of owned) {
-    it(`${collection}: read permission gives an own slot, write permission the shared one`, async () => {
+    it(`give for ${collection} an own slot with read permission, and the shared one with write permission`, async () => {
       for (const [permissions, own, shared] of [
         [{}, nothingThere, nothingThere],
         [{ readPermissions: "App" }, allowed, readOnly],
@@ -145,7 +145,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
       }
     });
 
-    it(`${collection}: an own slot is out of reach while its object is not shared with its user`, async () => {
+    it(`give no access to an own slot for ${collection} while the object is not shared with the user`, async () => {
       const id = await make(collection, { readPermissions: "App" });
       await call("PUT", id, "User", other.token);
       const change = (readPermissions: string) =>
@@ -158,7 +158,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
     });
   }
 
-  it("a check-in without its fuzzed location, or whose owner is being deleted, is hidden from others", async () => {
+  it("hide from other users a check-in without its fuzzed location, or whose owner is being deleted", async () => {
     const { appid } = test.application;
     const hidden = await test.signUp();
     const id = test.app.ids.newId("Checkin");
@@ -178,7 +178,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
     await set({ deleted_at: null });
   });
 
-  it("the same holds for a file, except that a file without a location needs no fuzzed one", async () => {
+  it("do the same for a file, except that a file without a location needs no fuzzed one", async () => {
     const hidden = await test.signUp();
     const shared = { readPermissions: "App" };
     const [anywhere, somewhere] = [
@@ -202,8 +202,8 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
 });
 
 // spec/metadata#objects-with-metadata
-describe("{id}", () => {
-  it("400 ParameterIncorrectFormat for text that is not an id, ParameterOutOfRange for a kind without metadata", async () => {
+describe("the id in /metadata/{id}", () => {
+  it("gets 400 ParameterIncorrectFormat if it is no id, and ParameterOutOfRange if it is of a kind without metadata", async () => {
     for (const id of ["nobody", "0", "mine", "__proto__", "app%20", "apps", `${owner.id}x`]) {
       const answer = await test.call(`GET /metadata/${id}/key`, { token: owner.token });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "id must be an id.");
@@ -215,7 +215,7 @@ describe("{id}", () => {
     }
   });
 
-  it("404 is byte-identical for every object that does not exist", async () => {
+  it("gets a byte-identical 404 for every object that does not exist", async () => {
     for (const kind of ["App", "Checkin", "Device", "User", "Picture", "Video", "Blob"] as const) {
       const id = test.app.ids.newId(kind);
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), nothingThere);

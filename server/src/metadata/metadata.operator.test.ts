@@ -23,7 +23,7 @@ async function put(path: string, { token }: TestUser, body: object): Promise<voi
 
 // spec/operators#operator-views
 describe("metadata of an object for operators", () => {
-  it("lists all slots with user and true location, filtered by key, prefix, visibility and user", async () => {
+  it("is listed for all slots with user and true location, filtered by key, prefix, visibility and user", async () => {
     const body = { location: "1,2", readPermissions: "App", writePermissions: "App" };
     const { id } = (await test.call("POST /checkins", { token: jane.token, body })).body.result;
     await put(`${id}/a%25b`, jane, { value: { n: 1 } });
@@ -58,7 +58,7 @@ describe("metadata of an object for operators", () => {
     assert.equal((await ask(`${jane.id}?pagingToken=${page.currentToken}`)).status, 400);
   });
 
-  it("covers the application, users and devices; 404 for objects that do not exist or belong elsewhere", async () => {
+  it("is available for the application, users and devices, with 404 for objects that do not exist or are elsewhere", async () => {
     const { appid } = test.application;
     for (const name of ["app", "me", "current"]) await put(`${name}/key`, jane, { value: name, visibility: "App" });
     const device = (await test.call("GET /devices/current", { token: jane.token })).body.result.id;

@@ -71,7 +71,7 @@ async function insert(
 }
 
 describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
-  it("returns whole items of one slot, the newest first; an empty slot gives an empty page", async () => {
+  it("returns complete items of one slot, the newest first, and an empty page for an empty slot", async () => {
     const { token } = user;
     const items = [];
     for (const [key, value] of [
@@ -92,7 +92,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     assert.deepEqual(await keysOf((await test.signUp()).id, { visibility: "User" }), []);
   });
 
-  it("keyPrefix is literal: wildcards, case, normalization form and the last code points", async () => {
+  it("compares keyPrefix literally: wildcards, case, normalization form and the last code points", async () => {
     const owner = await test.signUp();
     const keys = [
       "a",
@@ -143,7 +143,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     assert.deepEqual(await keysOf("me", { key: "ab", keyPrefix: "a%" }, owner), []);
   });
 
-  it("400 for invalid parameters", async () => {
+  it("answers 400 for invalid parameters", async () => {
     for (const [query, error, number, message] of [
       ["sortOrder=distance", "ParameterIncorrectFormat", 515, "sortOrder distance needs a locationRange."],
       ["pageSize=0", "ParameterOutOfRange", 514, "pageSize must ask for 1 to 1000 items."],
@@ -158,7 +158,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     );
   });
 
-  it("a paging token restores filters, order and slot, and opens neither another object nor another user's slot", async () => {
+  it("restores filters, order and slot from a page token, which opens neither another object nor another user's slot", async () => {
     const owner = await test.signUp();
     await insert(
       owner,
@@ -185,7 +185,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     }
   });
 
-  it("an item that is deleted between the search and the answer is left out", async () => {
+  it("omits an item that is deleted between the search and the answer", async () => {
     const owner = await test.signUp();
     await insert(
       owner,
@@ -218,7 +218,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     isNear: fc.boolean(),
   });
 
-  it("any keys, filters, order and page size return every item once, forward and back", async () => {
+  it("returns every item once, forward and back, for any keys, filters, order and page size", async () => {
     await fc.assert(
       fc.asyncProperty(rows, given, async (all, { sortOrder, pageSize, keyPrefix, lastModified, isNear }) => {
         const owner = await test.signUp();
@@ -254,7 +254,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     );
   });
 
-  it("thousands of keys with one prefix, or in one area, page like a few", async () => {
+  it("pages through thousands of keys with one prefix, or in one area, as through a few", async () => {
     const owner = await test.signUp();
     const many = Array.from({ length: 2_600 }, (_, n) => ({
       ...{ key: `many ${String(n).padStart(4, "0")}`, created_at: (n * 7) % 100, lat: 10, lng: 10 + n / 100_000 },

@@ -40,7 +40,7 @@ function item(fields: { key: string; value: unknown; visibility?: string; locati
 }
 
 describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
-  it("201 true for a new key, then 200 true; GET returns the last value, the first creation and the last change", async () => {
+  it("answers 201 true for a new key, then 200 true; GET returns the last value, the first creation and the last change", async () => {
     assertResult(await put("me/color", { value: "blue" }), 201, true);
     const created = test.now();
     test.advance(1_000);
@@ -48,7 +48,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertResult(await get("me/color"), 200, item({ key: "color", value: ["red", null] }, created));
   });
 
-  it("a location stays until a PUT omits it", async () => {
+  it("keeps a location until a PUT omits it", async () => {
     await put("me/place", { value: 1, location: "48.2, 16.3" });
     const location = { lat: 48.2, lng: 16.3 };
     assertResult(await get("me/place"), 200, item({ key: "place", value: 1, location }));
@@ -56,7 +56,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertResult(await get("me/place"), 200, item({ key: "place", value: 1 }));
   });
 
-  it("App and User are separate slots; User is the default, case is ignored, and empty counts as absent", async () => {
+  it("stores App and User as separate slots, with User as the default, in any case, and with empty as absent", async () => {
     assertResult(await put("app/slots", { value: "shared", visibility: "app" }), 201, true);
     assertMissing(await get("app/slots"));
     assertResult(await put("app/slots", { value: "mine" }), 201, true);
@@ -71,7 +71,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertError(both, 400, "ParameterIncorrectFormat", 515, "visibility must be one of User, App.");
   });
 
-  it("400 ParameterMissingRequiredValue without a value or with null; the empty text is a value", async () => {
+  it("answers 400 ParameterMissingRequiredValue without a value or with null, and accepts the empty text as a value", async () => {
     for (const body of [{}, { value: null }, "", '{"Value":null}']) {
       const answer = await put("me/none", body);
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "value is required.");
@@ -81,13 +81,13 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertResult(await get("me/none"), 200, item({ key: "none", value: "" }));
   });
 
-  it("of concurrent PUTs of one new key, one gets 201 and all others 200", async () => {
+  it("answers 201 to one of several concurrent PUTs of a new key, and 200 to all others", async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => put("me/race", { value: n })));
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [...Array(49).fill(200), 201]);
   });
 
-  it("fields that the service sets are ignored: putting a whole item back changes only its value", async () => {
+  it("ignores fields that the service sets: a PUT of a whole item changes only its value", async () => {
     await put("me/echo", { value: 1 });
     const { body } = await get("me/echo");
     const created = test.now();
@@ -99,7 +99,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
 
 // spec/metadata#metadata-keys
 describe("metadata keys", () => {
-  it("any Unicode up to 256 characters, byte-exact: case, normalization, wildcards, marks, prototype names", async () => {
+  it("are any Unicode up to 256 characters, byte-exact: case, normalization, wildcards, marks, prototype names", async () => {
     const keys = [
       ..."%_\\*?/'\";: \u202E\uFEFF",
       ...[
@@ -125,7 +125,7 @@ describe("metadata keys", () => {
     }
   });
 
-  it("257 characters are ParameterOutOfRange, NUL is ParameterIncorrectFormat, in a path and in values", async () => {
+  it("are refused with 257 characters as ParameterOutOfRange, and with NUL as ParameterIncorrectFormat", async () => {
     for (const [key, status, error, number, message] of [
       ["😀".repeat(257), 400, "ParameterOutOfRange", 514, "key must have at most 256 characters."],
       ["a\0", 400, "ParameterIncorrectFormat", 515, "key must be Unicode text without NUL."],
@@ -143,7 +143,7 @@ describe("metadata keys", () => {
 });
 
 describe("DELETE /metadata/{id}/{key}", () => {
-  it("true, then ItemDoesNotExist; visibility in the query or the body; the other slot is unaffected", async () => {
+  it("returns true and then ItemDoesNotExist, for the visibility in the query or the body, and leaves the other slot unchanged", async () => {
     for (const visibility of ["App", "User"]) await put("app/gone", { value: visibility, visibility });
     assertResult(await remove("app/gone?visibility=App"), 200, true);
     assertMissing(await remove("app/gone?visibility=App"));
@@ -156,7 +156,7 @@ describe("DELETE /metadata/{id}/{key}", () => {
     assertMissing(await remove("me/never"));
   });
 
-  it("of concurrent calls one gets true, the others ItemDoesNotExist", async () => {
+  it("returns true to one of several concurrent calls, and ItemDoesNotExist to the others", async () => {
     await put("me/once", { value: 1 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => remove("me/once")));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
@@ -165,7 +165,7 @@ describe("DELETE /metadata/{id}/{key}", () => {
 
 // spec/metadata#put-many-values
 describe("PUT /metadata/{id}", () => {
-  it("puts all values and answers 200 true even when all are new; values may be null; existing ones are replaced", async () => {
+  it("stores all values and answers 200 true even when all are new, accepts null values, and replaces existing ones", async () => {
     await put("me/bulk%20a", { value: 0, location: "1,2" });
     const created = test.now();
     test.advance(1_000);
@@ -199,7 +199,7 @@ describe("PUT /metadata/{id}", () => {
     assertResult(await put("me", { values: {} }), 200, true);
   });
 
-  it("100 values are put, 101 are RequestTooLarge, and one invalid value leaves all of them unchanged", async () => {
+  it("stores 100 values, and answers RequestTooLarge for 101; one invalid value leaves all of them unchanged", async () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`many ${n}`, n]));
     assertError(await put("me", { values: many(101) }), 413, "RequestTooLarge", 1281, "values may have 100 members.");
     assertMissing(await get("me/many%200"));
@@ -211,7 +211,7 @@ describe("PUT /metadata/{id}", () => {
     assertMissing(await get("me/many%200?visibility=App"));
   });
 
-  it("concurrent calls with the same keys in different orders all succeed, and one of them wins as a whole", async () => {
+  it("succeeds for concurrent calls with the same keys in different orders, one of which determines all values", async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `together ${n}`);
     const puts = Array.from({ length: 20 }, (_, n) => {
       const ordered = n % 2 === 0 ? keys : keys.toReversed();

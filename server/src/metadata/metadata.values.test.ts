@@ -21,8 +21,8 @@ async function throughAndBack(json: string): Promise<string | undefined> {
 }
 
 // spec/metadata#value-types
-describe("values are returned as they were sent", () => {
-  it("texts, numbers, booleans, nested nulls, members of any name in any order", async () => {
+describe("values of metadata", () => {
+  it("are returned as they were sent: texts, numbers, booleans, nested nulls, members of any name in any order", async () => {
     for (const json of [
       ...['""', '"a"', "0", "1", "-1.5", "1e-7", "1e+21", "5e-324", "1.7976931348623157e+308", "true", "false"],
       ...["[]", "{}", "[null]", '{"a":null}', '{"__proto__":{"toJSON":1},"constructor":[],"toString":"x","":0}'],
@@ -38,7 +38,7 @@ describe("values are returned as they were sent", () => {
     }
   });
 
-  it("integers keep all digits, bare and nested; -0 becomes 0; other numbers are doubles", async () => {
+  it("keep all digits of integers, bare and nested; -0 becomes 0, and other numbers are doubles", async () => {
     const long = "9".repeat(300);
     for (const json of ["9007199254740993", "-12345678901234567890", `[${long},{"a":-${long}}]`, long]) {
       assert.equal(await throughAndBack(json), json);
@@ -47,7 +47,7 @@ describe("values are returned as they were sent", () => {
     assert.equal(await throughAndBack("[-0,1.0,1e2]"), "[0,1,100]");
   });
 
-  it("any JSON value", async () => {
+  it("are returned as they were sent: any JSON value", async () => {
     const anyJson = fc.oneof(fc.jsonValue({ stringUnit: "binary" }), fc.string({ unit: "binary" }));
     await fc.assert(
       fc.asyncProperty(anyJson, async (value) => {
@@ -59,7 +59,7 @@ describe("values are returned as they were sent", () => {
     );
   });
 
-  it("deeply nested values, with long integers beside them, are stored or refused with a clear error", async () => {
+  it("are stored or refused with a clear error if they are deeply nested with long integers beside them", async () => {
     const deep = `${"[".repeat(16_384)}${"]".repeat(16_384)}`;
     assert.equal(await throughAndBack(deep), deep);
     const members = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
@@ -75,10 +75,10 @@ describe("values are returned as they were sent", () => {
 });
 
 // spec/metadata#value-size, spec/metadata#value-types
-describe("values that are refused", () => {
+describe("invalid values of metadata", () => {
   const put = (body: string) => test.call("PUT /metadata/me/refused", { token: user.token, body });
 
-  it("413 RequestTooLarge above 32 KiB of UTF-8 as the service writes them, wherever the bytes are", async () => {
+  it("are refused with 413 RequestTooLarge above 32 KiB of UTF-8 as the service writes them, wherever the bytes are", async () => {
     for (const value of ["x".repeat(32_766), "é".repeat(16_383), "\0".repeat(5_461), "1".repeat(300)]) {
       assert.equal(await throughAndBack(JSON.stringify(value)), JSON.stringify(value));
     }
@@ -94,7 +94,7 @@ describe("values that are refused", () => {
     assert.equal(await throughAndBack(`[${" ".repeat(40_000)}]`), "[]");
   });
 
-  it("400 ParameterOutOfRange for numbers that no double holds, anywhere in the value", async () => {
+  it("are refused with 400 ParameterOutOfRange for numbers that no double holds, at any depth", async () => {
     const message = "value must not hold a number beyond 1.8e308.";
     for (const json of ["1e400", "-1e400", '{"a":[1e400]}', "1".repeat(310), `[-${"9".repeat(6_000)}]`]) {
       assertError(await put(`{"value":${json}}`), 400, "ParameterOutOfRange", 514, message);
@@ -103,7 +103,7 @@ describe("values that are refused", () => {
     assertError(values, 400, "ParameterOutOfRange", 514, message.replace("value", "values"));
   });
 
-  it("a form parameter is a text", async () => {
+  it("cannot result from a form parameter, which is a text", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     for (const [sent, value] of [
       ["5", "5"],
@@ -120,7 +120,7 @@ describe("values that are refused", () => {
     assertError(broken, 400, "ParameterIncorrectFormat", 515, "value has escapes that are not UTF-8.");
   });
 
-  it("a refused value leaves nothing stored", async () => {
+  it("leave nothing stored", async () => {
     const answer = await test.call("DELETE /metadata/me/refused", { token: user.token });
     assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
     assertResult(await test.call("GET /metadata/me/form", { token: user.token }), 200, {

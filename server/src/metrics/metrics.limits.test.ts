@@ -56,7 +56,7 @@ async function fill(application: NewApplication): Promise<void> {
 
 // spec/metrics#metric-storage-limits
 describe("distinct keys of metric events: hostile.md 37", () => {
-  it("a flood of new keys stops at the limit; known keys and other applications are unaffected", async () => {
+  it("are limited: a flood of new keys is stopped, and known keys and other applications are unaffected", async () => {
     const [application, other] = [await test.createApplication(), await test.createApplication()];
     await fill(application);
     const floods = await Promise.all(
@@ -79,7 +79,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.deepEqual(await listKeys(other), ["one more"]);
   });
 
-  it("concurrent devices and processes cannot exceed the limit together", async (t) => {
+  it("are limited for concurrent devices and processes together", async (t) => {
     const settings = { DATABASE_URL: test.config.databaseUrl, METRIC_KEYS_PER_APPLICATION: String(keysMax) };
     const second = await startTestApp(settings);
     t.after(() => second.close());
@@ -92,7 +92,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.deepEqual([accepted.reduce((sum, each) => sum + each, 0), (await listKeys(application)).length], [50, 50]);
   });
 
-  it("one device can add a limited number of keys per hour, in one call or many; other devices are unaffected", async () => {
+  it("are limited per device and hour, in one call or many, and other devices are unaffected", async () => {
     const application = await test.createApplication();
     const [token, neighbour] = [await test.registerDevice(application), await test.registerDevice(application)];
     const keys = names("key", newKeysMax + 3);
@@ -108,7 +108,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.equal((await report(token, "too many")).status, 413);
   });
 
-  it("a rolled-back atomic batch adds no key, and its keys are not treated as known afterwards", async () => {
+  it("do not grow by a batch that is rolled back, whose keys are not treated as known afterwards", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const requests = [
@@ -131,7 +131,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.equal((await listKeys(application)).length, keysMax);
   });
 
-  it("a rejected event is reported at its index in the call", async () => {
+  it("are reported with the index of the rejected event in the call", async () => {
     const token = await test.registerDevice();
     await reportMany(token, names("first", newKeysMax));
     const events = [{ key: "new" }, null, { key: "first 0" }, { key: "newer" }];
@@ -170,7 +170,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
     return rows.reduce((sum, { event_count }) => sum + event_count, 0);
   }
 
-  it("three thousand events in calls of a thousand pass; the next get 429 with Retry-After and are not stored", async () => {
+  it("three thousand events in calls of a thousand are accepted; the next get 429 with Retry-After and are not stored", async () => {
     const application = await test.createApplication();
     const [token, neighbour] = [await test.registerDevice(application), await test.registerDevice(application)];
     for (let call = 0; call < 3; call += 1) assert.equal((await reportMany(token, many(1_000))).status, 201);
@@ -185,7 +185,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
     assert.equal((await test.call("GET /devices/current", { token })).status, 200);
   });
 
-  it("new devices of one address cannot evade its limit, nor devices of many addresses the application's limit", async () => {
+  it("new devices of one address cannot evade its limit, and devices of many addresses not the application's limit", async () => {
     const application = await test.createApplication();
     let taken = 0;
     for (let device = 0; device < 6; device += 1) {

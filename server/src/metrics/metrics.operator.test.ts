@@ -202,7 +202,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("intervals are days, weeks that begin on Monday, or months; dates from the year 1 to 9999 work", async () => {
+    it("are grouped by days, by weeks that begin on Monday, or by months, for dates from the year 1 to 9999", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const times = ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "2026-02-28T10:00Z", "2026-03-02T00:00Z"];
@@ -292,7 +292,7 @@ for (const [state, settle] of states) {
       assert.equal(within.length, expected.filter(isWithin).length);
     });
 
-    it("the duration of an ended event becomes one of its values, and the event is counted once", async () => {
+    it("have the duration of an ended event as one of its values, and the event is counted once", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const body = { timeoutInSeconds: 60 };
@@ -313,7 +313,7 @@ for (const [state, settle] of states) {
       assert.equal(pageResults[0].count, 1);
     });
 
-    it("up to a hundred contents have a group; the largest fifty are returned, and the rest as one group without a text", async () => {
+    it("are grouped by up to a hundred contents; the largest fifty are returned, and the rest as one group without a text", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const contents = Array.from({ length: 150 }, (_, index) => (index === 0 ? "(other)" : `text ${index}`));
@@ -331,7 +331,7 @@ for (const [state, settle] of states) {
       assert.deepEqual([rest?.isOther, rest?.group, rest && total(rest)], [true, undefined, 211 - 3 - 49 * 2]);
     });
 
-    it('values are kept as they were sent: "value" wins over values, texts stay texts, -0 becomes 0, null is absent', async () => {
+    it('keep values as they were sent: "value" takes precedence over values, texts stay texts, -0 becomes 0, null is absent', async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const cases: [sent: string, kept: unknown][] = [
@@ -360,7 +360,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("numbers can have any size; the sum and the mean are omitted when they overflow", async () => {
+    it("have numbers of any size; the sum and the mean are omitted when they overflow", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       for (const value of [1.7e308, 1.7e308, 5e-324, -5e-324]) {
@@ -375,7 +375,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("wildcards in keys, names and contents are literal", async () => {
+    it("match wildcards in keys, names and contents literally", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       for (const key of ["abc", "a%", "a_c"]) {
@@ -404,7 +404,7 @@ for (const [state, settle] of states) {
 
 // spec/metrics#series
 describe("requests of operators for metrics", () => {
-  it("404 ItemDoesNotExist for an unknown key, and for a key of another application", async () => {
+  it("answer 404 ItemDoesNotExist for an unknown key, and for a key of another application", async () => {
     const other = await test.createApplication();
     const token = await test.registerDevice(other);
     await test.call("POST /metrics/events/secret", { token });
@@ -414,7 +414,7 @@ describe("requests of operators for metrics", () => {
     assert.equal((await read("/secret", other)).status, 200);
   });
 
-  it("400 for ranges that end before they start and for too many points; 2,000 points are allowed", async () => {
+  it("answer 400 for ranges that end before they start and for too many points, and allow 2,000 points", async () => {
     await test.call("POST /metrics/events/a", { token: await test.registerDevice() });
     const wrongOrder = await read("/a?from=2&to=1");
     assertError(wrongOrder, 400, "ParameterOutOfRange", 514, "to must not be before from.");
@@ -429,7 +429,7 @@ describe("requests of operators for metrics", () => {
   });
 
   // spec/metrics#raw-events
-  it("a salted hash differs between applications, and is stable for one user", async () => {
+  it("return salted hashes that differ between applications and are stable for one user", async () => {
     const of = async (application: NewApplication) => {
       const token = await test.registerDevice(application);
       await test.call("POST /metrics/events/p", { token });
@@ -460,7 +460,7 @@ describe("series match a calculation over the same events", () => {
     compacts: fc.boolean(),
   });
 
-  it("counts, sums, extremes and distinct counts are exact and percentiles within 1 %, whenever events are compacted", async () => {
+  it("have exact counts, sums, extremes and distinct counts, and percentiles within 1 %, whenever events are compacted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 6 }), async (calls) => {
         const application = await test.createApplication();

@@ -37,11 +37,11 @@ function assertNotThere(answer: Answer): void {
 const day = 86_400_000;
 
 describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
-  it("201 with an empty body, without a body, and with unknown parameters", async () => {
+  it("answers 201 with an empty body, without a body, and with unknown parameters", async () => {
     for (const body of [undefined, "", {}, { location: [], id: {}, foo: { bar: 1 } }]) await newEvent(body);
   });
 
-  it("201 with a value of each kind, with values, with both, and with null as absent", async () => {
+  it("answers 201 with a value of each kind, with values, with both, and with null as absent", async () => {
     const values = { text: "a", number: 1.5, yes: true, none: null };
     for (const value of ["a", "", 0, -1e300, true, false, null]) await newEvent({ value });
     for (const body of [{ values }, { VALUES: JSON.stringify(values) }, { values, value: 7 }, { values: {} }]) {
@@ -49,7 +49,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     }
   });
 
-  it("an object in value is read like values, alone and in each of many events (shipped clients send it)", async () => {
+  it("reads an object in value like values, alone and in each of many events (shipped clients send it)", async () => {
     for (const value of [{}, { score: 12, world: "ice", won: true, none: null }]) {
       await newEvent({ value });
       await newEvent({ VALUE: value, Values: { other: 1 } });
@@ -74,7 +74,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     ]);
   });
 
-  it("keys and names of 256 and values of 1,000 Unicode characters are accepted, also __proto__", async () => {
+  it("accepts keys and names of 256 and values of 1,000 Unicode characters, also __proto__", async () => {
     for (const key of ["𝒳".repeat(256), "a/b?c#d%", "%_", "../..", "\u202Ea", "a\u0301".repeat(128)]) {
       assert.equal((await report(key, { values: { [key]: "𝒳".repeat(1_000) } })).status, 201, key);
     }
@@ -83,7 +83,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for longer ones", async () => {
+  it("answers 400 ParameterOutOfRange for longer keys, names and values", async () => {
     const long = "x".repeat(257);
     assertError(await report(long), 400, "ParameterOutOfRange", 514, "event must have at most 256 characters.");
     const value = "x".repeat(1_001);
@@ -97,7 +97,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     assertError(empty, 400, "ParameterOutOfRange", 514, `${name} least 1 characters.`);
   });
 
-  it("400 ParameterIncorrectFormat for what is not a scalar, an object or Unicode", async () => {
+  it("answers 400 ParameterIncorrectFormat to values that are no scalar, no object or no Unicode", async () => {
     const scalar = "must be a text, a number or a truth value.";
     const list = await report("a", { value: [1] });
     const orObject = "must be a text, a number, a truth value or an object of those.";
@@ -124,7 +124,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     assert.equal(deep.body.error, "ParameterIncorrectFormat");
   });
 
-  it("413 RequestTooLarge for 26 values, in any combination; 25 are accepted", async () => {
+  it("answers 413 RequestTooLarge to 26 values, in any combination, and accepts 25", async () => {
     const values = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`name ${index}`, index]));
     await newEvent({ values: { ...values, none: null } });
     await newEvent({ value: { ...values, none: null } });
@@ -140,7 +140,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     }
   });
 
-  it("a timestamp may be any date in any form, far in the past or the future", async () => {
+  it("accepts as timestamp any date in any form, far in the past or the future", async () => {
     for (const timestamp of ["0001-01-01", "9999-12-31", -1, "/Date(1436425641000)/", "Jul 9, 1981 7:07:21 AM"]) {
       await newEvent({ timestamp });
     }
@@ -148,7 +148,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     assert.equal(answer.body.error, "ParameterIncorrectFormat");
   });
 
-  it("400 ParameterOutOfRange for a timeout below one second or above one year", async () => {
+  it("answers 400 ParameterOutOfRange for a timeout below one second or above one year", async () => {
     for (const timeoutInSeconds of [1, "31536000"]) await newEvent({ timeoutInSeconds });
     for (const timeoutInSeconds of [0, -1, 31_536_001]) {
       assert.equal((await report("a", { timeoutInSeconds })).body.error, "ParameterOutOfRange");
@@ -158,8 +158,8 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
 });
 
 // spec/metrics#report-many-events
-describe("POST /metrics/events: many at once", () => {
-  it("201 {accepted, rejected}; valid events are stored although others are invalid", async () => {
+describe("POST /metrics/events", () => {
+  it("answers 201 {accepted, rejected}, and stores valid events although others are invalid", async () => {
     const events = [
       { key: "a", value: 1 },
       { KEY: "a", Values: { b: "c" }, TimeStamp: test.now(), location: "1,2" },
@@ -194,7 +194,7 @@ describe("POST /metrics/events: many at once", () => {
     });
   });
 
-  it("accepts no event, a thousand, and a text that contains them; 413 for a thousand and one", async () => {
+  it("accepts no event, a thousand, and a text that contains them, and answers 413 for a thousand and one", async () => {
     assertResult(await reportMany({ events: [] }), 201, { accepted: 0, rejected: [] });
     const events = Array.from({ length: 1_000 }, (_, index) => ({ key: `key ${index % 7}`, value: index }));
     assertResult(await reportMany({ events: JSON.stringify(events) }), 201, { accepted: 1_000, rejected: [] });
@@ -203,7 +203,7 @@ describe("POST /metrics/events: many at once", () => {
     assertError(answer, 413, "RequestTooLarge", 1281, "A call may contain at most 1000 events.");
   });
 
-  it("400 without events and for what is not an array", async () => {
+  it("answers 400 without events and for a value that is no array", async () => {
     assertError(await reportMany({}), 400, "ParameterMissingRequiredValue", 513, "events is required.");
     for (const events of [{}, 1, "x", '{"length":1}', "null", true]) {
       assertError(await reportMany({ events }), 400, "ParameterIncorrectFormat", 515, "events must be an array.");
@@ -222,7 +222,7 @@ describe("POST /metrics/events: many at once", () => {
     });
   });
 
-  it("after the correction by sentAt, a timestamp may be 30 days old and 10 minutes ahead", async () => {
+  it("accepts a timestamp 30 days old and 10 minutes ahead, after the correction by sentAt", async () => {
     const now = test.now();
     const at = [now - 30 * day, now - 30 * day - 1, now + 600_000, now + 600_001];
     const tooFar = [1, 3].map((index) => ({
@@ -241,14 +241,14 @@ describe("POST /metrics/events: many at once", () => {
 });
 
 // spec/metrics#timed-events
-describe("many events that are sent again: spec/idempotency#replays", () => {
+describe("a repeat of many events: spec/idempotency#replays", () => {
   const events = [{ key: "again", value: 1 }];
 
   function reportAgain(body: object, key: string): Promise<Answer> {
     return test.call("POST /metrics/events", { token, body, headers: { "Idempotency-Key": key } });
   }
 
-  it("a repeat may have another sentAt, or none, in any spelling of its name", async () => {
+  it("may have another sentAt, or none, in any spelling of its name", async () => {
     const first = await reportAgain({ events, sentAt: test.now() - 60_000 }, "sent again");
     assertResult(first, 201, { accepted: 1, rejected: [] });
     for (const sent of [{ sentAt: test.now() }, { SENTAT: test.now() + 1 }, {}, { sentAt: "not a date" }]) {
@@ -262,7 +262,7 @@ describe("many events that are sent again: spec/idempotency#replays", () => {
     assert.deepEqual(batch.body.result.responses[0].result, { accepted: 1, rejected: [] });
   });
 
-  it("a repeat with other events, or of another operation with another sentAt, is another request", async () => {
+  it("is another request if it has other events, or is of another operation with another sentAt", async () => {
     await reportAgain({ events, sentAt: test.now() }, "other events");
     const other = await reportAgain({ events: [{ key: "other" }], sentAt: test.now() }, "other events");
     assertError(other, 409, "IdempotencyKeyReused", 1283, errorRow("IdempotencyKeyReused").message);
@@ -273,8 +273,8 @@ describe("many events that are sent again: spec/idempotency#replays", () => {
   });
 });
 
-describe("DELETE /metrics/events/{event}: ends an event", () => {
-  it("200 with the time since the server received the event, regardless of its timestamp; in both spellings", async () => {
+describe("DELETE /metrics/events/{event}", () => {
+  it("answers 200 with the time since the server received the event, regardless of its timestamp, in both spellings", async () => {
     const ids = [
       await newEvent({ timeoutInSeconds: 60 }),
       await newEvent({ timeoutInSeconds: 60, timestamp: 0 }),
@@ -284,7 +284,7 @@ describe("DELETE /metrics/events/{event}: ends an event", () => {
     for (const id of ids) assertResult(await end(id), 200, { elaspedTimeInMs: 1_234, elapsedTimeInMs: 1_234 });
   });
 
-  it("404 ItemDoesNotExist for an event that has ended; of concurrent calls exactly one succeeds", async () => {
+  it("answers 404 ItemDoesNotExist for an event that has ended; exactly one of several concurrent calls succeeds", async () => {
     const id = await newEvent();
     const answers = await Promise.all(Array.from({ length: 30 }, () => end(id)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -292,7 +292,7 @@ describe("DELETE /metrics/events/{event}: ends an event", () => {
     assertNotThere(await end(id));
   });
 
-  it("404 after the timeout of a timed event; just before it, the event can be ended", async () => {
+  it("answers 404 after the timeout of a timed event, and ends the event just before it", async () => {
     const [first, second] = [await newEvent({ timeoutInSeconds: 60 }), await newEvent({ timeoutInSeconds: 60 })];
     test.advance(60_000);
     assertResult(await end(first), 200, { elaspedTimeInMs: 60_000, elapsedTimeInMs: 60_000 });
@@ -300,7 +300,7 @@ describe("DELETE /metrics/events/{event}: ends an event", () => {
     assertNotThere(await end(second));
   });
 
-  it("404 for callers other than the event's user, or its device; the user may use another device", async () => {
+  it("answers 404 to callers other than the event's user or its device; the user may use another device", async () => {
     const [user, other] = [await test.signUp(), await test.signUp()];
     const ofDevice = await newEvent({}, user.deviceToken);
     const ofUser = await newEvent({}, user.token);
@@ -316,7 +316,7 @@ describe("DELETE /metrics/events/{event}: ends an event", () => {
     assertNotThere(await end(test.app.ids.newId("MetricEvent")));
   });
 
-  it("400 for text that is not the id of an event", async () => {
+  it("answers 400 for text that is not the id of an event", async () => {
     assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "event must be an id.");
     const message = "Incorrect id type, expected MetricEvent.";
     assertError(await end(test.app.ids.newId("Checkin")), 400, "ParameterOutOfRange", 514, message);

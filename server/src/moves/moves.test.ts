@@ -56,7 +56,7 @@ async function createInEu() {
 
 // spec/regions#moving-operators, spec/regions#moving-cleanup
 describe("moveApplication", () => {
-  it("the mail server moves along, sealed with the secret of the other region", async () => {
+  it("exports the mail server, sealed with the secret of the other region", async () => {
     const { appid } = await main.createApplication();
     const mail = { smtpUrl: "smtps://someone:s3cret@mail.example" };
     const { settings, sealed } = main.app.settingsSealer.seal(appid, { oidc: {}, mail }, null);
@@ -67,7 +67,7 @@ describe("moveApplication", () => {
     assert.deepEqual(eu.app.settingsSealer.open(appid, arrived).settings, { oidc: {}, mail });
   });
 
-  it("maintenance finishes a decided move, and tokens that were valid here are refused at once", async () => {
+  it("a committed move is completed by maintenance, and tokens that were valid here are refused at once", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -86,7 +86,7 @@ describe("moveApplication", () => {
     await moveApplication(appid, "eu", services); // it has already moved
   });
 
-  it("an application that the other region has lost meanwhile is served here again", async () => {
+  it("serves an application here again that the other region has lost meanwhile", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -99,7 +99,7 @@ describe("moveApplication", () => {
   });
 
   for (const [when, isAskedFirst] of Object.entries({ "before it came back": true, "when it was back": false })) {
-    it(`a late attempt to finish a move that checked ${when} does not affect the next move`, async () => {
+    it(`has no effect on the next move if a late attempt to finish checked ${when}`, async () => {
       const { appid } = await main.createApplication();
       const services = servicesOf(main);
       const { regionCalls } = services;
@@ -136,7 +136,7 @@ describe("moveApplication", () => {
     });
   }
 
-  it("an application that is deleted after a move is not restored by the region that missed the move's end", async () => {
+  it("does not restore an application that is deleted after a move in the region that missed the move's end", async () => {
     const application = await main.createApplication();
     const { appid, appkey } = application;
     const services = servicesOf(main);
@@ -165,7 +165,7 @@ describe("moveApplication", () => {
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("what an interrupted move has left in the main region does not prevent the next move, and is erased", async () => {
+  it("succeeds despite the rest of an interrupted move in the main region, which is erased", async () => {
     const { appid, appkey } = await createInEu();
     const services = servicesOf(eu);
     const stopping = new AbortController();
@@ -191,7 +191,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("an application that has arrived stays until its region is settled", async () => {
+  it("keeps an application that has arrived until its region is decided", async () => {
     const { appid } = await createInEu();
     const services = servicesOf(eu);
     const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
@@ -202,7 +202,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("a moving application can be deleted in neither region, so that it does not come back", async () => {
+  it("prevents the deletion of a moving application in both regions, so that it cannot come back", async () => {
     const { appid } = await main.createApplication();
     await moveApplication(appid, "eu", servicesOf(main));
     const services = servicesOf(eu);
@@ -215,7 +215,7 @@ describe("moveApplication", () => {
     await assert.rejects(deletion(), { condition: "ObjectPermissionDenied", message: /moved to the region main/ });
   });
 
-  it("an application does not move if it is already there, in another region, being deleted or missing", async () => {
+  it("refuses an application that is already there, in another region, being deleted or missing", async () => {
     const { appid } = await main.createApplication();
     const services = servicesOf(main);
     const never = main.app.ids.newId("App");
@@ -232,7 +232,7 @@ describe("moveApplication", () => {
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("an archive that was altered in transit is not served by any region", async () => {
+  it("serves no archive that was altered in transit in any region", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -253,7 +253,7 @@ describe("moveApplication", () => {
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /The archive is of/);
   });
 
-  it("an archive in which another region names rows of other applications is refused as a whole (hostile.md 39)", async () => {
+  it("refuses an archive as a whole in which another region names rows of other applications (hostile.md 39)", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     await main.signUp("Jane", application);
@@ -277,7 +277,7 @@ describe("moveApplication", () => {
     }
   });
 
-  it("an application with missing files does not move, unless the operator gives them up", async () => {
+  it("refuses an application with missing files, unless the operator accepts their loss", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -290,7 +290,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("an application whose store both regions use does not move, and keeps its files", async () => {
+  it("refuses an application whose store both regions use, which keeps its files", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -311,7 +311,7 @@ describe("moveApplication", () => {
     assert.equal(await eu.app.bytes.size(key), 5);
   });
 
-  it("a suspended application stays suspended after a move, and operators cannot change a moving one", async () => {
+  it("keeps a suspended application suspended, and operators cannot change a moving one", async () => {
     const { appid } = await main.createApplication();
     const { token } = await main.createOperator();
     await main.call(`POST /_/api/applications/${appid}/suspend`, { token });
@@ -338,7 +338,7 @@ describe("moveApplication", () => {
   });
 });
 
-describe("PostgreSQL: operator actions at the moment in which a move begins are refused", {
+describe("PostgreSQL: operator actions at the moment when a move begins", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
   /** Begins work while an application has been marked in an uncommitted transaction. */
@@ -367,7 +367,7 @@ describe("PostgreSQL: operator actions at the moment in which a move begins are 
 
   const still = { deleted_at: null, moving_to: "eu" };
 
-  it("over HTTP", async () => {
+  it("are refused over HTTP", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { id } = await main.signUp("Jane", application);
@@ -384,7 +384,7 @@ describe("PostgreSQL: operator actions at the moment in which a move begins are 
     }
   });
 
-  it("by commands and by the main region", async () => {
+  it("are refused in commands and in the main region", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { id } = await main.signUp("Jane", application);

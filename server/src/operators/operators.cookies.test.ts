@@ -70,7 +70,7 @@ const foreign =
 
 // spec/console#session-cookies
 describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
-  it("sets the token as a cookie that scripts cannot read, and does not answer it", async () => {
+  it("sets the token as a cookie that scripts cannot read, and does not return it", async () => {
     const operator = await test.createOperator();
     const answer = await signIn(operator);
     assert.deepEqual(Object.keys(answer.body.result), ["expires", "idleMs", "operator"]);
@@ -83,12 +83,12 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("ro_"));
   });
 
-  it("the cookie stays when the browser is closed, if that is asked for", async () => {
+  it("sets on request a cookie that stays when the browser is closed", async () => {
     const [cookie] = sessionCookies(await signIn(await test.createOperator(), { body: { isPersistent: true } }));
     assert.match(cookie ?? "", /; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/);
   });
 
-  it("over https the name binds the cookie to the host, or to the path of PUBLIC_URL", async (t) => {
+  it("binds the cookie over https by its name to the host, or to the path of PUBLIC_URL", async (t) => {
     const headers = { ...byPerson, "x-forwarded-proto": "https", host: "example.com" };
     const operator = await test.createOperator();
     const [secure] = sessionCookies(await signIn(operator, { headers }));
@@ -102,7 +102,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.equal((await app.call(readSelf, withCookie(below?.split(";")[0] ?? "", at))).status, 200);
   });
 
-  it("two servers on two ports of one host keep their sessions apart", async () => {
+  it("keeps the sessions of two servers on two ports of one host apart", async () => {
     const operator = await test.createOperator();
     const [first, second] = [await cookieOf(operator), await cookieOf(operator, { app: other })];
     const both = `${first}; ${second}`;
@@ -113,21 +113,21 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.ok(!(await isAlive(both)) && (await isAlive(both, byPerson, other)));
   });
 
-  it("two cookies of the name count as none, and a cookie of the secure name is nothing to a call in clear", async () => {
+  it("treats two cookies of one name as none, and ignores a cookie of the secure name in a call without TLS", async () => {
     const cookie = await cookieOf(await test.createOperator());
     assertNoOperator(await test.call(readSelf, withCookie(`${cookie}; ${cookie}`)));
     assertNoOperator(await test.call(readSelf, withCookie(`__Host-${cookie}`)));
     assert.ok(await isAlive(`theme=dark; ${cookie}`));
   });
 
-  it("a browser has one session: the earlier one ends with the next sign-in", async () => {
+  it("keeps one session per browser: the earlier one ends with the next sign-in", async () => {
     const operator = await test.createOperator();
     const earlier = await cookieOf(operator);
     const next = await cookieOf(operator, { headers: { ...byPerson, cookie: earlier } });
     assert.ok(!(await isAlive(earlier)) && (await isAlive(next)));
   });
 
-  it("an answer to a dead cookie clears it, a wrong password does not", async () => {
+  it("clears an invalid cookie, but not after a wrong password", async () => {
     const operator = await test.createOperator();
     const cookie = await cookieOf(operator);
     assert.deepEqual(sessionCookies(await signIn({ ...operator, password: "wrong" })), []);
@@ -137,7 +137,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.match(`${sessionCookies(dead)}`, /=; Path=\/; Max-Age=0; HttpOnly; SameSite=Strict$/);
   });
 
-  it("Authorization wins over a cookie, whatever it holds", async () => {
+  it("gives Authorization precedence over a cookie, whatever it contains", async () => {
     const [operator, another] = [await test.createOperator(), await test.createOperator()];
     const options = withCookie(await cookieOf(operator));
     const me = await test.call(readSelf, { ...options, token: another.token });
@@ -146,7 +146,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
       assertNoOperator(await test.call(readSelf, { headers: { ...options.headers, authorization } }));
   });
 
-  it("a cookie is nothing outside of /_/api", async (t) => {
+  it("ignores a cookie outside of /_/api", async (t) => {
     const metrics = await startTestApp({
       DATABASE_URL: test.config.databaseUrl,
       METRICS_TOKEN: "a-token-of-a-scraper",
@@ -170,7 +170,7 @@ describe("a call with a session cookie", () => {
     cookie = await cookieOf(await test.createOperator());
   });
 
-  it("no operation takes the cookie without X-Rollcall-Console", async () => {
+  it("is refused by every operation without X-Rollcall-Console", async () => {
     const operations = test.app.routes.filter(({ caller }) => caller === "operator");
     assert.ok(operations.length > 40);
     for (const { method, path, pathParameters } of operations) {
@@ -191,7 +191,7 @@ describe("a call with a session cookie", () => {
     assert.ok(await isAlive(cookie));
   });
 
-  it("counts for a page of this server alone", async () => {
+  it("is accepted only from a page of this server", async () => {
     const { "x-rollcall-console": named } = byPerson;
     const console = { "x-rollcall-console": named };
     const { url, port } = test;
@@ -215,7 +215,7 @@ describe("a call with a session cookie", () => {
       assertNoOperator(await read({ origin }), foreign);
   });
 
-  it("a change needs an Origin where there is no Sec-Fetch-Site", async () => {
+  it("requires an Origin for a change if it has no Sec-Fetch-Site", async () => {
     const change = (headers: Record<string, string>) =>
       test.call("DELETE /_/api/sessions", withCookie(cookie, { "x-rollcall-console": "1", ...headers }));
     assertNoOperator(await change({}));
@@ -223,7 +223,7 @@ describe("a call with a session cookie", () => {
     assertResult(await change({ origin: test.url }), 200, true);
   });
 
-  it("behind a proxy, Origin may be that of PUBLIC_URL", async (t) => {
+  it("may have PUBLIC_URL as its Origin behind a proxy", async (t) => {
     const settings = { DATABASE_URL: test.config.databaseUrl, PUBLIC_URL: "http://example.com/backend" };
     const app = await startTestApp(settings);
     t.after(() => app.close());
@@ -232,7 +232,7 @@ describe("a call with a session cookie", () => {
     assert.ok(await isAlive(there, headers, app));
   });
 
-  it("no page of another origin signs in", async () => {
+  it("cannot come from a sign-in of a page of another origin", async () => {
     const operator = await test.createOperator();
     const tries: Record<string, string>[] = [
       { "x-rollcall-console": "1", "sec-fetch-site": "cross-site" },
@@ -249,7 +249,7 @@ describe("a call with a session cookie", () => {
     assert.deepEqual(sessionCookies(form), [], "without the header there is no session in a cookie");
   });
 
-  it("no answer allows credentials to other origins", async () => {
+  it("never gets an answer that allows credentials to other origins", async () => {
     const preflight = { origin: "http://evil.example", "access-control-request-headers": "x-rollcall-console" };
     for (const operation of [readSelf, "OPTIONS /_/api/operators/me", "OPTIONS /_/api/sessions"]) {
       const { headers } = await test.call(operation, withCookie(cookie, { ...byPerson, ...preflight }));
@@ -257,7 +257,7 @@ describe("a call with a session cookie", () => {
     }
   });
 
-  it("polling does not keep the session alive, and calls of a person do", async () => {
+  it("keeps the session alive unless it is a poll", async () => {
     const operator = await test.createOperator();
     const [polled, used] = [await cookieOf(operator), await cookieOf(operator)];
     const digestOf = (given: string) => digestSecret(given.split("=")[1] ?? "");
@@ -279,7 +279,7 @@ describe("a call with a session cookie", () => {
 
 // spec/console#downloads
 describe("a download with a session cookie", () => {
-  it("needs Sec-Fetch-Site: same-origin in place of X-Rollcall-Console, and is for this origin alone", async () => {
+  it("requires Sec-Fetch-Site: same-origin in place of X-Rollcall-Console, and is for this origin only", async () => {
     const cookie = await cookieOf(await test.createOperator());
     const { token } = await test.signUp();
     const bytes = Buffer.from(
@@ -305,7 +305,7 @@ describe("a download with a session cookie", () => {
 
 // spec/console#the-own-sessions
 describe("/_/api/sessions", () => {
-  it("a session is read with its ends, its operator and the deployment", async () => {
+  it("returns a session with its end times, its operator and the deployment", async () => {
     const operator = await test.createOperator("Reader", "viewer");
     const cookie = await cookieOf(operator);
     const { result } = (await test.call("GET /_/api/sessions/current", withCookie(cookie))).body;
@@ -337,7 +337,7 @@ describe("/_/api/sessions", () => {
     assert.deepEqual([page.body.result.pageResults[0].id, next.body.result.pageResults[0].id], [id, first.id]);
   });
 
-  it("one session is ended by its id, and one of another operator does not exist", async () => {
+  it("ends one session by its id, and answers 404 for one of another operator", async () => {
     const [operator, another] = [await test.createOperator(undefined, "viewer"), await test.createOperator()];
     const cookie = await cookieOf(operator);
     const { pageResults } = (await test.call("GET /_/api/sessions", withCookie(cookie))).body.result;
@@ -361,7 +361,7 @@ describe("/_/api/sessions", () => {
     );
   });
 
-  it("all others of the caller end, and for owners those of any operator", async () => {
+  it("ends all other sessions of the caller, and for owners those of any operator", async () => {
     const [owner, viewer] = [await test.createOperator(), await test.createOperator(undefined, "viewer")];
     const [kept, ended] = [await cookieOf(viewer), await cookieOf(viewer)];
     assertResult(await test.call("DELETE /_/api/sessions", withCookie(kept)), 200, true);
@@ -390,14 +390,14 @@ describe("/_/api/sessions", () => {
 });
 
 // spec/console#recent-password
-describe("operations that ask for a recent password", () => {
+describe("operations that require a recent password", () => {
   const create = (options: CallOptions) =>
     test.call("POST /_/api/operators", { ...options, body: { name: `made ${count++}`, role: "viewer" } });
   let count = 0;
   const prove = (options: CallOptions, password: string) =>
     test.call("POST /_/api/sessions/current/password", { ...options, body: { password } });
 
-  it("are refused to a cookie whose password was given more than ten minutes ago, until it is given again", async () => {
+  it("are refused to a cookie whose password was entered more than ten minutes ago, until it is entered again", async () => {
     const operator = await test.createOperator();
     const options = withCookie(await cookieOf(operator));
     assert.equal((await create(options)).status, 201, "signing in counts");
@@ -425,7 +425,7 @@ describe("operations that ask for a recent password", () => {
     assert.equal(result.proved, `/Date(${test.now()})/`);
   });
 
-  it("a token is never asked, but that of a cookie is, in a header too", async () => {
+  it("are allowed to a token, but not to the token of a cookie, even in a header", async () => {
     const operator = await test.createOperator();
     const cookie = await cookieOf(operator);
     test.advance(11 * minuteMs);
@@ -433,13 +433,13 @@ describe("operations that ask for a recent password", () => {
     assert.equal((await create({ token: cookie.split("=")[1] ?? "" })).body.errorNumber, 266);
   });
 
-  it("the OpenAPI document says which they are", async () => {
+  it("are named in the OpenAPI document", async () => {
     const { paths } = (await test.call("GET /_/openapi.json")).body;
     assert.equal(paths["/_/api/operators"].post["x-proof"], "recent");
     assert.equal(paths["/_/api/operators"].get["x-proof"], undefined);
   });
 
-  it("guesses are slowed down as at a sign-in", async (t) => {
+  it("slow down guesses like a sign-in", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ...longSessions });
     t.after(() => app.close());
     const options = withCookie(await cookieOf(await test.createOperator(), { app }));

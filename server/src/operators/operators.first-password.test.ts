@@ -30,7 +30,7 @@ async function createWithFirstPassword(name: string) {
 
 // spec/operators#first-password
 describe("an operator whose first password was printed to a log", () => {
-  it("may only read itself, set a password and sign out, in every process", async () => {
+  it("may only read the own account, set a password and sign out, in every process", async () => {
     const { token } = await createWithFirstPassword("first");
     const allowed = new Set(["getOwnOperator", "changeOwnOperator", "deleteOperatorSession"]);
     const routes = test.app.routes.filter(({ caller }) => caller === "operator");
@@ -47,7 +47,7 @@ describe("an operator whose first password was printed to a log", () => {
     assertResult(await test.call("DELETE /_/api/sessions/current", { token }), 200, true);
   });
 
-  it("may do everything once it has set another password, in its current session and in new ones", async () => {
+  it("may perform every operation after setting another password, in the current session and in new ones", async () => {
     const { name, password: currentPassword, token } = await createWithFirstPassword("second");
     const change = (password: string) =>
       test.call("PATCH /_/api/operators/me", { token, body: { password, currentPassword } });
@@ -61,7 +61,7 @@ describe("an operator whose first password was printed to a log", () => {
     assert.equal(again.body.result.operator.mustChangePassword, undefined);
   });
 
-  it("may do everything with a password that another owner has set", async () => {
+  it("may perform every operation with a password that another owner has set", async () => {
     const { id, name } = await createWithFirstPassword("third");
     const owner = await test.createOperator();
     const password = "a password of the other";

@@ -45,7 +45,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
   const wrongFrom = (operator: TestOperator, cookie: string, from: string) =>
     signIn({ ...operator, password: "wrong" }, { headers: { cookie, "x-forwarded-for": from } });
 
-  it("sets a mark for the port and the scheme of the request; without cookie there is none", async () => {
+  it("sets a mark for the port and the scheme of the request, and none without cookie", async () => {
     const operator = await test.createOperator();
     const answer = await signIn(operator, { body: { cookie: true } });
     const [clear] = answer.headers["set-cookie"] ?? [];
@@ -70,7 +70,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.equal(foreign.headers["set-cookie"], undefined, "a page of another origin marks no browser");
   });
 
-  it("with a PUBLIC_URL that has a path the mark is limited to that path", async (t) => {
+  it("limits the mark to the path of a PUBLIC_URL that has one", async (t) => {
     const app = await startTestApp({ TRUST_PROXY: "loopback", PUBLIC_URL: "https://example.com/rollcall/" });
     t.after(() => app.close());
     const headers = { "x-forwarded-proto": "https", host: "example.com:8443" };
@@ -79,7 +79,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.match(set ?? "", /^__Secure-rollcall-known-8443=[\w-]+; Path=\/rollcall\/_\/api; /);
   });
 
-  it("a marked browser is not delayed by guesses from its own address, only by its own guesses", async () => {
+  it("delays a marked browser only after its own guesses, not after others from its address", async () => {
     const operator = await test.createOperator();
     const cookie = await mark(operator);
     const from = "6.6.6.6";
@@ -93,7 +93,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.equal((await signIn(operator, { headers: { cookie } })).status, 201);
   });
 
-  it("a mark is valid for one operator, one password and 180 days; a forged or duplicated one is ignored", async (t) => {
+  it("accepts a mark for one operator, one password and 180 days, and ignores a forged or duplicated one", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, TRUST_PROXY: "loopback" });
     t.after(() => app.close());
     const [operator, other] = [await test.createOperator(), await test.createOperator()];
@@ -126,7 +126,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     );
   });
 
-  it("while a thousand addresses guess and logins flood the server, the owner signs in within five seconds", async () => {
+  it("lets the owner sign in within five seconds while a thousand addresses guess and logins flood the server", async () => {
     const operator = await test.createOperator();
     const cookie = await mark(operator);
     const users = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
@@ -160,7 +160,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     );
   });
 
-  it("a hundred wrong passwords for one name within an hour are reported, and delay no caller", async () => {
+  it("reports a hundred wrong passwords for one name within an hour, and delays no caller", async () => {
     const operator = await test.createOperator();
     for (let n = 0; n < 100; n++) assert.equal((await signIn({ ...operator, password: "wrong" })).status, 401);
     const reported = test.logLines.filter(({ msg }) => msg === "password guessing detected");

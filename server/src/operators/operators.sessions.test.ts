@@ -59,7 +59,7 @@ function median(numbers: number[]): number {
 
 // spec/operators#operator-sign-in
 describe("POST /_/api/sessions", () => {
-  it("201 a token, its expiry and the operator; the password and the token are stored only as digests", async () => {
+  it("answers 201 with a token, its expiry and the operator; the password and the token are stored only as digests", async () => {
     const operator = await test.createOperator("Ada", "editor");
     const answer = await signIn("Ada", operator.password);
     const { token } = answer.body.result;
@@ -85,13 +85,13 @@ describe("POST /_/api/sessions", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(operator.password));
   });
 
-  it("a name matches in any Unicode composition and with surrounding blanks", async () => {
+  it("matches a name in any Unicode composition and with surrounding blanks", async () => {
     const { password } = await test.createOperator("Ådä".normalize("NFC"));
     assert.equal((await signIn(" Ådä ".normalize("NFD"), password)).status, 201);
     assert.equal((await signIn("ådä", password)).status, 401);
   });
 
-  it("401 AuthFailed for an unknown name and a wrong password alike (hostile.md 6)", async () => {
+  it("answers 401 AuthFailed for an unknown name and a wrong password alike (hostile.md 6)", async () => {
     const { name, password } = await test.createOperator("Known");
     const withoutPassword = await test.createOperator("No password");
     await test.app.database.write(({ queries }) =>
@@ -119,7 +119,7 @@ describe("POST /_/api/sessions", () => {
       assertError(await signIn(given, word), 401, "AuthFailed", 256, "The name or the password is wrong.");
   });
 
-  it("an unknown name costs the same hashing as a wrong password (hostile.md 6)", async (t) => {
+  it("costs the same hashing for an unknown name as for a wrong password (hostile.md 6)", async (t) => {
     const app = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2" });
     t.after(() => app.close());
     const { name } = await app.createOperator();
@@ -137,7 +137,7 @@ describe("POST /_/api/sessions", () => {
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
 
-  it("after the cost of hashes was raised an old hash is accepted, and replaced at the next login (hostile.md 10)", async (t) => {
+  it("accepts an old hash after the cost of hashes was raised, and replaces it at the next login (hostile.md 10)", async (t) => {
     const operator = await test.createOperator();
     const settings = { DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" };
     const dearer = await startTestApp(settings);
@@ -149,7 +149,7 @@ describe("POST /_/api/sessions", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 201);
   });
 
-  it("several concurrent logins with an old hash all succeed", async (t) => {
+  it("succeeds for several concurrent logins with an old hash", async (t) => {
     const operator = await test.createOperator();
     const settings = { DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" };
     const dearer = await startTestApp(settings);
@@ -160,7 +160,7 @@ describe("POST /_/api/sessions", () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   });
 
-  it("a batch can neither sign in nor run operator operations (hostile.md 28)", async () => {
+  it("is refused in a batch, and so are all operator operations (hostile.md 28)", async () => {
     const { name, password, token } = await test.createOperator();
     const { token: userToken } = await test.signUp();
     const requests = [
@@ -243,7 +243,7 @@ describe("a session", () => {
     assert.ok(await isAlive(token));
   });
 
-  it("DELETE /_/api/sessions/current ends this session only, in every process at once, for every role", async () => {
+  it("is the only one that DELETE /_/api/sessions/current ends, in every process at once, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       const token = await tokenOf(operator);
@@ -292,7 +292,7 @@ describe("PATCH /_/api/operators/me", () => {
     }
   });
 
-  it("403 for a wrong current password, 400 without one or with a new one that is too short; nothing changes", async () => {
+  it("answers 403 for a wrong current password, 400 without one or with a new one that is too short, and changes nothing", async () => {
     const operator = await test.createOperator();
     const { name, password, token } = operator;
     const change = (body: object) => test.call("PATCH /_/api/operators/me", { token, body });
@@ -307,7 +307,7 @@ describe("PATCH /_/api/operators/me", () => {
     assert.ok(await isAlive(token));
   });
 
-  it("is not disturbed by concurrent logins that rehash the old password (hostile.md 10)", async (t) => {
+  it("is not affected by concurrent logins that rehash the old password (hostile.md 10)", async (t) => {
     const dearer = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "2" });
     t.after(() => dearer.close());
     for (let round = 0; round < 5; round += 1) {
@@ -322,7 +322,7 @@ describe("PATCH /_/api/operators/me", () => {
     }
   });
 
-  it("only one of several concurrent changes with the same current password succeeds", async () => {
+  it("succeeds for only one of several concurrent changes with the same current password", async () => {
     const operator = await test.createOperator();
     const answers = await Promise.all(
       [0, 1, 2, 3].map((n) =>

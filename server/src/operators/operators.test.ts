@@ -57,7 +57,7 @@ const lastOwner = "The last owner cannot be deleted or given another role.";
 
 // spec/operators#operator-names-and-passwords
 describe("POST /_/api/operators", () => {
-  it("201 the operator with a generated password, shown only this once, that signs in", async () => {
+  it("answers 201 with the operator and a generated password, shown only this once, that signs in", async () => {
     const answer = await call("POST /_/api/operators", { name: "Grace", role: "EDITOR" });
     const { id, password } = answer.body.result;
     assertResult(answer, 201, { ...shown({ id, name: "Grace", role: "editor" }), password });
@@ -70,7 +70,7 @@ describe("POST /_/api/operators", () => {
     });
   });
 
-  it("returns no password when one was given", async () => {
+  it("returns no password when the request has one", async () => {
     const answer = await call("POST /_/api/operators", { name: "Joan", role: "viewer", password: "a good long one" });
     const { id } = answer.body.result;
     assertResult(answer, 201, shown({ id, name: "Joan", role: "viewer" }));
@@ -88,7 +88,7 @@ describe("POST /_/api/operators", () => {
     assert.equal((await signIn("Forger", password)).status, 201);
   });
 
-  it("names that are special in JavaScript are ordinary names (hostile.md 15)", async () => {
+  it("accepts names that are special in JavaScript as ordinary names (hostile.md 15)", async () => {
     for (const name of ["__proto__", "constructor", "toString", "me"]) {
       const { status, body } = await call("POST /_/api/operators", { name, role: "viewer" });
       assert.deepEqual([status, body.result.name], [201, name]);
@@ -96,7 +96,7 @@ describe("POST /_/api/operators", () => {
     }
   });
 
-  it("400 for an invalid name, role or password, and nothing is created", async () => {
+  it("answers 400 for an invalid name, role or password, and nothing is created", async () => {
     const count = async () => (await test.app.database.reads.selectFrom("operators").selectAll().execute()).length;
     const before = await count();
     const wrong: [body: object, error: string][] = [
@@ -121,7 +121,7 @@ describe("POST /_/api/operators", () => {
     assert.equal(await count(), before);
   });
 
-  it("only one of twenty concurrent requests with one name succeeds (hostile.md 4)", async () => {
+  it("succeeds for only one of twenty concurrent requests with one name (hostile.md 4)", async () => {
     const body = { name: "Twin", role: "viewer", password: "a good long one" };
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => call("POST /_/api/operators", body, owner, n % 2 === 0 ? test : other)),
@@ -147,7 +147,7 @@ describe("GET /_/api/operators", () => {
     );
   });
 
-  it("a page token opens only for the operator that it was issued to", async () => {
+  it("accepts a page token only from the operator that it was issued to", async () => {
     const { nextToken } = (await call("GET /_/api/operators?pageSize=1")).body.result;
     const path = `GET /_/api/operators?pagingToken=${nextToken}`;
     assert.equal((await call(path)).status, 200);
@@ -156,7 +156,7 @@ describe("GET /_/api/operators", () => {
   });
 
   // spec/operators#operator-roles
-  it("every role reads who the operators are; only owners change them", async () => {
+  it("lists the operators for every role; only owners change them", async () => {
     const [viewer, known] = [await test.createOperator(undefined, "viewer"), await test.createOperator()];
     const page = await call("GET /_/api/operators?pageSize=1000", undefined, viewer);
     assert.ok(page.body.result.pageResults.some(({ id }: { id: string }) => id === known.id));
@@ -166,7 +166,7 @@ describe("GET /_/api/operators", () => {
     }
   });
 
-  it("me is the caller, for every role", async () => {
+  it("returns the caller as me, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       assertResult(await call("GET /_/api/operators/me", undefined, operator), 200, shown(operator));
@@ -189,7 +189,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 401);
   });
 
-  it("a new password ends the sessions of the operator, except the caller's own", async () => {
+  it("ends the sessions of the operator with a new password, except the caller's own", async () => {
     const operator = await test.createOperator();
     const password = "an entirely new one";
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { password })).status, 200);
@@ -202,7 +202,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call("GET /_/api/operators/me")).status, 200);
   });
 
-  it("400 ItemAlreadyExists for the name of another operator; its own name is no change", async () => {
+  it("answers 400 ItemAlreadyExists for the name of another operator, and accepts the own name as no change", async () => {
     const operator = await test.createOperator();
     const taken = await call(`PATCH /_/api/operators/${operator.id}`, { name: owner.name });
     const message = "The value is already in use. Choose a unique one.";
@@ -210,7 +210,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { name: operator.name })).status, 200);
   });
 
-  it("only one of a rename and a concurrent creation with one name succeeds", async () => {
+  it("succeeds for only one of a rename and a concurrent creation with one name", async () => {
     const operator = await test.createOperator();
     for (let round = 0; round < 20; round += 1) {
       const name = `wanted ${round}`;
@@ -241,7 +241,7 @@ describe("the last owner", () => {
     assertResult(renamed, 200, shown({ ...last, name: "The last" }));
   });
 
-  it("remains whatever several owners do to each other at once, in two processes", async () => {
+  it("remains whatever several owners do to each other simultaneously, in two processes", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(4);
       const answers = await Promise.all(
@@ -259,7 +259,7 @@ describe("the last owner", () => {
     }
   });
 
-  it("one of two owners who delete themselves at once remains", async () => {
+  it("remains when two owners delete themselves simultaneously", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(2);
       const answers = await Promise.all(
@@ -272,7 +272,7 @@ describe("the last owner", () => {
 });
 
 describe("DELETE /_/api/operators/{operatorId}", () => {
-  it("200 true; the operator's sessions end in every process, and the name is free", async () => {
+  it("answers 200 true; the operator's sessions end in every process, and the name is free", async () => {
     const operator = await test.createOperator();
     assertResult(await call(`DELETE /_/api/operators/${operator.id}`), 200, true);
     for (const app of [other, test]) {
@@ -283,7 +283,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     await test.createOperator(operator.name);
   });
 
-  it("concurrent with a sign-in, in any order, leaves no session", async (t) => {
+  it("leaves no session when it is concurrent with a sign-in, in any order", async (t) => {
     const unlimited = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RATE_LIMITS: "off" });
     t.after(() => unlimited.close());
     for (let round = 0; round < 5; round += 1) {

@@ -41,7 +41,7 @@ function assertRefused(work: Promise<unknown>, message: RegExp): Promise<void> {
 }
 
 describe("a call to an editor's URL (hostile.md 44)", () => {
-  it("resolves the name once and connects to that address; Host has the name", async (t) => {
+  it("resolves the name once, connects to that address, and sends the name as Host", async (t) => {
     const heads: IncomingMessage["headers"][] = [];
     const port = await start(t, false, ({ headers }, response) => {
       heads.push(headers);
@@ -128,7 +128,7 @@ describe("a call to an editor's URL (hostile.md 44)", () => {
     await assert.rejects(call, OutgoingError);
   });
 
-  it("a lookup that never completes counts toward the timeout of the call", async () => {
+  it("counts a lookup that never completes toward its timeout", async () => {
     const outgoing = newOutgoing(() => new Promise(() => {}));
     await assertRefused(
       outgoing.fetchBytes("http://a.example/", { ...bounds, timeoutMs: 50 }),
@@ -142,7 +142,7 @@ describe("a call over https", () => {
   before(() => setDefaultCACertificates([...systemCertificates, cert]));
   after(() => setDefaultCACertificates(systemCertificates));
 
-  it("goes to the checked address with the name in SNI, and requires a certificate for the name", async (t) => {
+  it("connects to the checked address with the name in SNI, and requires a certificate for the name", async (t) => {
     const names: unknown[] = [];
     const port = await start(t, true, ({ socket }, response) => {
       names.push((socket as TLSSocket).servername);
@@ -184,7 +184,7 @@ describe("a delivery to a webhook", () => {
       },
     );
 
-  it("is refused at every attempt if an address is not allowed: also one that a name gets later (events.md E12)", async (t) => {
+  it("is refused at every attempt if an address is not allowed, even one that a name gets later (events.md E12)", async (t) => {
     let connections = 0;
     const port = await start(t, false, (_, response) => {
       connections += 1;
@@ -200,7 +200,7 @@ describe("a delivery to a webhook", () => {
     assert.equal(connections, 1);
   });
 
-  it("goes by http and to any port in WEBHOOK_NETWORKS alone", async () => {
+  it("uses http and other ports only in WEBHOOK_NETWORKS", async () => {
     const outgoing = toWebhooks(["1.1.1.1"]);
     for (const url of ["http://a.example/", "https://a.example:22/"]) {
       assert.equal(await problemOf(outgoing.post(url, message, bounded)), "refused");
@@ -301,7 +301,7 @@ describe("a delivery to a webhook", () => {
     "sends no HTTP": [({ socket }) => void socket.end("hello\r\n\r\n"), "answer"],
   };
   for (const [what, [handle, expected]] of Object.entries(endless)) {
-    it(`to a receiver that ${what} takes bounded time and memory`, async (t) => {
+    it(`takes bounded time and memory with a receiver that ${what}`, async (t) => {
       const port = await start(t, false, handle);
       const sent = toWebhooks([]).post(`http://127.0.0.1:${port}/`, message, bounded);
       const outcome = await sent.then(
@@ -315,7 +315,7 @@ describe("a delivery to a webhook", () => {
     });
   }
 
-  it("to a receiver that closes in the midst of TLS fails", async (t) => {
+  it("fails if the receiver closes the connection during the TLS handshake", async (t) => {
     const server = createNetServer((socket) => {
       socket.on("error", () => {}).once("data", () => socket.destroy());
     });

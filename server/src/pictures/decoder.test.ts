@@ -58,7 +58,7 @@ describe("the decoder process", () => {
     assert.deepEqual(logged, []);
   });
 
-  it("killed during a picture, costs only that picture; waiting ones are decoded", async () => {
+  it("loses only the current picture when it is killed, and waiting ones are decoded", async () => {
     const pictures = await openStarted();
     const answers = Promise.allSettled([
       takeLong(pictures),
@@ -74,14 +74,14 @@ describe("the decoder process", () => {
     assert.deepEqual(logged[0]?.["signal"], "SIGKILL");
   });
 
-  it("killed while idle, costs nothing", async () => {
+  it("loses nothing when it is killed while idle", async () => {
     const pictures = await openStarted();
     process.kill(pictures.decoderPid, "SIGKILL");
     await until(() => pictures.decoderPid === undefined);
     assert.deepEqual(await pictures.readPictureSize(stream(small)), { w: 12, h: 9 });
   });
 
-  it("that hangs on a picture is killed, and the picture is refused", { skip: !isLinux }, async () => {
+  it("is killed when it hangs on a picture, and the picture is refused", { skip: !isLinux }, async () => {
     const pictures = await openStarted({ decodingMs: 5_000 }); // enough for the next picture, at the lowest priority
     const stopped = pictures.decoderPid;
     process.kill(stopped, "SIGSTOP");
@@ -94,7 +94,7 @@ describe("the decoder process", () => {
     assert.ok(!isAlive(stopped));
   });
 
-  it("that receives no bytes, or reads none, is killed without blaming the picture", { skip: !isLinux }, async () => {
+  it("is killed when it receives or reads no bytes, without a refusal of the picture", { skip: !isLinux }, async () => {
     const pictures = await openStarted({ arrivalMs: 300 });
     process.kill(pictures.decoderPid, "SIGSTOP");
     const endless = Readable.from(
@@ -126,7 +126,7 @@ describe("the decoder process", () => {
     assert.deepEqual(logged, []);
   });
 
-  it("has nothing of the server: no settings, no secrets, no open files", { skip: !isLinux }, async () => {
+  it("inherits nothing from the server: no settings, no secrets, no open files", { skip: !isLinux }, async () => {
     process.env["AWS_SECRET_ACCESS_KEY"] = "a secret of the server";
     const { decoderPid } = await openStarted();
     delete process.env["AWS_SECRET_ACCESS_KEY"];
@@ -155,7 +155,7 @@ describe("the decoder process", () => {
     assert.equal(readFileSync(`/proc/${decoderPid}/oom_score_adj`, "utf8"), "1000\n");
   });
 
-  it("does not end at signals that are meant for the server", { skip: process.platform === "win32" }, async () => {
+  it("ignores signals that are meant for the server", { skip: process.platform === "win32" }, async () => {
     const pictures = await openStarted();
     const first = pictures.decoderPid;
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.kill(first, signal);
@@ -175,7 +175,7 @@ describe("the decoder process", () => {
   });
 });
 
-describe("frames", () => {
+describe("frames of the decoder's protocol", () => {
   it("are reassembled from any chunks, empty frames too", () => {
     const frames = ["one", "", "", "twenty-two", "x".repeat(300), ""].map((text) => Buffer.from(text));
     const bytes = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
@@ -187,7 +187,7 @@ describe("frames", () => {
     }
   });
 
-  it("that exceed the maximum length are refused", () => {
+  it("are refused when they exceed the maximum length", () => {
     assert.throws(() => [...new FrameReader(300).read(frameHead(301))], RangeError);
   });
 });

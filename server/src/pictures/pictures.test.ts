@@ -21,7 +21,7 @@ type Format = (typeof formats)[number];
 
 describe("pictures", () => {
   for (const format of formats) {
-    it(`${format}: has a size, is scaled to fit and never up, and keeps its format`, async () => {
+    it(`have a size, are scaled to fit and never up, and keep their format: ${format}`, async () => {
       const picture = await noise(64, 48).toFormat(format).toBuffer();
       assert.deepEqual(await readPictureSize(stream(picture)), { w: 64, h: 48 });
       for (const [fit, shown] of [
@@ -55,7 +55,7 @@ describe("pictures", () => {
       assert.deepEqual(await readPictureSize(stream(stripped)), { w: 64, h: 48 });
     });
 
-    it(`${format}: with any damage, it is refused or has a size, and nothing else happens`, async () => {
+    it(`are refused or have a size with any damage, and nothing else happens: ${format}`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
       for (let at = 0; at < picture.length; at += 7) {
         const damaged = Buffer.from(picture);
@@ -68,7 +68,7 @@ describe("pictures", () => {
       }
     });
 
-    it(`${format}: truncated anywhere, it is refused`, async () => {
+    it(`are refused when they are truncated anywhere: ${format}`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
       for (let length = 0; length < picture.length; length += 1) {
         await refused(readPictureSize(stream(picture.subarray(0, length))), `${length} of ${picture.length}`);
@@ -77,7 +77,7 @@ describe("pictures", () => {
   }
 
   for (const format of ["jpeg", "png", "webp", "avif"] as const) {
-    it(`${format}: scaled and stripped, it reveals no location or camera`, async () => {
+    it(`reveal no location or camera once they are scaled and stripped: ${format}`, async () => {
       const picture = await withLocation(noise(64, 48), format);
       const before = await sharp(picture).metadata();
       assert.ok(before.exif?.includes("Secret camera"));
@@ -93,7 +93,7 @@ describe("pictures", () => {
   }
 
   for (const format of ["jpeg", "png", "webp"] as const) {
-    it(`${format}: is upright`, async () => {
+    it(`are upright: ${format}`, async () => {
       const picture = await noise(64, 48).withMetadata({ orientation: 6 }).toFormat(format).toBuffer();
       assert.deepEqual(await readPictureSize(stream(picture)), { w: 48, h: 64 });
       const { w, h, bytes } = await scalePicture(stream(picture), `image/${format}`, { w: 30, h: 32 });
@@ -107,7 +107,7 @@ describe("pictures", () => {
   }
 
   for (const format of ["gif", "webp"] as const) {
-    it(`${format}: stays animated, with a bounded number of frames`, async () => {
+    it(`stay animated, with a bounded number of frames: ${format}`, async () => {
       const frames = await Promise.all(Array.from({ length: 120 }, (_, seed) => noise(8, 6, seed).png().toBuffer()));
       const picture = await sharp(frames, { join: { animated: true } })
         .toFormat(format, { delay: frames.map(() => 70) })
@@ -125,12 +125,12 @@ describe("pictures", () => {
 });
 
 // spec/files#valid-pictures
-describe("limits", () => {
+describe("the limits of pictures", () => {
   // A process that has not decoded a picture yet, so that earlier pictures do not count in its peak memory.
   const watched = asOneCaller(createPictures(createLog("silent")));
   after(() => watched.close());
 
-  it("a decompression bomb is refused before it is decoded", { skip: !isLinux }, async () => {
+  it("refuse a decompression bomb before it is decoded", { skip: !isLinux }, async () => {
     const before = await peakMemory(watched);
     await refused(watched.readPictureSize(stream(png(50_000, 50_000, 100))));
     await refused(watched.scalePicture(stream(png(50_000, 50_000, 100)), "image/png", { w: 10, h: 10 }));
@@ -138,14 +138,14 @@ describe("limits", () => {
     assert.ok((await peakMemory(watched)) - before < 50_000_000);
   });
 
-  it("a picture of many pixels is decoded row by row", { skip: !isLinux }, async () => {
+  it("decode a picture of many pixels row by row", { skip: !isLinux }, async () => {
     const picture = png(8_000, 8_000, 8_000); // 192 MB
     const before = await peakMemory(watched);
     assert.deepEqual(await watched.readPictureSize(stream(picture)), { w: 8_000, h: 8_000 });
     assert.ok((await peakMemory(watched)) - before < 100_000_000);
   });
 
-  it("bytes without an end are refused", async () => {
+  it("refuse bytes without an end", async () => {
     const endless = Readable.from(
       (function* () {
         yield Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
@@ -156,7 +156,7 @@ describe("limits", () => {
     assert.ok(endless.destroyed);
   });
 
-  it("excess concurrent requests get 503, the others are processed", async () => {
+  it("answer 503 to excess concurrent requests, and the others are processed", async () => {
     const picture = await noise(12, 9).png().toBuffer();
     const answers = await Promise.allSettled(Array.from({ length: 60 }, () => readPictureSize(stream(picture))));
     const [good, bad] = ["fulfilled", "rejected"].map((status) => answers.filter((one) => one.status === status));
@@ -168,7 +168,7 @@ describe("limits", () => {
     assert.deepEqual(await readPictureSize(stream(picture)), { w: 12, h: 9 });
   });
 
-  it("the bytes must have the stored type, and only the five formats are read", async () => {
+  it("require bytes of the stored type, in one of the five formats", async () => {
     const picture = await noise(12, 9).png().toBuffer();
     await refused(scalePicture(stream(picture), "image/jpeg", { w: 10, h: 10 }));
     await refused(stripPicture(stream(picture), "text/html"));
@@ -178,12 +178,12 @@ describe("limits", () => {
     await refused(readPictureSize(stream(await noise(12, 9).tiff().toBuffer())));
   });
 
-  it("a failing store is not blamed on the picture", async () => {
+  it("do not report a failing store as an invalid picture", async () => {
     const failing = new Readable({ read: () => failing.destroy(new Error("The disk is gone")) });
     await assert.rejects(readPictureSize(failing), /The disk is gone/);
   });
 
-  it("the server never loads the library", () => {
+  it("are enforced outside of the server, which never loads the library", () => {
     const app = JSON.stringify(import.meta.resolve("../app.ts"));
     const picture = JSON.stringify(png(12, 9, 9).toString("base64"));
     const script = `

@@ -109,7 +109,7 @@ describe("a call of the main region to another region", () => {
     assert.match(requestId, /^[\w-]+$/);
   });
 
-  it("passes a refusal on unchanged; an unknown condition becomes ServiceUnavailable", async () => {
+  it("passes on a refusal unchanged, and an unknown condition as ServiceUnavailable", async () => {
     const refused = (condition: string, more: object = {}) =>
       answerWith({ refused: { condition, message: "Why.", ...more } });
     answer = refused("AuthAPICallDisabledByDeveloper");
@@ -206,7 +206,7 @@ describe("a call of another region", () => {
     }
   });
 
-  it("is refused by every process if one of them has taken it", { skip }, async (t) => {
+  it("is refused by every process if one of them has accepted it", { skip }, async (t) => {
     const other = await startTestApp({ ...settings, DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const options = { body: body(), headers: { [callHeader]: signatures.sign(head()) } };
@@ -280,7 +280,7 @@ describe("a call of another region", () => {
     assert.equal((await test.registerDevice()).split(".")[0], "main");
   });
 
-  it("with an invalid message is refused in a signed answer", async () => {
+  it("is refused in a signed answer if its message is invalid", async () => {
     for (const text of ["", "{", "null", "[]", '"x"', '{"appid":1}', '{"appid":"usr_1"}']) {
       const sent = Buffer.from(text);
       const call = head({ digest: digestOf(sent) });
@@ -292,7 +292,7 @@ describe("a call of another region", () => {
 });
 
 // spec/regions#region-keys
-describe("a region that has its own keys in place of the shared secret", () => {
+describe("a region that has its own keys instead of the shared secret", () => {
   const [ofMain = "", ofUs = ""] = keysOfRegion("eu", ["main", "us"], [secret]);
   const keyed = signaturesOf(ofMain, ofUs);
   const body = Buffer.from("{}");
@@ -383,7 +383,7 @@ describe("a call of a release without keys for each direction", () => {
 
 // spec/regions#registration-in-another-region
 describe("a deployment without REGIONS", () => {
-  it("answers no calls of regions, and a registration with a remote one returns its address", async () => {
+  it("answers no calls of regions, and returns the address of a remote region at a registration", async () => {
     const alone = await startTestApp({ REGION: "eu", PUBLIC_URL: "https://eu.example/" });
     const { body } = await alone.call("POST /devices", { body: { ...alone.application, platform: "test" } });
     assert.equal(body.result.serviceRoot, "https://eu.example");

@@ -13,7 +13,7 @@ function call(n: number, more: Partial<AnsweredCall> = {}): AnsweredCall {
 const small = { callsPerApplication: 10, refusalsPerApplication: 3, callsTotal: 30, bytesTotal: 100_000 };
 
 describe("recent calls", () => {
-  it("keep refusals beside the calls that succeed, and each call once", () => {
+  it("include refusals as well as successful calls, and each call once", () => {
     const recent = createRecentCalls(small);
     for (let n = 1; n <= 5; n += 1)
       recent.keep("a", call(n, { status: 404, failure: new ApiError("ItemDoesNotExist") }));
@@ -31,7 +31,7 @@ describe("recent calls", () => {
     assert.equal(recent.lastNumber, 18);
   });
 
-  it("drop the application that was quiet for the longest time first", () => {
+  it("are dropped first for the application without calls for the longest time", () => {
     const recent = createRecentCalls(small);
     for (const application of ["a", "b", "c", "a", "d"])
       for (let n = 0; n < 10; n += 1) recent.keep(application, call(n));
@@ -41,7 +41,7 @@ describe("recent calls", () => {
     );
   });
 
-  it("take at most 16 MB, also with long paths and messages", () => {
+  it("take at most 16 MB, even with long paths and messages", () => {
     const recent = createRecentCalls();
     const path = `/${"x".repeat(10_000)}`;
     for (let n = 0; n < 120_000; n += 1) {

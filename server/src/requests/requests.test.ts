@@ -60,7 +60,7 @@ describe("recent requests", () => {
     assert.match(String(since), /^\/Date\(\d+\)\/$/);
   });
 
-  it("have a cursor, after which only later calls are listed", async () => {
+  it("are listed after a cursor if they are later", async () => {
     const { cursor } = await list();
     assert.deepEqual((await list(`cursor=${cursor}`)).calls, []);
     for (let n = 0; n < 3; n += 1) await test.call("GET /users/me", { token: jane.token });
@@ -78,7 +78,7 @@ describe("recent requests", () => {
     );
   });
 
-  it("are filtered", async () => {
+  it("can be filtered", async () => {
     const { calls } = await list();
     const ids = (some: Requests["calls"]) => some.map(({ requestId }) => requestId);
     const [slowest] = calls.map(({ ms }) => Number(ms)).sort((a, b) => b - a);
@@ -103,7 +103,7 @@ describe("recent requests", () => {
     }
   });
 
-  it("show viewers networks in place of addresses, and compare networks", async () => {
+  it("show viewers networks in place of addresses, and filter by network for them", async () => {
     const { calls } = await list("address=127.0.0.99", viewer);
     assert.ok(calls.length > 0);
     assert.ok(calls.every(({ address }) => address === "127.0.0.0"));
@@ -155,7 +155,7 @@ describe("recent requests", () => {
     assert.deepEqual([wrongKind.operation, wrongKind.count], ["getOwnUser", 2]);
   });
 
-  it("refuse a cursor or status that makes no sense, and an unknown application", async () => {
+  it("are refused for an invalid cursor or status, and for an unknown application", async () => {
     const path = `/_/api/applications/${application.appid}/requests`;
     const errorOf = async (query: string) => (await test.call(`GET ${path}?${query}`, { token: operator })).body.error;
     for (const cursor of [

@@ -30,7 +30,7 @@ async function findAnywhere(q: string) {
 
 // spec/operators#search-for-anything
 describe("GET /_/api/applications/{appid}/search", () => {
-  it("finds a user by id, the beginning of name and address, and an identity, each user once", async () => {
+  it("finds a user once by id, by the beginning of name or address, and by an identity", async () => {
     const byName = { id: jane.id, title: "Jane Doe", match: "name" };
     assert.deepEqual(await find(jane.id), { ...none, users: [{ ...byName, match: "id" }] });
     for (const q of ["jane", " JANE  d", "ＪＡＮＥ"]) assert.deepEqual(await find(q), { ...none, users: [byName] }, q);
@@ -81,7 +81,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual((await find("level.")).metrics, metrics);
   });
 
-  it("finds what a request did, and the request itself", async () => {
+  it("finds the effects of a request by its id, and the request itself", async () => {
     const path = `/_/api/applications/${test.application.appid}/users/${jane.id}`;
     const disabled = await test.call(`POST ${path}/disable`, { token: editor, body: {} });
     await test.call(`POST ${path}/enable`, { token: editor, body: {} });
@@ -93,7 +93,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual(requests, [{ id: refused.body.request_id, title: "getCheckin", match: "requestId" }]);
   });
 
-  it("finds at most ten of a kind, and nothing of another application, whatever is asked", async () => {
+  it("finds at most ten objects of a kind, and none of another application, for any text", async () => {
     const other = await test.createApplication();
     for (let n = 0; n < 11; n++) await test.signUp(`many ${n}`, other);
     const { users, ...rest } = await find("many", other.appid);
@@ -105,7 +105,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
       assert.deepEqual(await find(q), none, q);
   });
 
-  it("refuses no text, 321 characters, and an application that does not exist", async () => {
+  it("refuses an empty text, 321 characters, and an application that does not exist", async () => {
     const path = (q: string, appid = test.application.appid) => `GET /_/api/applications/${appid}/search${q}`;
     for (const q of ["", "?q="]) {
       const answer = await test.call(path(q), { token: viewer });

@@ -53,7 +53,7 @@ describe("a misspelt setting", () => {
     it(`${given} stops the start and names ${meant}`, () => assert.equal(meantBy(given), meant));
   }
 
-  it("a missing, doubled or transposed letter is found in every setting", () => {
+  it("is found by a missing, doubled or transposed letter, for every setting", () => {
     for (const name of known) {
       for (let at = 0; at < name.length - 1; at += 1) {
         const [before, letter, next, rest] = [
@@ -89,7 +89,7 @@ describe("a misspelt setting", () => {
     );
   });
 
-  it("a weaker resemblance is enough in the server's own .env file", () => {
+  it("is recognized by a weaker resemblance in the server's own .env file", () => {
     for (const [given, meant] of [
       ["PORTS", "PORT"],
       ["DATABASES_URIS", "DATABASE_URL"],
@@ -187,7 +187,7 @@ const surroundings: Readonly<Record<string, Readonly<Record<string, string>> | r
 
 describe("the environment of other programs", () => {
   for (const [name, variables] of Object.entries(surroundings)) {
-    it(`${name}: no variable is mistaken for a setting`, () => {
+    it(`contains no variable that is mistaken for a setting: ${name}`, () => {
       const values = Array.isArray(variables)
         ? Object.fromEntries(variables.map((each: string) => [each, "x"]))
         : (variables as Readonly<Record<string, string>>);

@@ -101,7 +101,7 @@ describe("statistics by application key", () => {
 
 // spec/operators#listed-applications
 describe("GET /_/api/applications?include=activity", () => {
-  it("has the calls, errors, devices and users of each application, by hour, also after compaction", async () => {
+  it("returns the calls, errors, devices and users of each application, by hour, also after compaction", async () => {
     await test.app.statistics.save(); // the clock has moved
     const name = `active ${test.now()}`;
     const { appid, appkey } = await test.createApplication(name);

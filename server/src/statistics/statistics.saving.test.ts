@@ -50,9 +50,9 @@ async function listCalls(appid: string, from: number): Promise<number[]> {
   return (succeeded ?? []).map((value, index) => value + (refused?.[index] ?? 0));
 }
 
-describe("what a process has counted", () => {
+describe("the counts of a process that are not saved yet", () => {
   // spec/statistics#loss-and-delay
-  it("waits while the database is away, and is written minute by minute when it is back", async () => {
+  it("wait while the database is unavailable, and are written minute by minute when it is back", async () => {
     const { appid } = await test.createApplication();
     const { statistics, goAway } = startProcess();
     const from = test.now();
@@ -70,7 +70,7 @@ describe("what a process has counted", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("takes at most 16 MiB while the database is away; the oldest minutes go first", async () => {
+  it("take at most 16 MiB while the database is unavailable, and the oldest minutes are dropped first", async () => {
     const { appid } = await test.createApplication();
     const { statistics, goAway } = startProcess();
     const from = test.now();
@@ -92,7 +92,7 @@ describe("what a process has counted", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("is lost since its last save when the process is killed, and no more", async () => {
+  it("are lost when the process is killed, and no others", async () => {
     const { appid } = await test.createApplication();
     const from = test.now();
     const { statistics } = startProcess();
@@ -108,7 +108,7 @@ describe("what a process has counted", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("is saved at the end of each minute", (t) => {
+  it("are saved at the end of each minute", (t) => {
     t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 20_000 });
     let saves = 0;
     async function save(): Promise<void> {

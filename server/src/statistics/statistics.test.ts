@@ -127,7 +127,7 @@ describe("statistics of an application", () => {
     );
   });
 
-  it("refuse ranges that are reversed or too long, unknown series and unknown applications", async () => {
+  it("are refused for ranges that are reversed or too long, unknown series and unknown applications", async () => {
     for (const query of ["from=2&to=1", `from=0&to=${2_001 * minute}`, "series=calls,secrets"]) {
       assert.equal((await ask(query)).body.error, "ParameterOutOfRange", query);
     }
@@ -137,7 +137,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("add up over processes, and are written by a process that stops", async () => {
+  it("are added up over processes, and written by a process that shuts down", async () => {
     const application = await test.createApplication();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     // The clocks of tests stand still, and the range that is read ends with the one of this process.
@@ -156,7 +156,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#statistics-retention
-  it("add up to hours and days exactly once, and are dropped when they are too old", async () => {
+  it("are added up to hours and days exactly once, and are deleted when they are too old", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { database } = test.app;
@@ -211,7 +211,7 @@ describe("statistics of an application", () => {
     assert.equal((await rowsOf(day)).length, 0);
   });
 
-  it("of an application that was deleted are not written", async () => {
+  it("are not written for a deleted application", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await test.registerDevice(application);
@@ -228,7 +228,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#overview-of-an-application
-  it("are in the overview, with what the application has and the same weekday before", async () => {
+  it("are in the overview, with the application's totals and the same weekday before", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const none = {
@@ -322,7 +322,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#totals-of-an-application
-  it("count many devices once a night, and add those that came since", async () => {
+  it("count many devices once a night, and add those registered since", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { database, ids } = test.app;

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { abortable } from "./abortable.ts";
 
 describe("abortable bytes", () => {
-  it("an abort ends a silent stream at once", async () => {
+  it("end a silent stream at once when they are aborted", async () => {
     const stopping = new AbortController();
     const silent = new Readable({ read() {} });
     const read = abortable(silent, stopping.signal).next();
@@ -15,7 +15,7 @@ describe("abortable bytes", () => {
     assert.ok(silent.destroyed);
   });
 
-  it("the source is closed when its reader stops early", async () => {
+  it("close their source when the reader stops early", async () => {
     for (const signal of [undefined, new AbortController().signal]) {
       const source = Readable.from([Buffer.from("a"), Buffer.from("b")]);
       for await (const chunk of abortable(source, signal)) {
@@ -27,7 +27,7 @@ describe("abortable bytes", () => {
     }
   });
 
-  it("listeners do not accumulate, however many chunks are read", async () => {
+  it("do not accumulate listeners, however many chunks are read", async () => {
     const { signal } = new AbortController();
     const chunks = Array.from({ length: 100 }, (_, i) => Buffer.from([i]));
     for await (const chunk of abortable(Readable.from(chunks), signal)) {

@@ -221,7 +221,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("of a killed process are not stored, and its leftovers are deleted when they are old enough", async () => {
+    it("are not stored by a killed process, and its leftovers are deleted when they are old enough", async () => {
       const args = [writer, JSON.stringify(test.config), "write forever", "app_9/vid_1/a"];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let written = "";

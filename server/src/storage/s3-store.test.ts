@@ -46,11 +46,11 @@ const calls: [name: string, call: (store: ByteStore) => Promise<unknown>][] = [
 
 describe("an S3 store", { concurrency: true }, () => {
   for (const [name, call] of calls) {
-    it(`${name} fails with ServiceUnavailable if the store is unreachable`, async () => {
+    it(`fails with ServiceUnavailable in ${name} if the store is unreachable`, async () => {
       await assert.rejects(call(await openAt(1)), isUnavailable);
     });
 
-    it(`${name} fails with ServiceUnavailable if the store is overloaded`, async (t) => {
+    it(`fails with ServiceUnavailable in ${name} if the store is overloaded`, async (t) => {
       const store = await openFake(t, (_, response) => {
         response.writeHead(503, { "Content-Type": "application/xml" });
         response.end("<Error><Code>SlowDown</Code></Error>");
@@ -58,7 +58,7 @@ describe("an S3 store", { concurrency: true }, () => {
       await assert.rejects(call(store), isUnavailable);
     });
 
-    it(`${name} fails with an error for the operator if the store refuses our credentials, without the secret in it`, async (t) => {
+    it(`fails in ${name} with an error for the operator, without the secret, if the store refuses our credentials`, async (t) => {
       const store = await openFake(t, (_, response) => {
         response.writeHead(403, { "Content-Type": "application/xml" });
         response.end("<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>");

@@ -30,7 +30,7 @@ function problemsOf(settings: unknown): readonly string[] {
 }
 
 describe("parseApplicationSettings: spec/operators#application-settings", () => {
-  it("reads providers, and empty text as none", () => {
+  it("reads providers, and an empty text as none", () => {
     const settings = { oidc: { google: provider, "my own": { ...provider, audience: "other" } } };
     assert.deepEqual(parseApplicationSettings(JSON.stringify(settings)), settings);
     for (const none of ["{}", '{"oidc":{}}', ' {\n"oidc": {} }\n']) {
@@ -156,7 +156,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
     }
   });
 
-  it("refuses key URLs that others could answer for", () => {
+  it("refuses key URLs that others could answer", () => {
     const rule = "oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)";
     const problems = (jwksUrl: string) => problemsOf({ oidc: { google: { ...provider, jwksUrl } } });
     for (const right of ["https://a.example/k", "http://localhost:1/k", "http://127.0.0.1/k", "http://[::1]:8080/k"]) {

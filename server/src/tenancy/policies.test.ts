@@ -69,7 +69,7 @@ describe("disabled operations: spec/operators#disabled-operations", () => {
     );
   });
 
-  it("written with me, current or app also match the id of the caller, and no other id", async () => {
+  it("match the id of the caller, and no other id, if they are written with me, current or app", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const [jane, joan] = [await test.signUp("Jane", application), await test.signUp("Joan", application)];
@@ -97,7 +97,7 @@ describe("disabled operations: spec/operators#disabled-operations", () => {
     }
   });
 
-  it("apply to registrations and to bytes read by signedUrl", async () => {
+  it("may be registrations and downloads of bytes by signedUrl", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const picture = await upload(test, token, "/pictures", dataPart(await png(4, 4)));
@@ -132,7 +132,7 @@ describe("a name in braces", () => {
 
 // spec/operators#suspended-applications
 describe("a suspended application", () => {
-  it("is refused everything from the next request on, and continues with the same tokens afterwards", async () => {
+  it("gets a refusal for every call from the next request on, and continues with the same tokens afterwards", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const { token } = await test.signUp("Jane", application);
@@ -171,7 +171,7 @@ describe("a disabled user", () => {
 
 // spec/authentication#expiry
 describe("lifetimes of tokens of an application", () => {
-  it("override the deployment's", async () => {
+  it("override those of the deployment", async () => {
     const application = await test.createApplication();
     await configure(application, { tokenLifetimes: { deviceMs: 5_000, userMs: 7_000 } });
     const { appid, appkey } = application;
@@ -184,7 +184,7 @@ describe("lifetimes of tokens of an application", () => {
 });
 
 // spec/transport#cors
-describe("origins", () => {
+describe("the origins of an application", () => {
   const ours = "https://app.example";
 
   /** The headers that a page of this origin gets. */
@@ -197,7 +197,7 @@ describe("origins", () => {
     return { vary, allowed, isExposed: exposed !== undefined };
   }
 
-  it("any page may read answers of an application without origins, and answers of no application", async () => {
+  it("allow any page to read answers of an application without origins, and answers of no application", async () => {
     const { token } = await test.signUp();
     const any = { vary: undefined, allowed: "*", isExposed: true };
     assert.deepEqual(await headersFor(token, ours), any);
@@ -205,7 +205,7 @@ describe("origins", () => {
     assert.deepEqual(await headersFor(undefined, ours, "/_/health/ready"), any);
   });
 
-  it("otherwise only pages of listed origins may, and caches are informed", async () => {
+  it("allow only pages of listed origins, and caches are informed", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     await configure(application, { origins: [ours, "http://localhost:3000"] });
@@ -237,7 +237,7 @@ describe("signed requests: spec/authentication#signatures", () => {
     return { appid, appkey, token, call };
   }
 
-  it("registration proves that the server has the secret, and needs no signature", async () => {
+  it("are not needed at registration, which proves to the app that the server has the secret", async () => {
     const { appid, appkey } = await withSecret("required");
     const { status, body } = await test.call("POST /devices", { body: { appid, appkey, platform: "x" } });
     assert.equal(status, 201);
@@ -248,7 +248,7 @@ describe("signed requests: spec/authentication#signatures", () => {
   });
 
   // spec/authentication#wrong-signatures
-  it("required: every other call is refused without the right second word; its path may be decoded", async () => {
+  it("are required: every other call is refused without the right second word; its path may be decoded", async () => {
     const { appid, call } = await withSecret("required");
     const right = sign(`GET\n${appid}\n/users/me`);
     assert.equal((await call("GET /users/me?x=1", right)).status, 200);
@@ -273,7 +273,7 @@ describe("signed requests: spec/authentication#signatures", () => {
     assert.equal((await call("POST /checkins", post, { body: { location: "1,2" } })).status, 201);
   });
 
-  it("an absolute request target, as proxies send it, is signed by its path", async () => {
+  it("may sign an absolute request target, as proxies send it, by its path", async () => {
     const { appid, call } = await withSecret("required");
     for (const path of ["/users/me", "/users/me?x=http://a/b"]) {
       const answer = await call(`GET http://a.example:8080${path}`, sign(`GET\n${appid}\n/users/me`));
@@ -283,7 +283,7 @@ describe("signed requests: spec/authentication#signatures", () => {
   });
 
   // spec/authentication#unsigned-calls
-  it("a batch is signed once, by its own path", async () => {
+  it("sign a batch once, by its own path", async () => {
     const { appid, call } = await withSecret("required");
     const body = { requests: [{ method: "GET", path: "/users/me" }] };
     const answer = await call("POST /batch", sign(`POST\n${appid}\n/batch`), { body });
@@ -291,7 +291,7 @@ describe("signed requests: spec/authentication#signatures", () => {
   });
 
   // spec/authentication#wrong-signatures
-  it("optional: a missing signature is accepted, a wrong one refused; a revoked token is reported first", async () => {
+  it("are optional: a missing signature is accepted, a wrong one refused; a revoked token is reported first", async () => {
     const { appid, call, token } = await withSecret("optional");
     assert.equal((await call("GET /users/me", "")).status, 200);
     assert.equal((await call("GET /users/me", sign(`GET\n${appid}\n/users/me`))).status, 200);
@@ -301,7 +301,7 @@ describe("signed requests: spec/authentication#signatures", () => {
   });
 
   // spec/authentication#unsigned-calls
-  it("in accessToken of the query the signature may follow after a blank, or be absent", async () => {
+  it("may follow after a blank in accessToken of the query, or be absent", async () => {
     const { appid, token } = await withSecret("optional");
     const { id } = await upload(test, token, "/blobs", dataPart("x"));
     await configure({ appid } as NewApplication, { signedRequests: "required" });
@@ -313,7 +313,7 @@ describe("signed requests: spec/authentication#signatures", () => {
     assert.equal(await read(`${token} ${sign("x")}`), 401);
   });
 
-  it("required with a secret that cannot be decrypted: all calls are refused", async () => {
+  it("are required with a secret that cannot be decrypted: all calls are refused", async () => {
     const { appid, call } = await withSecret("required");
     await other.app.database.write(({ queries }) => updateSigningSecret(appid, "broken", queries));
     for (const key of ["", secret]) {

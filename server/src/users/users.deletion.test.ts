@@ -123,7 +123,7 @@ async function find(reader: TestUser, query: string, app = test): Promise<unknow
 }
 
 describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
-  it("200 true, by either name; every token of the user is refused in every process, and no row is left", async () => {
+  it("answers 200 true, by either name; every token of the user is refused in every process, and no row is left", async () => {
     for (const [name, app] of [
       ["me", test],
       ["own", test],
@@ -142,7 +142,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     }
   });
 
-  it("the name and the identities are free again; a later user of that name is another user", async () => {
+  it("frees the name and the identities; a later user of that name is another user", async () => {
     const user = await signUpWithAll();
     await remove(user.token);
     const next = await test.signUp(user.userName.toUpperCase());
@@ -153,7 +153,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     await assertTokenEnded(user.token);
   });
 
-  it("other users get 404 for the user and the shared objects, and searches find neither", async () => {
+  it("answers 404 to other users for the user and the shared objects, and searches find neither", async () => {
     const user = await signUpWithAll();
     const reader = await test.signUp();
     const [shared] = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
@@ -182,7 +182,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     assert.equal((await find(elsewhere, "/users")).length, 1);
   });
 
-  it("concurrent deletions of one user all succeed", async () => {
+  it("succeeds for all concurrent deletions of one user", async () => {
     const user = await signUpWithAll();
     const answers = await Promise.all([test, other, test, other].map((app) => remove(user.token, "me", app)));
     assert.ok(answers.some(({ status }) => status === 200));
@@ -191,7 +191,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     assert.deepEqual(await rowsOf(user), {});
   });
 
-  it("concurrent writes are refused or erased as well", async () => {
+  it("refuses or erases concurrent writes as well", async () => {
     for (let round = 0; round < 3; round++) {
       const user = await signUpWithAll();
       const { token, deviceToken, userName, password } = user;
@@ -273,7 +273,7 @@ describe("a user whose rows are still being erased", () => {
     assert.equal(await left(), 0);
   });
 
-  it("with thousands of rows: answered before the end, and finished by maintenance after a shutdown", async () => {
+  it("gets an answer before thousands of rows are erased, and maintenance finishes after a shutdown", async () => {
     const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const user = await signUpWithAll(leaving, 5_000);
     const reader = await leaving.signUp();

@@ -41,7 +41,7 @@ async function signUp(): Promise<{ user: TestUser; addresses: [string, string, s
 }
 
 // spec/mail#changed-addresses
-describe("a stolen token does not take the account over by its address: hostile.md 41", () => {
+describe("a stolen token cannot take over the account by changing its address: hostile.md 41", () => {
   it("codes go to the former address for seven days, despite further changes, and then to the new one", async () => {
     const { user, addresses } = await signUp();
     const [owner, evil, worse] = addresses;
@@ -76,7 +76,7 @@ describe("a stolen token does not take the account over by its address: hostile.
     assert.deepEqual(await codesTo(user, ...addresses), [owner]);
   });
 
-  it("a first address that a token sets later gets no codes for seven days", async () => {
+  it("a first address that a client sets later gets no codes for seven days", async () => {
     const user = await test.signUp();
     const addresses = newAddresses(user);
     test.advance(tenMinutesMs + 1);
@@ -88,7 +88,7 @@ describe("a stolen token does not take the account over by its address: hostile.
 });
 
 // spec/mail#changed-addresses
-describe("a change that takes effect at once", () => {
+describe("a change of the address that takes effect at once", () => {
   it("is made within ten minutes after the sign-in, or with the password; the former address is notified", async () => {
     const { user, addresses } = await signUp();
     const [owner, next, last] = addresses;
@@ -125,7 +125,7 @@ describe("a change that takes effect at once", () => {
   });
 
   // spec/mail#notices
-  it("a user's addresses get at most twenty notices a day", async () => {
+  it("sends at most twenty notices a day to the addresses of a user", async () => {
     const user = await signUpWithMail(test);
     const addresses = Array.from({ length: 25 }, (_, n) => `n${n}-${user.id}@example.com`);
     for (const email of addresses) assert.equal((await change(user, { email })).status, 200);

@@ -106,7 +106,7 @@ async function signUpWithAll(neighbour: TestUser) {
 
 // spec/operators#export-a-user
 describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
-  it("has all data of the user, byte by byte, and nothing else", async () => {
+  it("returns all data of the user, byte by byte, and nothing else", async () => {
     const neighbour = await test.signUp("the neighbour");
     const { user, checkin, theirs, files, picture } = await signUpWithAll(neighbour);
     const { id } = user;
@@ -196,7 +196,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
       assert.match(name, /^(files\/[a-z]{3}_[0-9a-z]{26}\.[a-z]{3}|[a-z]+\.(nd)?json)$/);
   });
 
-  it("has no data of a neighbour, and no secrets", async () => {
+  it("returns no data of another user, and no secrets", async () => {
     const neighbour = await test.signUp();
     const { user } = await signUpWithAll(neighbour);
     const { files } = await exportUser(user.id);
@@ -215,7 +215,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     }
   });
 
-  it("404 for a user who is unknown, of another application, or deleted", async () => {
+  it("answers 404 for a user who is unknown, of another application, or deleted", async () => {
     const other = await test.createApplication();
     const jane = await test.signUp("Jane", other);
     const answer = (userId: string, application = test.application) =>
@@ -227,7 +227,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assertError(await answer(jane.id, other), 404, "ItemDoesNotExist", 769, "The item does not exist.");
   });
 
-  it("a disabled user is exported as well; a file whose bytes are lost is listed as missing", async () => {
+  it("exports a disabled user as well, and lists a file whose bytes are lost as missing", async () => {
     const jane = await test.signUp();
     const blob = await upload(test, jane.token, "/blobs", dataPart("x"));
     await test.app.bytes.deleteAll(filePrefix(test.application.appid, blob.id));
@@ -238,7 +238,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assert.equal(rows("profile.json")[0].disabled, date(test.now()));
   });
 
-  it("thousands of rows are exported completely, despite concurrent writes", async () => {
+  it("exports thousands of rows completely, despite concurrent writes", async () => {
     const jane = await test.signUp();
     const { token } = jane;
     const requests = Array.from({ length: 200 }, (_, n) => ({

@@ -18,7 +18,7 @@ function logIn(username: unknown, password: unknown, token = deviceToken, app = 
 }
 
 describe("POST /users/login: spec/users#log-in", () => {
-  it("200 the user's fields as at creation with a new token, its expiry and the time of this login", async () => {
+  it("answers 200 with the user's fields as at creation with a new token, its expiry and the time of this login", async () => {
     const body = { username: "Jane", password: "correct horse", email: "jane@example.com", firstName: "Jane" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
     test.advance(1_000);
@@ -35,7 +35,7 @@ describe("POST /users/login: spec/users#log-in", () => {
     assertResult(await test.call("GET /users/me", { token: accessToken }), 200, profile);
   });
 
-  it("several tokens are valid at once, of one user and of several", async () => {
+  it("returns tokens of one user or several that are valid at the same time", async () => {
     const jack = await test.signUp("Jack");
     const jill = await test.signUp("Jill");
     const again = (await logIn("Jack", jack.password)).body.result.accessToken;
@@ -48,13 +48,13 @@ describe("POST /users/login: spec/users#log-in", () => {
     }
   });
 
-  it("a user token works as well as a device token", async () => {
+  it("accepts a user token as well as a device token", async () => {
     const jim = await test.signUp("Jim");
     const { token } = await test.signUp();
     assert.equal((await logIn("Jim", jim.password, token)).body.result.id, jim.id);
   });
 
-  it("the name matches in any case and Unicode form, the password in any Unicode form but only in its case", async () => {
+  it("matches the name in any case and Unicode form, and the password in any Unicode form but only in its case", async () => {
     const body = { username: "Zoë Straße", password: "Pässwörd" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
     for (const username of ["zoë strasse", "ZOE\u0308 STRASSE"]) {
@@ -67,7 +67,7 @@ describe("POST /users/login: spec/users#log-in", () => {
 });
 
 describe("POST /users/login: spec/errors#credential-errors", () => {
-  it("403 AuthBadUsernameOrPassword without a message, for an unknown user and a wrong password alike", async () => {
+  it("answers 403 AuthBadUsernameOrPassword without a message, for an unknown user and a wrong password alike", async () => {
     await test.signUp("Known");
     for (const [username, password] of [
       ["Known", "wrong"],
@@ -88,12 +88,12 @@ describe("POST /users/login: spec/errors#credential-errors", () => {
     }
   });
 
-  it("403 for a user of another application", async () => {
+  it("answers 403 for a user of another application", async () => {
     const { userName, password } = await test.signUp("Elsewhere", await test.createApplication());
     assertError(await logIn(userName, password), 403, "AuthBadUsernameOrPassword", 262);
   });
 
-  it("an unknown user costs the same hashing as a wrong password", async (t) => {
+  it("costs the same hashing for an unknown user as for a wrong password", async (t) => {
     const app = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2" });
     t.after(() => app.close());
     const { userName, deviceToken: token } = await app.signUp();
@@ -111,7 +111,7 @@ describe("POST /users/login: spec/errors#credential-errors", () => {
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
 
-  it("400 ParameterMissingRequiredValue without username or password", async () => {
+  it("answers 400 ParameterMissingRequiredValue without username or password", async () => {
     for (const username of [undefined, null, ""]) {
       const answer = await logIn(username, "correct horse");
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "username is required.");
@@ -122,7 +122,7 @@ describe("POST /users/login: spec/errors#credential-errors", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array or a boolean in place of text", async () => {
+  it("answers 400 ParameterIncorrectFormat for an object, an array or a boolean in place of text", async () => {
     for (const value of [{}, { $ne: "" }, ["x"], true]) {
       const asName = await logIn(value, "correct horse");
       assertError(asName, 400, "ParameterIncorrectFormat", 515, "username must be a text.");
@@ -142,7 +142,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     return row.password_hash;
   }
 
-  it("an old hash still verifies, and only the right password upgrades it", async (t) => {
+  it("verifies an old hash, and only the right password upgrades it", async (t) => {
     const { userName, password } = await test.signUp("Old Hash");
     const oldHash = await storedHash(userName);
     assert.match(oldHash, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/);
@@ -161,7 +161,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
     assert.equal((await logIn(userName, "wrong", deviceToken, raised)).status, 403);
   });
 
-  it("concurrent logins of one user with an old hash all succeed", async (t) => {
+  it("succeeds for all concurrent logins of one user with an old hash", async (t) => {
     const { userName, password } = await test.signUp("Old Hash At Once");
     const raised = await startTestApp({ DATABASE_URL: test.config.databaseUrl, PASSWORD_HASH_PASSES: "3" });
     t.after(() => raised.close());

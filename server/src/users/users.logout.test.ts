@@ -19,7 +19,7 @@ function assertTokenEnded(answer: Answer): void {
 }
 
 describe("POST /users/me/logout: spec/users#log-out", () => {
-  it("200 a new device token of the same device and its expiry, and nothing else", async () => {
+  it("answers 200 with only a new device token of the same device and its expiry", async () => {
     const { token, deviceToken } = await test.signUp();
     const answer = await logOut(token);
     const { accessToken } = answer.body.result;
@@ -31,7 +31,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assert.equal(devices.length, 1);
   });
 
-  it("the new token can log a user in again", async () => {
+  it("returns a token that can log a user in again", async () => {
     const { token, userName, password, id } = await test.signUp();
     const deviceToken = (await logOut(token)).body.result.accessToken;
     const body = { username: userName, password };
@@ -39,7 +39,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assert.equal(again.body.result.id, id);
   });
 
-  it("401 AuthAccessTokenInvalid for the token used, on the very next request and for a second logout", async () => {
+  it("answers 401 AuthAccessTokenInvalid for the token used, on the very next request and for a second logout", async () => {
     const { token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     await logOut(token);
@@ -48,7 +48,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assertTokenEnded(await test.call("POST /users", { token, body: { username: "Late", password: "correct" } }));
   });
 
-  it("the user's other tokens, other users' tokens and the device's own token stay valid", async () => {
+  it("keeps the user's other tokens, other users' tokens and the device's own token valid", async () => {
     const { token, deviceToken, userName, password } = await test.signUp();
     const other = await test.signUp();
     const body = { username: userName, password };
@@ -67,14 +67,14 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     }
   });
 
-  it("403 AuthUserAccessTokenRequired with a device token, which stays valid", async () => {
+  it("answers 403 AuthUserAccessTokenRequired with a device token, which stays valid", async () => {
     const { deviceToken, userName, password } = await test.signUp();
     assertError(await logOut(deviceToken), 403, "AuthUserAccessTokenRequired", 263);
     const body = { username: userName, password };
     assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
   });
 
-  it("of ten concurrent logouts with one token at least one succeeds, and the others fail only for the ended token", async () => {
+  it("succeeds for at least one of ten concurrent logouts with one token, and the others fail only for the ended token", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 10 }, () => logOut(token)));
     assert.ok(answers.some(({ status }) => status === 200));

@@ -7,7 +7,7 @@ import { userNameKey } from "../lib/user-name-keys.ts";
 import { requireUserNameKey } from "./users.names.ts";
 
 describe("userNameKey: spec/users#user-names", () => {
-  it("names that differ only in case or Unicode form have one key", () => {
+  it("gives names that differ only in case or Unicode form one key", () => {
     for (const names of [
       ["ada", "ADA", "Ada", "Ⓐda", "ａｄａ"],
       ["Zoë", "ZOË", "zoe\u0308"],
@@ -23,7 +23,7 @@ describe("userNameKey: spec/users#user-names", () => {
     }
   });
 
-  it("names that look alike to a reader have one key: blanks, control and invisible characters", () => {
+  it("gives names that look alike to a reader one key: blanks, control and invisible characters", () => {
     for (const names of [
       [
         "ada",
@@ -47,7 +47,7 @@ describe("userNameKey: spec/users#user-names", () => {
     }
   });
 
-  it("names that differ visibly have different keys", () => {
+  it("gives names that differ visibly different keys", () => {
     const names = ["ada", "a da", "ad a", "adá", "аda", "", "%", "_", "a.da"];
     assert.equal(new Set(names.map(userNameKey)).size, names.length);
   });
@@ -76,7 +76,7 @@ describe("userNameKey: spec/users#user-names", () => {
     );
   });
 
-  it("a name of 256 characters whose key is too long for an index is refused, not truncated", () => {
+  it("refuses, and does not truncate, a name of 256 characters whose key is too long for an index", () => {
     assert.throws(
       () => requireUserNameKey("\uFDFA".repeat(256)), // one character that folds to eighteen
       (error) => error instanceof ApiError && error.condition === "ParameterOutOfRange",

@@ -125,7 +125,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
     assert.equal(pageResults.length, 2);
   });
 
-  it("pages forwards and backwards in every order; page tokens open for no other operator or application", async () => {
+  it("pages forwards and backwards in every order, and its page tokens are invalid for other operators and applications", async () => {
     const application = await test.createApplication();
     for (let n = 0; n < 5; n += 1) await test.signUp(`user ${n}`, application);
     const other = await test.createOperator();
@@ -159,7 +159,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
 
 // spec/operators#operator-views
 describe("GET /_/api/applications/{appid}/users/{userId}", () => {
-  it("200 all data of the user except the password hash, with the true location and the counts", async () => {
+  it("answers 200 with all data of the user except the password hash, with the true location and the counts", async () => {
     const jane = await test.signUp();
     const profile = {
       email: "jane@example.org",
@@ -197,7 +197,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
     });
   });
 
-  it("404 for a user who is unknown, of another application or deleted, and for a path that leads elsewhere", async () => {
+  it("answers 404 for a user who is unknown, of another application or deleted, and for a path that leads elsewhere", async () => {
     const other = await test.createApplication();
     const jane = await test.signUp("Jane", other);
     assertGone(await ask(`GET /users/${jane.id}`));
@@ -237,7 +237,7 @@ describe("disabling a user", () => {
     await other.close();
   });
 
-  it("a user of another application is unaffected", async () => {
+  it("does not affect a user of another application", async () => {
     const jane = await test.signUp("Jane", await test.createApplication());
     for (const what of ["disable", "enable", "revoke-tokens"]) {
       assertGone(await ask(`POST /users/${jane.id}/${what}`, test.application, {}));
@@ -275,7 +275,7 @@ describe("tokens of a user", () => {
 
 // spec/operators#erase-a-user
 describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
-  it("400 without the confirmed id, and nothing is deleted", async () => {
+  it("answers 400 without the confirmed id, and deletes nothing", async () => {
     const jane = await test.signUp();
     const missing = await ask(`DELETE /users/${jane.id}`);
     assertError(missing, 400, "ParameterMissingRequiredValue", 513, "confirm is required.");
@@ -301,7 +301,7 @@ describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
     await test.signUp(jane.userName);
   });
 
-  it("only one of many concurrent requests succeeds", async () => {
+  it("succeeds for only one of many concurrent requests", async () => {
     const jane = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => ask(`DELETE /users/${jane.id}?confirm=${jane.id}`)),

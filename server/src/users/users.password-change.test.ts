@@ -52,7 +52,7 @@ async function assertTokenEnded(token: string, apps: readonly TestApp[] = [test,
 }
 
 describe("PATCH /users/me with a password: spec/users#change-the-password", () => {
-  it("200 the profile without the password; from then on the old password is wrong and the new one right", async () => {
+  it("answers 200 with the profile without the password, after which the old password is wrong and the new one right", async () => {
     const user = await test.signUp();
     const { result: profile } = (await test.call("GET /users/me", { token: user.token })).body;
     test.advance(1_000);
@@ -66,7 +66,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
     assertError(again, 403, "AuthBadUsernameOrPassword", 262);
   });
 
-  it("400 ParameterMissingRequiredValue without currentPassword, 403 for an empty or a wrong one; nothing is stored", async () => {
+  it("answers 400 ParameterMissingRequiredValue without currentPassword, 403 for an empty or a wrong one, and stores nothing", async () => {
     const user = await test.signUp();
     const second = await tokenOf(user);
     const { result: profile } = (await test.call("GET /users/me", { token: user.token })).body;
@@ -84,7 +84,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
     assert.equal((await logIn(user, old)).status, 200);
   });
 
-  it("400 ParameterOutOfRange for fewer than 4 or more than 1,024 characters, the empty text included", async () => {
+  it("answers 400 ParameterOutOfRange for fewer than 4 or more than 1,024 characters, the empty text included", async () => {
     const user = await test.signUp();
     for (const [password, rule] of [
       ["", "password must have at least 4 characters."],
@@ -99,7 +99,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
     assert.equal((await logIn(user, "1234")).status, 200);
   });
 
-  it("currentPassword alone changes nothing, right or wrong", async () => {
+  it("changes nothing with currentPassword only, right or wrong", async () => {
     const user = await test.signUp();
     const second = await tokenOf(user);
     for (const currentPassword of [old, "wrong", ""]) {
@@ -109,7 +109,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
     assert.equal((await logIn(user, old)).status, 200);
   });
 
-  it("both passwords match in any Unicode form", async () => {
+  it("accepts both passwords in any Unicode form", async () => {
     const user = await test.signUp();
     await change(user.token, { password: "Pässwörd", currentPassword: old });
     const decomposed = "Pässwörd".normalize("NFD");
@@ -119,7 +119,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
 });
 
 describe("the tokens of a user whose password was changed", () => {
-  it("all except the one that changed it are refused, in every process and after a restart; other users' stay valid", async () => {
+  it("are refused, except the one that changed it, in every process and after a restart; other users' tokens stay valid", async () => {
     const user = await test.signUp();
     const bystander = await test.signUp();
     const others = [user.token, await tokenOf(user), (await logIn(user, old, other)).body.result.accessToken];
@@ -145,7 +145,7 @@ describe("the tokens of a user whose password was changed", () => {
     assert.equal(pageResults.length, 1);
   });
 
-  it("a token that was ended stays ended when its owner's password is changed", async () => {
+  it("stay ended if they had ended before", async () => {
     const user = await test.signUp();
     const ended = await tokenOf(user);
     await test.call("POST /users/me/logout", { token: ended });
@@ -155,7 +155,7 @@ describe("the tokens of a user whose password was changed", () => {
 });
 
 describe("PATCH /users/me with a password, concurrent with other requests", () => {
-  it("only one of several concurrent changes with one currentPassword succeeds, and only its token stays valid", async () => {
+  it("succeeds for only one of several changes with one currentPassword, and only its token stays valid", async () => {
     const user = await test.signUp();
     const tokens = await Promise.all(Array.from({ length: 8 }, () => tokenOf(user)));
     const answers = await Promise.all(
@@ -178,7 +178,7 @@ describe("PATCH /users/me with a password, concurrent with other requests", () =
     assert.equal((await logIn(user, old)).status, 403);
   });
 
-  it("no login with the old password leaves a valid token", async () => {
+  it("leaves no valid token of a login with the old password", async () => {
     for (let round = 0; round < 5; round++) {
       const user = await test.signUp();
       const [changed, ...logins] = await Promise.all([
@@ -195,7 +195,7 @@ describe("PATCH /users/me with a password, concurrent with other requests", () =
     }
   });
 
-  it("a concurrent rename is kept", async () => {
+  it("keeps a concurrent rename", async () => {
     const user = await test.signUp();
     const second = await tokenOf(user);
     const [password, rename] = await Promise.all([

@@ -88,7 +88,7 @@ function assertWrong(answer: Answer): void {
 const atOnce = { concurrency: true };
 
 describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => {
-  it("200 true, and a mail with the code at every placeholder", async () => {
+  it("answers 200 true, and sends a mail with the code at every placeholder", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const [mail = "", ...more] = mailsTo(user.email);
@@ -109,7 +109,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     );
   });
 
-  it("200 true without a mail for an unknown user, one without an address and one of another application", async () => {
+  it("answers 200 true without a mail for an unknown user, one without an address and one of another application", async () => {
     const without = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     await test.call("PATCH /users/me", { token: stranger.token, body: { email: "stranger@example.com" } });
@@ -126,7 +126,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assertResult(await ask(user.userName, {}, test, user.token), 200, true);
   });
 
-  it("a subject cannot inject headers, nor an address another recipient (hostile.md 23)", async () => {
+  it("lets a subject inject no headers, and an address no other recipient (hostile.md 23)", async () => {
     const user = await signUpWithMail();
     const before = mailsTo(user.email).length;
     assertResult(await ask(user.userName, { subject: "Hi\r\nBcc: victim\r\n\r\nBuy!" }), 200, true);
@@ -143,7 +143,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assert.deepEqual(mailsTo(email), []);
   });
 
-  it("400 for a body without @ResetCode, and for missing, oversized or non-text parameters", async () => {
+  it("answers 400 for a body without @ResetCode, and for missing, oversized or non-text parameters", async () => {
     const cases: [sent: Record<string, unknown>, error: string, number: number, message: string][] = [
       [{ body: "no place" }, "ParameterIncorrectFormat", 515, "body must contain @ResetCode."],
       [{ body: "@resetcode" }, "ParameterIncorrectFormat", 515, "body must contain @ResetCode."],
@@ -165,7 +165,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
       assertError(await ask("Jane", sent), 400, error, number, message);
   });
 
-  it("503 ServiceUnavailable above 64 waiting requests of one application; other applications are served", async () => {
+  it("answers 503 ServiceUnavailable above 64 waiting requests of one application, and serves other applications", async () => {
     const [declare] = userPasswordOperations;
     assert.ok(declare);
     const route = declare({
@@ -195,7 +195,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assert.equal(await handle(), true);
   });
 
-  it("the mail goes through SMTP_URL if set, and the server waits for it when it stops", async (t) => {
+  it("sends the mail through SMTP_URL if set, and the server waits for it when it shuts down", async (t) => {
     const arrived: { to: string | undefined; mail: string }[] = [];
     const isStopping = Promise.withResolvers<void>();
     const smtp = new SMTPServer({
@@ -229,7 +229,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assertResult(await reset(user.userName, codeIn(arrived[0]?.mail)), 200, true);
   });
 
-  it("200 true even when the mail cannot be sent, which the log reports without the address", async (t) => {
+  it("answers 200 true even when the mail cannot be sent, which the log reports without the address", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, SMTP_URL: "smtp://127.0.0.1:1" });
     t.after(() => app.close());
     const user = await signUpWithMail();
@@ -242,7 +242,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
 });
 
 describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
-  it("200 true: the new password is right, the old one wrong, and every token of the user is refused", async () => {
+  it("answers 200 true: the new password is right, the old one wrong, and every token of the user is refused", async () => {
     const user = await signUpWithMail();
     const other = await test.signUp();
     const again = { username: user.userName, password: user.password };
@@ -258,14 +258,14 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body: again })).status, 403);
   });
 
-  it("the code matches in any case, with blanks and dashes", async () => {
+  it("accepts the code in any case, with blanks and dashes", async () => {
     const user = await signUpWithMail();
     const code = (await codeFor(user)).toLowerCase();
     const typed = ` ${code.slice(0, 4)}-${code.slice(4, 8)} \u2013 ${code.slice(8)}\n`;
     assertResult(await reset(user.userName.toUpperCase(), typed), 200, true);
   });
 
-  it("works once: exactly one of many concurrent uses succeeds (hostile.md 8)", async () => {
+  it("accepts a code once: exactly one of many concurrent uses succeeds (hostile.md 8)", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const passwords = Array.from({ length: 10 }, (_, n) => `password ${n}`);
@@ -279,7 +279,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assertWrong(await reset(user.userName, code));
   });
 
-  it("four wrong tries are tolerated, the fifth ends the code", async () => {
+  it("tolerates four wrong attempts, and the fifth ends the code", async () => {
     const [patient, hasty] = [await signUpWithMail(), await signUpWithMail()];
     const codes = await Promise.all([codeFor(patient), codeFor(hasty)]);
     await Promise.all(Array.from({ length: 5 }, async () => assertWrong(await reset(hasty.userName, invented))));
@@ -291,7 +291,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal(await logIn(hasty.userName, hasty.password), 200);
   });
 
-  it("concurrent tries are counted exactly", async () => {
+  it("counts concurrent attempts exactly", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     for (const answer of await Promise.all(Array.from({ length: 4 }, () => reset(user.userName, invented)))) {
@@ -307,7 +307,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assertWrong(await reset(user.userName, code));
   });
 
-  it("the lifetime of a code is a setting", async (t) => {
+  it("uses the configured lifetime of a code", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RESET_CODE_LIFETIME_MS: "2000" });
     t.after(() => app.close());
     const user = await signUpWithMail();
@@ -321,7 +321,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal(expires_at, app.now() + 2_000);
   });
 
-  it("a new code replaces the old one, and has its own tries", async () => {
+  it("replaces the old code by a new one with its own attempts", async () => {
     const user = await signUpWithMail();
     const old = await codeFor(user);
     await Promise.all(Array.from({ length: 5 }, () => reset(user.userName, invented)));
@@ -330,7 +330,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assertResult(await reset(user.userName, code), 200, true);
   });
 
-  it("a wrong code and a code of another, deleted or unknown user or another application get the same answer", async () => {
+  it("gives a wrong code and a code of another, deleted or unknown user or another application the same answer", async () => {
     const [user, other, gone] = [await signUpWithMail(), await signUpWithMail(), await signUpWithMail()];
     const [code, goneCode] = await Promise.all([codeFor(other), codeFor(gone)]);
     await test.call("DELETE /users/me", { token: gone.token });
@@ -361,7 +361,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal(await logIn(user.userName, "new password"), 200);
   });
 
-  it("400 for a new password of fewer than 4 characters, and for missing or non-text parameters; the code stays valid", async () => {
+  it("answers 400 for a new password of fewer than 4 characters and missing or non-text parameters, and the code stays valid", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const short = "newPassword must have at least 4 characters.";
@@ -383,7 +383,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
 });
 
 describe("PATCH /users/password after the code's lifetime", () => {
-  it("a code expires at the exact millisecond", async () => {
+  it("refuses a code from the exact millisecond of its expiry", async () => {
     const [early, late] = [await signUpWithMail(), await signUpWithMail()];
     const codes = await Promise.all([codeFor(early), codeFor(late)]);
     test.advance(hourMs - 1);
@@ -395,7 +395,7 @@ describe("PATCH /users/password after the code's lifetime", () => {
 });
 
 describe("secrets of a password reset", () => {
-  it("no log line holds a code, a password, an address or the text of a mail, and the database holds no code", async (t) => {
+  it("are in no log line: no code, password, address or mail text, and the database holds no code", async (t) => {
     const quiet = test;
     test = await startTestApp({ LOG_LEVEL: "trace" });
     t.after(async () => {
@@ -418,7 +418,7 @@ describe("secrets of a password reset", () => {
     assert.ok(test.logLines.some(({ file }) => typeof file === "string" && file.endsWith(".eml")));
   });
 
-  it("codes are 12 of 32 unambiguous characters, evenly distributed", () => {
+  it("are codes of 12 of 32 unambiguous characters, evenly distributed", () => {
     const count = new Map<string, number>();
     const codes = Array.from({ length: 4_000 }, newResetCode);
     for (const code of codes) {
@@ -430,7 +430,7 @@ describe("secrets of a password reset", () => {
     for (const times of count.values()) assert.ok(times > 1_200 && times < 1_800, `${times} of about 1,500`);
   });
 
-  it("only the digest of a code is stored", () => {
+  it("are stored as digests only", () => {
     assert.match(digestResetCode("ABCDEFGHJKLM"), /^[0-9a-f]{64}$/);
     assert.equal(digestResetCode(" abcd-EFGH jklm"), digestResetCode("ABCDEFGHJKLM"));
     assert.notEqual(digestResetCode("ABCDEFGHJKLN"), digestResetCode("ABCDEFGHJKLM"));

@@ -57,7 +57,7 @@ async function assertProfile(person: Person, profile: Record<string, unknown>): 
 }
 
 describe("POST /users with a profile: spec/users#user-fields", () => {
-  it("200 all fields, as later reads return them", async () => {
+  it("answers 200 with all fields, as later reads return them", async () => {
     const person = await create(jane);
     const { id, userName } = person.profile;
     const now = `/Date(${test.now()})/`;
@@ -66,7 +66,7 @@ describe("POST /users with a profile: spec/users#user-fields", () => {
     await assertProfile(person, person.profile);
   });
 
-  it("fields that only PATCH or the service sets are ignored", async () => {
+  it("ignores fields that only PATCH or the service sets", async () => {
     const sent = { celebMode: true, locationFuzzing: true, id: "x", created: 0, roles: ["admin"], token_version: 9 };
     const { profile } = await create({ ...sent, deleted_at: 1, user_name_key: "x", lat: 1, accessToken: {} });
     assert.deepEqual([profile["celebMode"], profile["locationFuzzing"]], [false, false]);
@@ -75,7 +75,7 @@ describe("POST /users with a profile: spec/users#user-fields", () => {
 });
 
 describe("GET /users/{userId}: spec/users#read-a-profile", () => {
-  it("200 to other users: only id, userName, firstName, lastName and created", async () => {
+  it("answers 200 to other users with only id, userName, firstName, lastName and created", async () => {
     const person = await create(jane);
     await change(person, { locationFuzzing: true });
     const { id, userName, created } = person.profile;
@@ -86,7 +86,7 @@ describe("GET /users/{userId}: spec/users#read-a-profile", () => {
     assertResult(await read(bareId, person), 200, { id: bareId, userName: bareName, created: bareCreated });
   });
 
-  it("404 for an unknown id and one of another application alike; 400 for an invalid user id", async () => {
+  it("answers 404 for an unknown id and one of another application alike, and 400 for an invalid user id", async () => {
     const person = await create();
     const elsewhere = await create({}, await test.createApplication());
     for (const id of [test.app.ids.newId("User"), elsewhere.profile.id]) assertMissing(await read(id, person));
@@ -100,7 +100,7 @@ describe("GET /users/{userId}: spec/users#read-a-profile", () => {
 
 // spec/users#celebmode
 describe("celebMode", () => {
-  it("others get 404 and cannot find the user, who is unaffected; shared objects stay visible under the userID", async () => {
+  it("hides the user from others with 404 and in searches, without effect on the user; shared objects stay visible under the userID", async () => {
     const celeb = await create(jane);
     const other = await create();
     const { id, userName } = celeb.profile;
@@ -131,7 +131,7 @@ describe("celebMode", () => {
 });
 
 describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
-  it("200 the whole profile; each field changes independently", async () => {
+  it("answers 200 with the whole profile, and each field changes independently", async () => {
     const person = await create(jane);
     let expected: Record<string, unknown> = person.profile;
     for (const [name, sent, stored] of [
@@ -165,7 +165,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     await assertProfile(person, expected);
   });
 
-  it("the empty text clears a text; null, and the empty text for other types, change nothing", async () => {
+  it("clears a text with the empty text; null, and the empty text for other types, change nothing", async () => {
     const person = await create(jane);
     const unchanged = { email: null, firstName: null, gender: "", dateOfBirth: "", location: null, celebMode: "" };
     assertResult(await change(person, { ...unchanged, username: "", password: null }), 200, person.profile);
@@ -175,7 +175,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     assertResult(await change(person, {}), 200, rest);
   });
 
-  it("fields that the service sets are ignored, whatever their type (hostile.md 9)", async () => {
+  it("ignores fields that the service sets, whatever their type (hostile.md 9)", async () => {
     const person = await create(jane);
     const victim = await create();
     const { id } = victim.profile;
@@ -204,7 +204,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     await assertProfile(victim, victim.profile);
   });
 
-  it("400 for values that are invalid or too long, and nothing of the request is stored", async () => {
+  it("answers 400 for values that are invalid or too long, and stores nothing of the request", async () => {
     const person = await create(jane);
     for (const [field, error] of [
       [{ gender: "Other" }, "ParameterIncorrectFormat"],
@@ -226,7 +226,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     await assertProfile(person, person.profile);
   });
 
-  it("an unchanged userName in any form is no error; the old name is free at once", async () => {
+  it("accepts an unchanged userName in any form, and frees the old name at once", async () => {
     const person = await create({ username: "Zoë Straße" });
     for (const username of ["Zoë Straße", "ZOË STRASSE", "zoe\u0308 straße"]) {
       assertResult(await change(person, { username }), 200, { ...person.profile, userName: username });
@@ -235,7 +235,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     assert.equal((await create({ username: "Zoë Straße" })).profile.userName, "Zoë Straße");
   });
 
-  it("400 ItemAlreadyExists for a name that is taken, in any form, and nothing of the request is stored", async () => {
+  it("answers 400 ItemAlreadyExists for a name that is taken, in any form, and stores nothing of the request", async () => {
     await create({ username: "Größe ﬁx" });
     const person = await create(jane);
     for (const username of ["Größe ﬁx", "GRÖSSE FIX", "gro\u0308sse fix"]) {
@@ -249,7 +249,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     assert.equal((await test.call("POST /users/login", { token: person.token, body: login })).status, 200);
   });
 
-  it("only one of many concurrent renames to one name succeeds", async () => {
+  it("succeeds for only one of many concurrent renames to one name", async () => {
     const people = await Promise.all(Array.from({ length: 30 }, () => create()));
     const answers = await Promise.all(
       people.map((person, n) => change(person, { username: n % 2 === 0 ? "There Is One" : "THERE IS ONE" })),
@@ -263,7 +263,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     }
   });
 
-  it("403 for another visible user, 404 for one of another application and an unknown one", async () => {
+  it("answers 403 for another visible user, and 404 for one of another application and an unknown one", async () => {
     const person = await create();
     const other = await create(jane);
     const elsewhere = await create({}, await test.createApplication());

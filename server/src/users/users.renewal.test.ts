@@ -97,7 +97,7 @@ async function listed(token: string, app = test) {
 }
 
 describe("POST /users/me/tokens: spec/authentication#renewal", () => {
-  it("201 a token and its expiry; both tokens are one session in the user's list and in the operators'", async () => {
+  it("answers 201 with a token and its expiry; both tokens are one session in the user's list and in the operators'", async () => {
     const user = await test.signUp();
     const [before] = await listed(user.token);
     const signedInAt = test.now();
@@ -123,7 +123,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     );
   });
 
-  it("gives the same successor to 50 calls at once in two processes, and to later ones while the token lives", async () => {
+  it("gives the same successor to 50 simultaneous calls in two processes, and to later ones while the token is valid", async () => {
     const user = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => renew(user.token, index % 2 === 0 ? test : other)),
@@ -139,7 +139,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.equal((await listed(user.token)).length, 1);
   });
 
-  it("the token stays valid until ten minutes after the successor's first use, in every process", async () => {
+  it("keeps the token valid until ten minutes after the successor's first use, in every process", async () => {
     const user = await test.signUp();
     assert.deepEqual(await areGood(user.token), [true]);
     const successor = await successorOf(user.token);
@@ -159,7 +159,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     }
   });
 
-  it("a process that has not seen the token since learns of the first use in time, and after a restart", async () => {
+  it("informs a process of the first use in time, and after a restart, even if it has not received the token since", async () => {
     const user = await test.signUp();
     const successor = await successorOf(user.token);
     assert.ok(await isGood(user.token, other)); // after the renewal, before the first use
@@ -174,7 +174,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     await third.close();
   });
 
-  it("each token of a chain that is renewed quickly has its ten minutes", async () => {
+  it("gives each token of a chain that is renewed quickly its ten minutes", async () => {
     const user = await test.signUp();
     const second = await successorOf(user.token);
     const third = await successorOf(second); // its first use
@@ -187,7 +187,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.deepEqual(await areGood(user.token, second, third), [false, false, true]);
   });
 
-  it("a session that is renewed goes on after its first token would have expired", async () => {
+  it("continues a session after its first token would have expired", async () => {
     const user = await test.signUp();
     let token = user.token;
     for (let renewals = 0; renewals < 5; renewals++) {
@@ -201,7 +201,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.deepEqual(await areGood(token), [false]);
   });
 
-  it("belongs to the same device and application key, and inherits the versions", async () => {
+  it("returns a token of the same device and application key, with the same versions", async () => {
     const user = await test.signUp();
     const { issuedAt, tokenExpiresAt, ...before } = claimsOf(user.token);
     assert.equal(tokenExpiresAt - issuedAt, 30 * dayMs);
@@ -211,7 +211,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.deepEqual(renewed, { ...before, ...times, renewals: 1 });
   });
 
-  it("takes an idempotency key, and can be part of a batch", async () => {
+  it("accepts an idempotency key, and can be part of a batch", async () => {
     const user = await test.signUp();
     const headers = { "Idempotency-Key": "renewal" };
     const [first, repeated] = [await renew(user.token, test, headers), await renew(user.token, other, headers)];
@@ -228,7 +228,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     }
   });
 
-  it("AuthUserAccessTokenRequired for a device token, AuthAccessTokenInvalid for a dead one, AuthUserAccountDisabled for a disabled user", async () => {
+  it("answers AuthUserAccessTokenRequired for a device token, AuthAccessTokenInvalid for an invalid one, and AuthUserAccountDisabled for a disabled user", async () => {
     const user = await test.signUp();
     const device = await renew(user.deviceToken);
     assert.deepEqual([device.status, device.body.error], [403, "AuthUserAccessTokenRequired"]);
@@ -249,7 +249,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
 describe("the length of a session: spec/authentication#length-of-a-session", () => {
   after(() => configure({}));
 
-  it("a successor ends with the session at the latest: by default a year after the login", async () => {
+  it("is by default a year after the login, at which every successor ends", async () => {
     const user = await test.signUp();
     const signedInAt = test.now();
     let token = user.token;
@@ -263,7 +263,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     assert.deepEqual(await areGood(last.body.result.accessToken), [false]);
   });
 
-  it("tokenLifetimes sets it, and the lifetime of successors", async () => {
+  it("is set by tokenLifetimes, together with the lifetime of successors", async () => {
     await configure({ tokenLifetimes: { userMs: 2 * dayMs, sessionMs: 3 * dayMs } });
     const user = await test.signUp();
     const signedInAt = test.now();
@@ -279,7 +279,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     assert.deepEqual(await areGood(second.body.result.accessToken), [true]); // until its own end
   });
 
-  it("0 switches renewals off; other values below a minute are refused", async () => {
+  it("allows no renewals if it is 0, and is refused if it is another value below a minute", async () => {
     await configure({ tokenLifetimes: { sessionMs: 0 } });
     const user = await test.signUp();
     const { status, body } = await renew(user.token);
@@ -294,7 +294,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     }
   });
 
-  it("a lifetime that is shortened later ends no token early, and no successor late", async () => {
+  it("ends no token early and no successor late when a lifetime is shortened later", async () => {
     await configure({});
     const user = await test.signUp();
     const first = await successorOf(user.token);
@@ -359,7 +359,7 @@ const endings: readonly Ending[] = [
 
 describe("a session that ends: spec/authentication#renewal", () => {
   for (const { what, isByToken, end } of endings) {
-    it(`${what} ends all of its tokens, whichever is used for it`, async () => {
+    it(`ends with all of its tokens, whichever is used: ${what}`, async () => {
       for (const endsByOlder of isByToken ? [true, false] : [true]) {
         const user = await test.signUp();
         const successor = await successorOf(user.token);
@@ -371,7 +371,7 @@ describe("a session that ends: spec/authentication#renewal", () => {
       }
     });
 
-    it(`${what} ends tokens whose renewal is under way`, async () => {
+    it(`ends with tokens whose renewal is in progress: ${what}`, async () => {
       const user = await test.signUp();
       const renewals = Array.from({ length: 6 }, (_, index) => renew(user.token, index % 2 === 0 ? test : other));
       const [ended, ...answers] = await Promise.all([end(user, user.token), ...renewals]);
@@ -384,7 +384,7 @@ describe("a session that ends: spec/authentication#renewal", () => {
     });
   }
 
-  it("a change of the password ends no token of its own session", async () => {
+  it("does not end with a change of its own password", async () => {
     const user = await test.signUp();
     const successor = await successorOf(user.token);
     const body = { currentPassword: user.password, password: "another one" };

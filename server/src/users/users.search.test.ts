@@ -46,7 +46,7 @@ async function change({ token }: Person, body: Record<string, unknown>): Promise
 }
 
 describe("GET /users: spec/users#search-users", () => {
-  it("200 all users, newest first: the caller in full, others with their visible fields", async () => {
+  it("answers 200 with all users, newest first: the caller completely, others with their visible fields", async () => {
     const { create } = await createApplication();
     const all = { email: "a@x.at", firstName: "Anna", lastName: "Alt", gender: 2, tag: "t", location: "1,2" };
     const anna = await create({ username: "anna", ...all });
@@ -81,7 +81,7 @@ describe("GET /users: spec/users#search-users", () => {
     }
   });
 
-  it("wildcards, quotes and special names are ordinary text (hostile.md 15, 20)", async () => {
+  it("treats wildcards, quotes and special names as ordinary text (hostile.md 15, 20)", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "plain", firstName: "plain", email: "plain" });
     for (const text of ["%", "_lain", "pl%", "*", "' or ''='", "\\", "__proto__", "constructor", "%_\\"]) {
@@ -119,7 +119,7 @@ describe("GET /users: spec/users#search-users", () => {
     }
   });
 
-  it("created and lastModified narrow to ranges, both ends inclusive", async () => {
+  it("filters created and lastModified by ranges, both ends inclusive", async () => {
     const { create } = await createApplication();
     const start = test.now();
     const people: Person[] = [];
@@ -140,7 +140,7 @@ describe("GET /users: spec/users#search-users", () => {
     ]);
   });
 
-  it("paging in every order, forwards and backwards, returns each user once", async () => {
+  it("returns each user once, forwards and backwards, in every order", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "zz", email: "c", firstName: "b", gender: 1 });
     for (let n = 0; n < 12; n++) {
@@ -178,7 +178,7 @@ describe("GET /users: spec/users#search-users", () => {
     assert.deepEqual(await found(me, { pagingToken: "3;2", sortOrder: "userName" }), ["n10", "n11", "n2"]);
   });
 
-  it("users of another application, deleted ones and others in celebMode are never found", async () => {
+  it("never finds users of another application, deleted ones and others in celebMode", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", email: "same", location: "1,2" });
     const { create: createRemotely } = await createApplication();
@@ -205,7 +205,7 @@ describe("GET /users: spec/users#search-users", () => {
     }
   });
 
-  it("400 for invalid orders and filters", async () => {
+  it("answers 400 for invalid orders and filters", async () => {
     const { create } = await createApplication();
     const { token } = await create();
     for (const [query, error] of [
@@ -227,7 +227,7 @@ describe("GET /users: spec/users#search-users", () => {
 });
 
 describe("GET /users by locationRange: spec/privacy#searches-by-area", () => {
-  it("circles and boxes work at the poles and across the antimeridian, and by distance; users without a location never match", async () => {
+  it("matches circles and boxes at the poles and across the antimeridian, and sorts by distance, without users that have no location", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "nowhere" });
     for (const [username, location] of Object.entries({
@@ -260,7 +260,7 @@ describe("GET /users by locationRange: spec/privacy#searches-by-area", () => {
     assert.deepEqual(await found(me, { locationRange: "48.2,16.37,5000" }), ["vienna", "nowhere"]);
   });
 
-  it("others match by the fuzzed location, with locationFuzzing and without, the caller by the true one", async () => {
+  it("matches others by the fuzzed location, with locationFuzzing and without, and the caller by the true one", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", location: "48,16" });
     const other = await create({ username: "other", location: "48,16" });

@@ -80,7 +80,7 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
     return loggedReason();
   }
 
-  it("an endless answer is read up to 262144 bytes and no further", async () => {
+  it("reads an endless answer up to 262144 bytes and no further", async () => {
     const chunk = Buffer.alloc(65_536, " ");
     let sent = 0;
     const reason = await reasonFor((response) => {
@@ -97,12 +97,12 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
     assert.equal(sent, sentBefore, "the connection is closed");
   });
 
-  it("a declared length that is too large is refused without reading", async () => {
+  it("refuses a declared length that is too large without reading", async () => {
     const reason = await reasonFor((response) => response.writeHead(200, { "content-length": 262_145 }).flushHeaders());
     assert.equal(reason, "answered more than 262144 bytes");
   });
 
-  it("an answer that arrives byte by byte is aborted after five seconds", async () => {
+  it("aborts an answer that arrives byte by byte after five seconds", async () => {
     const startedAt = performance.now();
     const reason = await reasonFor(async (response) => {
       while (!response.destroyed) {
@@ -114,33 +114,33 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
     assert.ok(performance.now() - startedAt < 9_000);
   });
 
-  it("a redirect is not followed", async () => {
+  it("does not follow a redirect", async () => {
     const before = issuer.fetches;
     const reason = await reasonFor((response) => response.writeHead(302, { location: "/elsewhere" }).end());
     assert.equal(reason, "answered 302");
     assert.equal(issuer.fetches, before + 1);
   });
 
-  it("a header of more than 16384 bytes is refused", async () => {
+  it("refuses a header of more than 16384 bytes", async () => {
     const reason = await reasonFor((response) => response.writeHead(200, { "x-large": "x".repeat(20_000) }).end());
     assert.match(String(reason), /^HPE_HEADER_OVERFLOW/);
   });
 
-  it("compressed bytes are refused without decompression, because the request accepts none", async () => {
+  it("refuses compressed bytes without decompression, because the request accepts none", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     assert.ok(bomb.length < 262_144);
     const reason = await reasonFor((response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
     assert.equal(reason, "answered in the encoding gzip, which was not asked for");
   });
 
-  it("a content type other than JSON or plain text is refused", async () => {
+  it("refuses a content type other than JSON or plain text", async () => {
     for (const type of ["text/html; charset=utf-8", "image/png", "application/octet-stream", "nonsense"]) {
       const reason = await reasonFor((response) => response.writeHead(200, { "content-type": type }).end(keys()));
       assert.equal(reason, `answered with the content type ${type.split(";")[0]}`);
     }
   });
 
-  it("JSON, plain text and a missing content type are accepted", async () => {
+  it("accepts JSON, plain text and a missing content type", async () => {
     const types = ["application/json", "Application/JSON;charset=UTF-8", "application/jwk-set+json", "text/plain", ""];
     for (const type of types) {
       const headers = type === "" ? {} : { "content-type": type };
@@ -183,7 +183,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assertResult(await test.call(`GET /_/api/applications/${appid}/settings`, { token }), 200, { oidc: {} });
   });
 
-  it("that leads to an internal address later is not called (rebinding)", async () => {
+  it("is not called when it leads to an internal address later (rebinding)", async () => {
     const { device } = await withProvider(named("rebinding"), "editor");
     const before = issuer.fetches;
     addresses = ["127.0.0.1"];
@@ -192,7 +192,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.equal(loggedReason(), "localhost leads to 127.0.0.1, which is not a public address");
   });
 
-  it("may lead to what OUTGOING_NETWORKS opens; the name is resolved once per call", async () => {
+  it("may lead to addresses in OUTGOING_NETWORKS, and its name is resolved once per call", async () => {
     addresses = ["127.0.0.2"];
     const { device } = await withProvider(named("open"), "editor");
     lookedUp = [];
@@ -202,7 +202,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.deepEqual(lookedUp, ["localhost"]);
   });
 
-  it("set by an owner may lead anywhere, without a lookup of our own", async () => {
+  it("may lead anywhere if an owner set it, without a lookup of our own", async () => {
     const { device } = await withProvider(issuer.provider, "owner");
     assert.equal((await logIn(device)).status, 200);
     assert.deepEqual(lookedUp, []);
@@ -220,7 +220,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.equal((await logIn(device)).status, 200);
   });
 
-  it("of an owner stays the owner's when an editor changes another setting", async () => {
+  it("does not replace an owner's when the editor changes another setting", async () => {
     const { appid, device } = await withProvider(issuer.provider, "owner");
     const { token } = await test.createOperator(undefined, "editor");
     const body = { oidc: { google: issuer.provider }, retention: { metricsDays: 7 } };
@@ -231,7 +231,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.equal(answer.body.error, "ParameterOutOfRange");
   });
 
-  it("equal to an owner's in another application does not get the keys that were fetched for it", async () => {
+  it("does not get the keys that were fetched for an equal URL of an owner in another application", async () => {
     addresses = ["127.0.0.1"];
     const owned = await withProvider(named("shared"), "owner");
     assert.equal((await logIn(owned.device)).status, 200);

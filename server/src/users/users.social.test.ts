@@ -64,7 +64,7 @@ async function usersNow(): Promise<number> {
 }
 
 describe("POST /users/login/social, the first time: spec/users#log-in-with-a-provider", () => {
-  it("200 a new user with a token, and isNew", async () => {
+  it("answers 200 with a new user, a token and isNew", async () => {
     const profile = { email: "jane@example.com", email_verified: true, given_name: "Jane", family_name: "Müller" };
     const answer = await logIn("jane", profile);
     const { id, userName, accessToken } = answer.body.result;
@@ -115,7 +115,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     }
   });
 
-  it("the name does not contain the subject, and another one is used when it is taken", async () => {
+  it("gives the user a name that does not contain the subject, and another one when it is taken", async () => {
     for (const name of [socialUserName("google", "squatted"), socialUserName("google", "squatted").toUpperCase()]) {
       assert.ok(!name.includes("squatted"));
       await test.call("POST /users", { token: deviceToken, body: { username: name, password: "password" } });
@@ -124,7 +124,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     assert.match(userName, /^google-[0-9a-f]{16}-[0-9a-f]{12}$/);
   });
 
-  it("provider and subject may be any text, even one that folds to many letters", async () => {
+  it("accepts any text as provider and subject, even one that folds to many letters", async () => {
     for (const text of ["__proto__", "constructor", "a/b?c#d", "\u202Eابجد", "ﷺ".repeat(256), "𝒳".repeat(256)]) {
       const oidc = Object.fromEntries([
         ["google", issuer.provider],
@@ -139,7 +139,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     await configure({ google: issuer.provider });
   });
 
-  it("many concurrent logins with one identity create one user, and every token is valid", async () => {
+  it("creates one user in many concurrent logins with one identity, and every token is valid", async () => {
     const before = await usersNow();
     const answers = await Promise.all(Array.from({ length: 30 }, () => logIn("hasty")));
     assert.equal(await usersNow(), before + 1);
@@ -152,7 +152,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
 });
 
 describe("POST /users/login/social, later: spec/users#social-users", () => {
-  it("200 the same user with a new token and the time of this login; the profile keeps the user's changes", async () => {
+  it("answers 200 with the same user, a new token and the time of this login; the profile keeps the user's changes", async () => {
     const first = (await logIn("regular", { given_name: "Old" })).body.result;
     await test.call("PATCH /users/me", { token: first.accessToken, body: { firstName: "Chosen", username: "Chosen" } });
     test.advance(1_000);
@@ -188,7 +188,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     }
   });
 
-  it("the same subject of another provider, or in another application, is another user", async () => {
+  it("treats the same subject of another provider, or in another application, as another user", async () => {
     const { id } = (await logIn("everywhere")).body.result;
     await configure({ google: issuer.provider, other: issuer.provider });
     const ofOther = (await logIn("everywhere", {}, { provider: "other" })).body.result;
@@ -203,7 +203,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     assert.equal(elsewhere.userName, userName);
   });
 
-  it("a user without a password cannot log in with one", async () => {
+  it("does not allow a login with a password for a user without one", async () => {
     const { userName } = (await logIn("no password")).body.result;
     for (const password of ["", "password", "undefined", "null"]) {
       const body = { username: userName, password };
@@ -211,7 +211,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     }
   });
 
-  it("a disabled user is refused with an entry in the audit log, and can log in again once enabled", async () => {
+  it("refuses a disabled user with an entry in the audit log, and accepts the user once enabled", async () => {
     const { id } = (await logIn("locked out")).body.result;
     const operator = await test.createOperator();
     const operate = (operation: string) =>
@@ -232,7 +232,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     assert.equal((await logIn("locked out")).body.result.id, id);
   });
 
-  it("a deleted user is not found: the next login creates a new one", async () => {
+  it("creates a new user when the earlier one is deleted", async () => {
     const first = (await logIn("gone")).body.result;
     await test.call("DELETE /users/me", { token: first.accessToken });
     const next = (await logIn("gone")).body.result;
@@ -240,7 +240,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     assert.equal((await test.call("GET /users/me", { token: first.accessToken })).status, 401);
   });
 
-  it("nor is a user who is marked as deleted and not yet erased; erasing that one leaves the new user intact", async () => {
+  it("creates a new user when the earlier one is marked as deleted and not yet erased, and the erasure leaves the new user intact", async () => {
     const first = (await logIn("fading")).body.result;
     await test.app.database.write(({ queries }) =>
       queries
@@ -266,7 +266,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
 
 // spec/users#social-users
 describe("identities that are merely claimed: account pre-hijacking", () => {
-  it("do not sign their claimant in: the user who proves one is another user and gets it", async () => {
+  it("do not sign in the user who claimed them: the user who proves one is another user and receives it", async () => {
     const claimer = await test.signUp();
     assertResult(await claim(claimer, "victim"), 200, 1);
     test.advance(1_000);
@@ -282,7 +282,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
     assert.equal((await logIn("victim")).body.result.id, answer.id);
   });
 
-  it("cannot be claimed back, and claiming a proven identity again keeps it proven", async () => {
+  it("cannot be claimed back, and stay proven when they are claimed again", async () => {
     const first = (await logIn("owner")).body.result;
     const other = await test.signUp();
     const taken = "The identity belongs to another user.";
@@ -291,7 +291,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
     assert.equal((await logIn("owner")).body.result.id, first.id);
   });
 
-  it("claimed by others while being proven: the proof wins in any order", async () => {
+  it("belong to the user who proves them, even if others claim them at the same time", async () => {
     const claimers = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     const [proofs] = await Promise.all([
       Promise.all(Array.from({ length: 5 }, () => logIn("contested"))),
@@ -305,7 +305,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
 });
 
 describe("POST /users/login/social refuses", () => {
-  it("403 without a message for any failed verification, and no user is created", async (t) => {
+  it("a failed verification with 403 without a message, and no user is created", async (t) => {
     const before = await usersNow();
     const good = { identityProviderName: "google", identityID: "x" };
     const seconds = Math.floor(test.now() / 1_000);
@@ -343,7 +343,7 @@ describe("POST /users/login/social refuses", () => {
     assert.equal(await usersNow(), before);
   });
 
-  it("503 ServiceUnavailable when the keys are unreachable", async () => {
+  it("with 503 ServiceUnavailable when the keys are unreachable", async () => {
     const away = await startTestIssuer(() => test.now());
     await configure({ google: issuer.provider, away: away.provider });
     await away.close();
@@ -354,7 +354,7 @@ describe("POST /users/login/social refuses", () => {
     assert.equal(answer.headers["retry-after"], "1");
   });
 
-  it("400 for missing, oversized or non-text parameters", async () => {
+  it("missing, oversized or non-text parameters with 400", async () => {
     const body = { identityProviderName: "google", identityID: "x", identityAccessToken: "x" };
     const limits = { identityProviderName: 256, identityID: 256, identityAccessToken: 16_384 };
     for (const [name, max] of Object.entries(limits)) {
@@ -374,7 +374,7 @@ describe("POST /users/login/social refuses", () => {
 });
 
 describe("settings and secrets of a social login", () => {
-  it("a running server applies changed settings and rotated keys at the next login", async () => {
+  it("are read at the next login: changed settings and rotated keys", async () => {
     const { id } = (await logIn("changing")).body.result;
     await configure({});
     assertRefused(await logIn("changing"));
@@ -385,7 +385,7 @@ describe("settings and secrets of a social login", () => {
     assert.equal((await logIn("changing")).body.result.id, id);
   });
 
-  it("a refused login reports the failed check: to operators in the log, to clients where the application has debug", async (t) => {
+  it("are not revealed by a refused login, whose failed check is in the log and, with debug, in the response", async (t) => {
     const oidc = { google: issuer.provider };
     const { appid } = test.application;
     const set = (settings: ApplicationSettings) =>
@@ -434,7 +434,7 @@ describe("settings and secrets of a social login", () => {
     assertRefused(await test.call("POST /users/login", { token: deviceToken, body: login }));
   });
 
-  it("no log line holds an id_token or its claims, refused or not", async () => {
+  it("are in no log line: no id_token and no claims, refused or not", async () => {
     const claims = { email: "secret@example.com", email_verified: true, given_name: "Secretname" };
     const good = await issuer.sign({ sub: "logged", ...claims });
     const bad = await issuer.sign({ sub: "logged", ...claims, aud: "another client" });

@@ -41,18 +41,18 @@ function newUser({ body }: Answer, userName: string) {
 }
 
 describe("POST /users: spec/users#sign-up", () => {
-  it("200 the user with a token of 30 days; omitted fields are absent, and so is the password", async () => {
+  it("answers 200 with the user and a token of 30 days, without omitted fields and the password", async () => {
     const answer = await create({ username: "Jane" });
     assertResult(answer, 200, newUser(answer, "Jane"));
   });
 
-  it("200 with all fields", async () => {
+  it("answers 200 with all fields", async () => {
     const profile = { email: "joe@example.com", firstName: "Joe", lastName: "Müller" };
     const answer = await create({ username: "joe@example.com", ...profile });
     assertResult(answer, 200, { ...newUser(answer, "joe@example.com"), ...profile });
   });
 
-  it("the lifetime of the token is a setting", async (t) => {
+  it("uses the configured lifetime of the token", async (t) => {
     const short = await startTestApp({ USER_TOKEN_LIFETIME_MS: "60000" });
     t.after(() => short.close());
     const body = { username: "Jane", password: "correct" };
@@ -60,18 +60,18 @@ describe("POST /users: spec/users#sign-up", () => {
     assert.equal(answer.body.result.accessTokenExpires, `/Date(${short.now() + 60_000})/`);
   });
 
-  it("the returned token belongs to the user", async () => {
+  it("returns a token that belongs to the user", async () => {
     const { id, accessToken: token } = (await create({ username: "Own Token" })).body.result;
     assert.equal((await test.call("GET /users/me", { token })).body.result.id, id);
   });
 
-  it("a user token works as well as a device token", async () => {
+  it("accepts a user token as well as a device token", async () => {
     const { token } = await test.signUp();
     const answer = await create({ username: "Invited" }, token);
     assertResult(answer, 200, newUser(answer, "Invited"));
   });
 
-  it("fields that the service sets are ignored, whatever their type", async () => {
+  it("ignores fields that the service sets, whatever their type", async () => {
     const sent = {
       id: "usr_mine",
       userID: {},
@@ -92,12 +92,12 @@ describe("POST /users: spec/users#sign-up", () => {
     assertResult(answer, 200, newUser(answer, "Server Fields"));
   });
 
-  it("a number as a name becomes its decimal text; null and empty optional fields are absent", async () => {
+  it("reads a number as a name as its decimal text, and null and empty optional fields as absent", async () => {
     const answer = await create({ UserName: 4711, email: null, firstName: "", LASTNAME: null });
     assertResult(answer, 200, newUser(answer, "4711"));
   });
 
-  it("texts of any script are stored unchanged, including names that are special to a program", async () => {
+  it("stores texts of any script unchanged, including names that are special to a program", async () => {
     for (const text of [
       "👩‍👩‍👧‍👦",
       "\u202Eابجد",
@@ -114,21 +114,21 @@ describe("POST /users: spec/users#sign-up", () => {
 });
 
 describe("POST /users: spec/users#user-lengths", () => {
-  it("400 ItemAlreadyExists when the name is taken in the same application, also with only username and password", async () => {
+  it("answers 400 ItemAlreadyExists when the name is taken in the same application, also with only username and password", async () => {
     const { userName, password } = await test.signUp("Taken");
     for (const body of [{}, { password }, { email: "other@example.com", firstName: "Other" }]) {
       assertError(await create({ username: userName, ...body }), 400, "ItemAlreadyExists", 770, nameTaken);
     }
   });
 
-  it("400 ItemAlreadyExists for a name that differs only in case or Unicode form", async () => {
+  it("answers 400 ItemAlreadyExists for a name that differs only in case or Unicode form", async () => {
     await create({ username: "Zoë Straße" });
     for (const username of ["ZOË STRASSE", "zoe\u0308 straße", "Ｚｏë Strasse"]) {
       assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
     }
   });
 
-  it("400 ItemAlreadyExists for a name that looks like another, at sign-up and in a change", async () => {
+  it("answers 400 ItemAlreadyExists for a name that looks like another, at sign-up and in a change", async () => {
     const userName = " Grace\u200B  Hopper\u202E";
     const made = await create({ username: userName });
     assert.deepEqual([made.status, made.body.result.userName], [200, userName]); // as it was sent (hostile.md 19)
@@ -155,7 +155,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     }
   });
 
-  it("a user whose name dates from when blanks counted keeps it in logins, changes and searches", async () => {
+  it("keeps a name from a release in which blanks counted in logins, changes and searches", async () => {
     const former = (await create({ username: "Legacy Name" })).body.result;
     await test.app.database.write(({ queries }) =>
       queries
@@ -187,14 +187,14 @@ describe("POST /users: spec/users#user-lengths", () => {
     assert.ok(found.body.result.pageResults.some(({ id }: { id: string }) => id === former.id));
   });
 
-  it("the same name is free in another application", async () => {
+  it("accepts the same name in another application", async () => {
     await create({ username: "Everywhere" });
     const other = await test.createApplication();
     const answer = await create({ username: "Everywhere" }, await test.registerDevice(other));
     assertResult(answer, 200, newUser(answer, "Everywhere"));
   });
 
-  it("only one of a hundred concurrent sign-ups with one name succeeds, the others get ItemAlreadyExists", async () => {
+  it("succeeds for only one of a hundred concurrent sign-ups with one name, and the others get ItemAlreadyExists", async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) => create({ username: n % 2 === 0 ? "Highlander" : "HIGHLANDER" })),
     );
@@ -210,7 +210,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     assert.equal(rows.length, 1);
   });
 
-  it("400 ParameterOutOfRange for a password of fewer than 4 characters, the empty one included", async () => {
+  it("answers 400 ParameterOutOfRange for a password of fewer than 4 characters, the empty one included", async () => {
     const rule = "password must have at least 4 characters.";
     for (const password of ["", "abc", 123, "👍👍👍"]) {
       assertError(await create({ username: "Short", password }), 400, "ParameterOutOfRange", 514, rule);
@@ -220,7 +220,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     }
   });
 
-  it("400 ParameterMissingRequiredValue without username or password", async () => {
+  it("answers 400 ParameterMissingRequiredValue without username or password", async () => {
     for (const body of [{}, { username: null }, { username: "" }]) {
       assertError(await create(body), 400, "ParameterMissingRequiredValue", 513, "username is required.");
     }
@@ -230,7 +230,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     }
   });
 
-  it("400 ParameterIncorrectFormat for an object, an array, a boolean or invalid Unicode in place of text", async () => {
+  it("answers 400 ParameterIncorrectFormat for an object, an array, a boolean or invalid Unicode in place of text", async () => {
     const texts = { username: "Never", password: "correct", email: "e", firstName: "f", lastName: "l" };
     for (const name of Object.keys(texts)) {
       for (const value of [{}, ["x"], true]) {
@@ -244,7 +244,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     }
   });
 
-  it("400 ParameterOutOfRange for texts that are too long", async () => {
+  it("answers 400 ParameterOutOfRange for texts that are too long", async () => {
     const limits = { username: 256, password: 1_024, email: 320, firstName: 256, lastName: 256 };
     for (const [name, max] of Object.entries(limits)) {
       const answer = await create({ username: "Never", [name]: "x".repeat(max + 1) });
@@ -254,7 +254,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     assert.equal((await create(longest)).status, 200);
   });
 
-  it("a refused creation stores nothing", async () => {
+  it("stores nothing of a refused request", async () => {
     await create({ username: "Refused", password: "abc" });
     await create({ username: "Refused", email: {} });
     const { accessToken } = (await create({ username: "Refused" })).body.result;
@@ -263,7 +263,7 @@ describe("POST /users: spec/users#user-lengths", () => {
 });
 
 describe("GET /users/me", () => {
-  it("200 the profile without tokens and internal fields", async () => {
+  it("answers 200 with the profile without tokens and internal fields", async () => {
     const profile = { email: "me@example.com", firstName: "Me", lastName: "Myself" };
     const created = await create({ username: "Me Myself", ...profile });
     const { accessToken: token, accessTokenExpires: _, ...user } = created.body.result;
@@ -271,7 +271,7 @@ describe("GET /users/me", () => {
     assertResult(await test.call("GET /users/me", { token }), 200, user);
   });
 
-  it("401 AuthAccessTokenInvalid once the user is deleted", async (t) => {
+  it("answers 401 AuthAccessTokenInvalid once the user is deleted", async (t) => {
     const { id, token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     const { appid } = test.application;

@@ -87,7 +87,7 @@ const objects = () => receiver.received.map(({ body }) => body.data.objectID);
 
 describe("a delivery", () => {
   // spec/webhooks#envelope
-  it("is a CloudEvent that Standard Webhooks readers verify, with the object of the moment", async () => {
+  it("is a CloudEvent that Standard Webhooks receivers verify, with the object as it was at delivery", async () => {
     const { id, secret } = await create({ headers: { "X-Shop": "7" }, types: ["*"] });
     const [checkinId] = await checkIn();
     await serveAll();
@@ -116,14 +116,14 @@ describe("a delivery", () => {
     assert.deepEqual([shown.behind, shown.lastSuccess], [{ events: 0 }, `/Date(${test.now()})/`]);
   });
 
-  it("has another media type for readers of CloudEvents", async () => {
+  it("has another media type for receivers of CloudEvents", async () => {
     await create({ format: "cloudevents" });
     await checkIn();
     await serveAll();
     assert.equal(receiver.received[0]?.headers["content-type"], "application/cloudevents+json");
   });
 
-  it("is of its types alone, in order, and of the events after its creation", async () => {
+  it("contains only events of its types after its creation, in order", async () => {
     await checkIn(2);
     const { id } = await create();
     const ids = await checkIn(5);
@@ -141,7 +141,7 @@ describe("a delivery", () => {
   });
 
   // spec/webhooks#envelope
-  it("of an object that is gone says so, and has none", async () => {
+  it("reports that its object is deleted, and has none", async () => {
     await create();
     const [checkinId] = await checkIn();
     await test.call(`DELETE /checkins/${checkinId}`, { token: jane.token });
@@ -152,7 +152,7 @@ describe("a delivery", () => {
   });
 
   // spec/webhooks#true-locations
-  it("shows the location that other users see, unless an owner wants the true one", async () => {
+  it("has the location that other users see, unless an owner asks for the true one", async () => {
     await test.call("PATCH /users/me", { token: jane.token, body: { locationFuzzing: true } });
     await create();
     await create({ trueLocations: true });
@@ -168,7 +168,7 @@ describe("a delivery", () => {
 });
 
 // spec/webhooks#test-a-webhook
-it("a test event is sent whatever the state, six times a minute", async () => {
+it("a test event is sent in any state of the webhook, at most six times a minute", async () => {
   const { id, secret } = await create();
   await ask(`POST ${root}/${id}/pause`, {});
   receiver.answer = (_, response) => {
@@ -187,7 +187,7 @@ it("a test event is sent whatever the state, six times a minute", async () => {
 });
 
 // spec/webhooks#rotate-the-secret
-it("during a rotation either secret verifies, from every process (events.md E16)", async (t) => {
+it("a receiver can verify events with either secret during a rotation, from every process (events.md E16)", async (t) => {
   const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, WEBHOOK_NETWORKS: "127.0.0.0/8" });
   t.after(() => other.close());
   other.advance(test.now() - other.now());
@@ -268,7 +268,7 @@ describe("a failed delivery", () => {
   });
 
   // spec/webhooks#answers
-  it("holds the whole webhook for a Retry-After, and counts nowhere", async () => {
+  it("holds the whole webhook for a Retry-After, and does not count as a failure", async () => {
     const { id } = await create();
     const ids = await checkIn(3);
     receiver.answer = (_, response) => {
@@ -286,7 +286,7 @@ describe("a failed delivery", () => {
     assert.deepEqual(objects().slice(1), ids);
   });
 
-  it("with 410 disables the webhook at once, of which the others are notified", async () => {
+  it("with 410 disables the webhook at once, and notifies the other webhooks", async () => {
     const { id } = await create();
     await create({ types: ["webhook.*"] });
     await checkIn(2);
@@ -309,7 +309,7 @@ describe("a failed delivery", () => {
 
 // spec/webhooks#failing
 describe("a receiver that is down", () => {
-  it("for a day loses nothing, gets everything afterwards in order, and hurts no other webhook (events.md E14)", async () => {
+  it("loses no event in a day, receives all of them in order afterwards, and affects no other webhook (events.md E14)", async () => {
     const { id } = await create();
     const healthy = await startReceiver();
     await create({ url: healthy.url });
@@ -338,7 +338,7 @@ describe("a receiver that is down", () => {
     await healthy.close();
   });
 
-  it("for five days is disabled, and goes on after a resume", async () => {
+  it("disables its webhook after five days, which continues after a resume", async () => {
     const { id } = await create();
     receiver.answer = () => 500;
     await checkIn(5);
@@ -351,7 +351,7 @@ describe("a receiver that is down", () => {
 });
 
 // spec/webhooks#pause-and-resume
-it("a delivery in progress when its webhook is paused is not sent again at resume", async () => {
+it("a delivery that is in progress when its webhook is paused is not sent again after the resume", async () => {
   const { id } = await create();
   const [first, second] = await checkIn(2);
   const begun = Promise.withResolvers<void>();
@@ -378,7 +378,7 @@ it("a delivery in progress when its webhook is paused is not sent again at resum
 });
 
 // spec/webhooks#gaps
-it("a webhook whose events are not kept any more is notified from when to when, before anything else", async () => {
+it("a webhook whose pending events were deleted receives a notice of their time range before later events", async () => {
   const { id } = await create();
   await ask(`POST ${root}/${id}/pause`, {});
   await checkIn(2);
@@ -397,7 +397,7 @@ it("a webhook whose events are not kept any more is notified from when to when, 
   );
 });
 
-it("attempts and leases end when the clock is set back by an hour, and timestamps are those of now (events.md E26)", async () => {
+it("attempts continue and leases end when the clock is set back by an hour, and timestamps are current (events.md E26)", async () => {
   const { id } = await create();
   receiver.answer = () => 500;
   await checkIn(1);

@@ -20,7 +20,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-it("examples/webhook-receiver verifies events, and works once for each", async (t) => {
+it("examples/webhook-receiver verifies events, and handles each once", async (t) => {
   const test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8" });
   t.after(() => test.close());
   test.app.webhookRunner.start(test.app);

@@ -10,7 +10,7 @@ const goesOnMsMax = 90_000;
 const pollMs = 100;
 
 // spec/webhooks#retries
-it("after kill -9 of the process that sends, another one goes on; repeats have one webhook-id (events.md E17)", async (t) => {
+it("another process continues deliveries after kill -9 of the sending one, and repeats have the same webhook-id (events.md E17)", async (t) => {
   const receiver = await startReceiver(() => new Promise(() => {}));
   const networks = { WEBHOOK_NETWORKS: "127.0.0.0/8" };
   const test = await startTestApp(networks); // answers calls, and sends nothing

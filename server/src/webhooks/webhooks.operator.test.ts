@@ -57,7 +57,7 @@ function assertOutOfRange(answer: Answer, parameter: string): void {
 
 describe("webhooks of an application", () => {
   // spec/webhooks#create-a-webhook
-  it("are created with a secret that is shown once, and never again in any answer or in the database", async () => {
+  it("are created with a secret that is shown once, and is in no other answer and not in the database", async () => {
     const { secret, ...rest } = await created({ name: "Shop", headers: { Authorization: "Bearer hush" } });
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.deepEqual(rest.headers, ["authorization"]);
@@ -75,12 +75,12 @@ describe("webhooks of an application", () => {
     assert.ok(!audit.text.includes("hush") && !audit.text.includes(secret));
   });
 
-  it("are at most 20, also of one URL", async () => {
+  it("are limited to 20, even with one URL", async () => {
     for (let count = 0; count < 20; count += 1) await created();
     assertRefused(await create(), 413, "RequestTooLarge");
   });
 
-  it("have known types, formats and bounds", async () => {
+  it("have validated types, formats and bounds", async () => {
     for (const types of [[], Array.from({ length: 51 }, () => "*")]) {
       assertOutOfRange(await create({ types }), "types");
     }
@@ -100,7 +100,7 @@ describe("webhooks of an application", () => {
   });
 
   // spec/webhooks#read-a-webhook
-  it("exist for their application alone, and for operators alone", async () => {
+  it("exist only for their own application and for operators", async () => {
     const { id } = await created();
     const other = await newRoot();
     for (const path of [`${other}/${id}`, `${other}/${id}/deliveries`]) {
@@ -156,7 +156,7 @@ describe("webhooks of an application", () => {
   });
 
   // spec/webhooks#true-locations
-  it("tell true locations only if an owner says so, and then are led elsewhere by owners alone", async () => {
+  it("send true locations only if an owner allows it, and then only owners change their URL", async () => {
     assertRefused(await create({ trueLocations: true }), 403, "ObjectPermissionDenied");
     const { id } = await created({ trueLocations: true }, owner);
     for (const body of [{ url: "https://1.1.1.1/" }, { headers: {} }, { trueLocations: false }]) {
@@ -227,13 +227,13 @@ describe("the URL of a webhook (events.md E12)", () => {
     for (const url of ["http://public.example/", "http://10.8.0.1/"]) assertOutOfRange(await create({ url }), "url");
   });
 
-  it("is accepted when its name has no address now, or name servers are silent", async () => {
+  it("is accepted when its name has no address now, or name servers do not answer", async () => {
     names["silent.example"] = "silent";
     for (const url of ["https://unknown.example/", "https://silent.example/"]) await created({ url });
     assertOutOfRange(await create({ url: "http://silent.example/" }), "url");
   });
 
-  it("is checked in a change, too", async () => {
+  it("is validated in a change, too", async () => {
     const { id } = await created();
     assertOutOfRange(await ask(`PATCH ${root}/${id}`, { url: "https://127.0.0.1/" }), "url");
   });

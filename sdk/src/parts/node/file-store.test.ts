@@ -15,7 +15,7 @@ describe("fileStore", () => {
 
   for (const [title, rule] of Object.entries(storeRules)) it(title, () => rule(fileStore(newFolder())));
 
-  it("stores of one folder share their records, also when they set an absent key at once", async () => {
+  it("stores of one folder share their records, even when they set an absent key at once", async () => {
     const folder = newFolder();
     const stores = Array.from({ length: 8 }, () => fileStore(folder));
     const got = await Promise.all(stores.map((store, index) => store.putIfAbsent?.("key", `${index}`)));
@@ -51,7 +51,7 @@ describe("fileStore", () => {
     }
   });
 
-  it("deletes what a killed process has left half written, after an hour", async () => {
+  it("files that a killed process left half-written are deleted after an hour", async () => {
     const folder = newFolder();
     await fileStore(folder).set("key", "value");
     for (const name of ["old.tmp", "new.tmp"]) writeFileSync(path.join(folder, name), "half");
@@ -64,7 +64,7 @@ describe("fileStore", () => {
     );
   });
 
-  it("rejects where the folder cannot be made", async () => {
+  it("rejects when the folder cannot be created", async () => {
     const file = path.join(base, "a file");
     writeFileSync(file, "");
     const store = fileStore(path.join(file, "store"));

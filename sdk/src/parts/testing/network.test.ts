@@ -15,7 +15,7 @@ function countingNetwork() {
 }
 
 describe("breakableNetwork", () => {
-  it("lets nothing through while it is offline", async () => {
+  it("lets no request through while it is offline", async () => {
     const network = countingNetwork();
     network.offline();
     await assert.rejects(network.fetch(url), TypeError);
@@ -24,7 +24,7 @@ describe("breakableNetwork", () => {
     assert.equal(network.count(), 1);
   });
 
-  it("loses the same answers for the same seed, after the service has got the request", async () => {
+  it("loses the same answers for the same seed, after the service has received the request", async () => {
     const lost = async (seed: number) => {
       const network = countingNetwork();
       network.dropAnswers(0.3, { seed });
@@ -47,7 +47,7 @@ describe("breakableNetwork", () => {
     assert.ok(share > 0.2 && share < 0.4, `${share}`);
   });
 
-  it("ends a delayed request by its signal", async () => {
+  it("ends a delayed request when its signal aborts", async () => {
     const network = countingNetwork();
     network.latency(3_600_000);
     const stop = new AbortController();

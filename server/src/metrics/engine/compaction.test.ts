@@ -121,7 +121,7 @@ describe("metrics compaction", () => {
     assert.deepEqual(await readAll(application, test), expected);
   });
 
-  it("a slow process that has lost its batch to another writes nothing more", async () => {
+  it("stops writing in a slow process that has lost its batch to another one", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();
     await report(application, 500);
@@ -143,7 +143,7 @@ describe("metrics compaction", () => {
     assert.deepEqual(await readAll(application, test), expected);
   });
 
-  it("two processes on one database count each event exactly once while more events arrive", async () => {
+  it("counts each event exactly once in two processes on one database while more events arrive", async () => {
     const application = await test.createApplication();
     let isDone = false;
     const compacting = [test, other, test, other].map(async ({ app }) => {
@@ -186,7 +186,7 @@ describe("metrics compaction", () => {
     assert.deepEqual(await readAll(application, other), before);
   });
 
-  it("deleting an application during compaction leaves no rows and does not stop other applications", async () => {
+  it("leaves no rows of an application that is deleted meanwhile, and continues for other applications", async () => {
     const [gone, kept] = [await test.createApplication(), await test.createApplication()];
     for (const application of [gone, kept]) await report(application, 100);
     await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));

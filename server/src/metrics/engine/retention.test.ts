@@ -46,7 +46,7 @@ async function total(application: NewApplication, interval: string): Promise<num
 
 // spec/metrics#metric-retention
 describe("metrics retention", () => {
-  it("events are kept for 90 days from when they happened, and then removed completely", async () => {
+  it("keeps events for 90 days from when they happened, and then removes them completely", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const start = test.now();
@@ -75,7 +75,7 @@ describe("metrics retention", () => {
     assert.equal(ended.status, 404);
   });
 
-  it("each application's settings define how many days its events are kept", async () => {
+  it("follows each application's setting of days", async () => {
     const [short, long] = [await test.createApplication(), await test.createApplication()];
     await test.app.database.write(({ queries }) =>
       updateApplicationSettings(short.appid, { oidc: {}, retention: { metricsDays: 10 } }, queries),
@@ -113,7 +113,7 @@ describe("metrics retention", () => {
     assert.equal((await countRows(application))["metric_chunks"], 0);
   });
 
-  it("the small chunks of an hour are merged into one that holds the same events", async () => {
+  it("merges the small chunks of an hour into one that holds the same events", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     for (let round = 0; round < 5; round += 1) {
