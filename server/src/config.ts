@@ -12,6 +12,7 @@ export interface Config
   extends Omit<
     Settings,
     | "databaseUrl"
+    | "eventsPollMs"
     | "filesUrl"
     | "inFlightBytesMax"
     | "passwordHashThreads"
@@ -24,6 +25,7 @@ export interface Config
     | "tracesRatio"
   > {
   readonly databaseUrl: string;
+  readonly eventsPollMs: number;
   readonly filesUrl: string;
   readonly inFlightBytesMax: number;
   readonly passwordHashThreads: number;
@@ -116,6 +118,7 @@ function completed(values: Settings): Omit<Config, "changedSettings"> {
   return {
     ...others,
     databaseUrl: values.databaseUrl ?? pathToFileURL(join(dataDir, "rollcall.db")).href,
+    eventsPollMs: values.eventsPollMs ?? (values.databasePooled ? eventsPollMsPooled : eventsPollMsDefault),
     filesUrl,
     inFlightBytesMax: values.inFlightBytesMax ?? Math.max(inFlightBytes, bodiesInFlightMin * bodyBytesMax),
     passwordHashThreads: values.passwordHashThreads ?? defaultHashThreads(workers),
@@ -141,6 +144,9 @@ function defaultHashThreads(workers: number): number {
   return Math.min(Math.ceil(availableParallelism() / workers), 3);
 }
 
+const eventsPollMsDefault = 250;
+/** No connection receives notifications behind a pooler. */
+const eventsPollMsPooled = 50;
 const inFlightBytesDefault = 67_108_864;
 /** Each upload to a bucket holds a part of up to 8 MiB. */
 const inFlightBytesWithS3 = 268_435_456;

@@ -107,12 +107,31 @@ export interface Database {
    */
   foreignMark(): number | undefined;
 
+  /**
+   * Sends a text to all processes that listen, as a hint: it may be lost. Does nothing on SQLite, which has `foreignMark`.
+   *
+   * @throws ApiError ServiceUnavailable; errors of PostgreSQL
+   */
+  signal(text: string): Promise<void>;
+
+  /**
+   * Receives the texts that processes send by `signal`, over a connection of its own, until the returned function is
+   * called. Undefined where no connection can listen: on SQLite, and behind a transaction-pooling proxy.
+   */
+  readonly listen?: (listener: SignalListener) => () => void;
+
   statistics(): DatabaseStatistics;
 
   /** Resolves if the database answers. @throws ApiError ServiceUnavailable */
   ping(): Promise<void>;
 
   close(): Promise<void>;
+}
+
+export interface SignalListener {
+  onSignal(text: string): void;
+  /** Runs when a connection begins to listen: signals from before may have been missed. */
+  onBegin(): void;
 }
 
 export interface DatabaseOptions extends Partial<StatementWatchOptions> {

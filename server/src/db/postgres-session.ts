@@ -24,6 +24,8 @@ export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isP
 export interface SessionEvents {
   /** Called once, when the connection is established. */
   onConnected?(): void;
+  /** Called with the text of each notification of a channel that the session listens to. */
+  onNotification?(text: string): void;
   /** Called once, when the connection has broken or has been closed. */
   onEnd?(end: SessionEnd): void;
 }
@@ -108,8 +110,9 @@ export class PostgresSession {
       onnotice: () => {},
       onclose: () => this.#break(),
       ...{
-        // The driver supports `socket`, its types do not. It attaches its listeners after a microtask, so an
-        // unreachable address must fail later than that.
+        // The driver supports `onnotify` and `socket`, its types do not. It attaches its listeners to a socket after a
+        // microtask, so an unreachable address must fail later than that.
+        onnotify: (_channel: string, text: string) => this.#events.onNotification?.(text),
         socket: async (options: Address) => {
           await undefined;
           return this.#connect(options);

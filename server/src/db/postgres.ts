@@ -18,6 +18,7 @@ import { PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
 import { createWriteGroups } from "./postgres-groups.ts";
 import { createLookups } from "./postgres-lookups.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
+import { listenToSignals, sendSignal } from "./postgres-signals.ts";
 import { runPrepared } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
@@ -113,6 +114,10 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     hasForeignCommits: () => true,
     onCommit: (listener) => void activity.commitListeners.push(listener),
     foreignMark: () => undefined,
+    async signal(text) {
+      await sendSignal(text, kysely);
+    },
+    ...(options.isPooled !== true && { listen: (listener) => listenToSignals(url, options, listener) }),
 
     statistics: () => ({
       statements: activity.watch.seconds,

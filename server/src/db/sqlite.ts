@@ -82,6 +82,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
     },
     onCommit: (listener) => void commitListeners.push(listener),
     foreignMark: () => readDataVersion(dataVersion),
+    async signal() {},
 
     statistics: () => ({
       statements: watch.seconds,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
+import { createAnnouncements } from "./announcements.ts";
 import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";
 
@@ -27,6 +28,8 @@ const foreignPollMs = 20;
 const touchedMs = 1_000;
 /** Between two looks at the logs on an engine where a look is a round trip. */
 const restMs = 5;
+/** A connection listens for so long after the last reader: clients that wait come and go. */
+const lingerMs = 60_000;
 
 interface Followed {
   readonly listeners: Set<(head: LogHead | undefined) => void>;
@@ -46,16 +49,19 @@ export function createLogFollower(
   const followed = new Map<string, Followed>();
   const touched = new Map<string, number>();
   const due = new Set<string>();
+  const announcements = createAnnouncements({ database, log });
   // A look belongs to no call, and must not run inside of a transaction of the call that began it.
   const context = new AsyncResource("LogFollower");
   let isLooking = false;
   let isClosed = false;
   let lastMark = 0;
   let ticker: NodeJS.Timeout | undefined;
+  let stopListening: (() => void) | undefined;
+  let lingering: NodeJS.Timeout | undefined;
   let isFailing = false;
 
   function look(applicationIds: Iterable<string>): void {
-    for (const id of applicationIds) due.add(id);
+    for (const id of applicationIds) if (followed.has(id)) due.add(id);
     if (isLooking || due.size === 0 || isClosed) return;
     isLooking = true;
     void context.runInAsyncScope(lookUntilDone);
@@ -98,7 +104,13 @@ export function createLogFollower(
     for (const listener of [...entry.listeners]) listener(head);
   }
 
-  function beginPolling(): void {
+  function beginToLook(): void {
+    if (isClosed) return;
+    clearTimeout(lingering);
+    stopListening ??= database.listen?.({
+      onBegin: lookAtAll,
+      onSignal: (text) => look(announcements.read(text) ?? followed.keys()),
+    });
     if (ticker !== undefined) return;
     lastMark = database.foreignMark() ?? 0;
     const isMarked = database.foreignMark() !== undefined;
@@ -118,7 +130,21 @@ export function createLogFollower(
     lookAtAll();
   }
 
-  const lookAtAll = () => look(followed.keys());
+  function lookAtAll(): void {
+    look(followed.keys());
+  }
+
+  function endToLook(): void {
+    clearInterval(ticker);
+    ticker = undefined;
+    clearTimeout(lingering);
+    lingering = setTimeout(endToListen, lingerMs).unref();
+  }
+
+  function endToListen(): void {
+    stopListening?.();
+    stopListening = undefined;
+  }
 
   database.onCommit(() => {
     if (touched.size === 0) return;
@@ -127,21 +153,20 @@ export function createLogFollower(
     // Where transactions run side by side, this commit may be that of another one.
     for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
     setImmediate(look, ready);
+    // Processes on an engine with one writer see the commits of others by themselves.
+    if (database.dialect.hasRowLocks) context.runInAsyncScope(announcements.announce, undefined, ready);
   });
 
   const follower: LogFollower = {
     follow(applicationId, listener) {
       const entry = followed.getOrInsertComputed(applicationId, () => ({ listeners: new Set(), head: undefined }));
       entry.listeners.add(listener);
-      context.runInAsyncScope(beginPolling);
+      context.runInAsyncScope(beginToLook);
       return () => {
         entry.listeners.delete(listener);
         if (entry.listeners.size > 0 || followed.get(applicationId) !== entry) return;
         followed.delete(applicationId);
-        touched.delete(applicationId);
-        if (followed.size > 0) return;
-        clearInterval(ticker);
-        ticker = undefined;
+        if (followed.size === 0) endToLook();
       };
     },
 
@@ -162,12 +187,15 @@ export function createLogFollower(
     },
 
     touch(applicationId) {
-      if (followed.has(applicationId)) touched.set(applicationId, performance.now() + touchedMs);
+      touched.set(applicationId, performance.now() + touchedMs);
     },
 
     close() {
       isClosed = true;
-      clearInterval(ticker);
+      announcements.close();
+      endToLook();
+      clearTimeout(lingering);
+      endToListen();
       followed.clear();
     },
   };

@@ -120,22 +120,21 @@ export function createEventRecorder({
     };
   }
 
-  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<void> {
-    if (!dialect.hasRowLocks) {
-      if (await insertNumbered(row, wantedAfter, queries)) recordedCount += 1;
-      return;
-    }
+  /** @returns whether the application wants the event */
+  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
+    if (!dialect.hasRowLocks) return insertNumbered(row, wantedAfter, queries);
     const types = await wantedTypes(row.application_id, wantedAfter, queries);
-    if (types === undefined || !(isRevocation(row) || isRecorded(types, row.type))) return;
+    if (types === undefined || !(isRevocation(row) || isRecorded(types, row.type))) return false;
     await insertUnnumbered(row, queries);
-    recordedCount += 1;
+    return true;
   }
 
   async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
     const wantedAfter = clock.now() - overlapMs;
     try {
       for (const row of rows) {
-        await insert(row, wantedAfter, queries);
+        if (!(await insert(row, wantedAfter, queries))) continue;
+        recordedCount += 1;
         touch?.(row.application_id);
       }
     } catch (error) {

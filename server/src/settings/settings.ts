@@ -269,9 +269,10 @@ export const rows = {
   },
   eventsPollMs: {
     name: "EVENTS_POLL_MS",
-    default: "250",
-    about: "How often a process with streams looks for events of others on PostgreSQL.",
-    read: integer(10, 60_000),
+    default: "",
+    about:
+      "How often a process with streams looks for events of others on PostgreSQL, beside the notifications that it receives; default 250, or 50 with DATABASE_POOLER=transaction.",
+    read: optional(integer(10, hourMs)),
   },
   streamsMax: {
     name: "STREAMS_MAX",
