@@ -165,7 +165,7 @@ async function openTracing({ traces }: Config, log: Log, describeOperation: Desc
   return openTraces(traces, { version, log, describeOperation });
 }
 
-/** What other regions ask of this one. */
+/** The calls that this region answers for other regions. */
 function regionHandlers(
   own: OwnServices,
   operations: readonly Operation[],

@@ -50,7 +50,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   regions: checkRegions,
 };
 
-/** Checks what a server with these settings needs, without starting one. */
+/** Checks the dependencies of a server with these settings, without starting one. */
 export const commands = {
   async doctor(config) {
     const findings: (Finding & { readonly check: string })[] = [];

@@ -23,11 +23,11 @@ import { ApplicationSettingsError } from "./tenancy/application-settings.ts";
 interface CommandCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** What the command line prints for refusals that are mistakes in the command line. */
+  /** The texts for refusals that are mistakes in the command line. */
   readonly refusals?: Partial<Record<ErrorCondition, string>>;
 }
 
-/** What a command is about: the path of its operations, and what is printed when it does not exist. */
+/** The subject of a command: the path of its operations, and the message when it does not exist. */
 export interface Subject extends CommandCall {
   readonly id: string;
 }

@@ -11,7 +11,7 @@ const loopback = "127.0.0.1";
  * The settings of `serve --throwaway`: those of the environment, but not of `.env`, with a new folder, a free port and
  * the cheapest password hashes. With `--resume`, the folder and the port of a server that was killed.
  *
- * @throws UsageError for a setting that would lead to data that are not thrown away
+ * @throws UsageError for a setting that would lead to data that must be kept
  * @throws ConfigError
  */
 export function throwawayConfig(environment: Readonly<Record<string, string | undefined>>, { resume }: Values): Config {

@@ -66,7 +66,10 @@ import { createWebhookRunner } from "./webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import { createPeers } from "./workers/peers.ts";
 
-/** What tests replace: the clock, the destination of the log and the DNS resolver. Never code of our own. */
+/**
+ * The dependencies that tests replace: the clock, the destination of the log and the DNS resolver. Never code of our
+ * own.
+ */
 export interface ServiceOverrides {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -274,7 +277,7 @@ function createMetricServices(
   return { saltedHashes, compactor, keyLimits, metricRoom };
 }
 
-/** @param graceMs how long background work may take to finish */
+/** @param graceMs the time that background work may take to finish */
 export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
   const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
   await services.webhookRunner.stop(graceMs);

@@ -285,9 +285,9 @@ export function errorRow(condition: ErrorCondition): ErrorRow {
   return errorCatalogue[condition];
 }
 
-/** What is wrong with a setting. */
+/** The problem with a setting. */
 export interface Problem {
-  /** Absent for what is wrong with the settings as a whole. */
+  /** Absent for a problem with the settings as a whole. */
   readonly path: string | undefined;
   readonly message: string;
 }
@@ -300,13 +300,13 @@ export class ApiError extends Error {
   readonly serviceRoot: string | undefined;
   /** The documented name of the one parameter at fault, of a member inside it by a dot. */
   readonly parameter: string | undefined;
-  /** How the caller can prove who it is, for `AuthReauthenticationRequired`. */
+  /** The ways in which the caller can authenticate again, for `AuthReauthenticationRequired`. */
   readonly methods: readonly string[] | undefined;
-  /** What is stored, as it may be shown, for `ObjectChanged`. */
+  /** The stored settings as they may be shown, for `ObjectChanged`. */
   readonly current: object | undefined;
   /** Every setting that was refused, at its path. */
   readonly problems: readonly Problem[] | undefined;
-  /** Whose genuine token was refused, for the log and the statistics; never in the answer. */
+  /** The subject of a genuine token that was refused, for the log and the statistics; never in the answer. */
   readonly refused: TokenHolder | undefined;
 
   constructor(
@@ -336,7 +336,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whom a token was issued for, as far as the token says. */
+/** The subject that a token was issued for, as far as the token contains it. */
 export interface TokenHolder {
   readonly applicationId: string;
   readonly deviceId: string;

@@ -64,7 +64,7 @@ function warnOfLostLines(lines: number, log: Logger): void {
   log.warn({ lines }, "log lines were dropped, because standard output did not accept them in time");
 }
 
-/** A failing log must neither stop the server nor keep it from exiting. */
+/** A failing log must neither stop the server nor prevent it from exiting. */
 function defaultDestination(onLost: (lines: number) => void): DestinationStream & Partial<LineWriter> {
   process.stdout.on("error", () => {}); // other writers of standard output fail too
   if (process.stdout.isTTY) return readableLines();

@@ -109,7 +109,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   };
 }
 
-/** Goes on with other work when the log of an application is locked. */
+/** Continues with other work when the log of an application is locked. */
 async function maintainEvents(appid: string, { eventLog, log }: App, signal?: AbortSignal): Promise<void> {
   const dropped = await eventLog.maintain(appid, signal).catch((err) => {
     signal?.throwIfAborted();

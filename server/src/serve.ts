@@ -86,7 +86,7 @@ export async function serve(
   void warnOfMailServer(config, app);
 }
 
-/** Says where operators are let in. */
+/** Logs the addresses from which operators are accepted. */
 function logConsole({ console, operatorAddresses }: Config, url: string, { log }: App): void {
   if (workerNumber !== undefined && workerNumber > 1) return;
   const from = operatorAddresses.length === 0 ? "all addresses" : operatorAddresses.join(", ");
@@ -150,7 +150,10 @@ const ofThrowaway: FirstStartOptions = {
   mustChangePassword: false,
 };
 
-/** What a first start has created, for the record of a throwaway server; undefined when it resumes a folder. */
+/**
+ * The credentials that a first start has created, for the record of a throwaway server; undefined when it resumes a
+ * folder.
+ */
 function createdAtFirst({ demo, owner }: FirstStart) {
   return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
 }

@@ -55,7 +55,7 @@ import type { WebhookRunner } from "./webhooks/webhooks.runner.ts";
 import type { WebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import type { Peers } from "./workers/peers.ts";
 
-/** What the handlers of operations work with. Each process has one of each, which `app.ts` creates. */
+/** The services that the handlers of operations use. Each process has one of each, which `app.ts` creates. */
 export interface Services {
   readonly config: Config;
   readonly log: Log;
@@ -110,7 +110,7 @@ export interface Services {
   readonly outgoing: Outgoing;
   readonly webhookSealer: WebhookSealer;
   readonly webhookRunner: WebhookRunner;
-  /** Presents events to systems of operators, each with its object of this moment; see `createOperatorPresenter`. */
+  /** Presents events to systems of operators, each with its current object; see `createOperatorPresenter`. */
   presentEventsOf(locations: "true" | "shown"): PresentEvent;
   readonly mailer: Mailer;
   readonly mails: Mails;

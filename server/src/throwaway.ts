@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import { onStop } from "./lib/stop-signals.ts";
 import { createHeldLog, type Log } from "./log.ts";
 
-/** What the caller of a throwaway server gets to know. The testing kit parses it as JSON. */
+/** The record that the caller of a throwaway server receives. The testing kit parses it as JSON. */
 export interface ThrowawayRecord {
   readonly url: string;
   readonly appid: string;
@@ -13,7 +13,7 @@ export interface ThrowawayRecord {
   readonly dataDir: string;
 }
 
-/** A server that leaves nothing behind. */
+/** A server that leaves no data behind. */
 export interface Throwaway {
   /** Writes nothing before `announce`, so that the record is the first line of standard output. */
   readonly log: Log;

@@ -58,7 +58,7 @@ export interface Dispatcher {
   /** @param outer the containing request, whose token is used */
   dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
   /**
-   * The JSON of the result that a GET of this path has for a client or an operator at this moment.
+   * Returns the JSON of the current result of a GET of this path for a client or an operator.
    *
    * @param caller authenticated for the request, or a caller in this process
    * @throws ApiError

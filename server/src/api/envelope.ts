@@ -9,13 +9,16 @@ import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 /** Without a charset: RFC 8259 defines none, and shipped clients compare the text (spec/transport#content-type). */
 export const jsonContentType = "application/json";
 
-/** Any web page may call: tokens travel in a header, and the cookies of operators count for pages of this server alone. */
+/**
+ * Any web page may send calls, because tokens are in a header, and operators' cookies are accepted only from pages of
+ * this server.
+ */
 export const anyOrigin = "*";
 
 /** More than any documented name has; names inside a parameter are data. */
 const parameterCharactersMax = 300;
 
-/** What a failure says to programs besides its name (spec/errors#error-details). */
+/** The machine-readable details of a failure besides its name (spec/errors#error-details). */
 export const failureDetails = {
   parameter: Type.Optional(
     Type.String({ maxLength: parameterCharactersMax, description: "The parameter at fault, if there is exactly one." }),
@@ -88,9 +91,9 @@ export interface Reply {
   readonly isReplayed?: true;
   /** The rest of the caller's rate limit, when it is worth reporting. */
   readonly quota?: Quota;
-  /** Set when a client has asked for this answer (spec/rehearsal). */
+  /** Set when the client has requested this answer (spec/rehearsal). */
   readonly rehearsed?: Rehearsed;
-  /** Answered in place of this reply, which says what was really done. */
+  /** The answer that replaces this reply, which itself reports the real outcome. */
   readonly instead?: Reply;
   /** Sent instead of the envelope. */
   readonly file?: FileResult | ArchiveResult;
@@ -98,13 +101,13 @@ export interface Reply {
   readonly stream?: StreamResult;
 }
 
-/** What was rehearsed, and how the transport must spoil the answer. */
+/** The rehearsed failure, and how the transport must alter the answer. */
 export interface Rehearsed {
   readonly what: string;
   readonly fault?: "cut" | "truncated" | "html";
 }
 
-/** The reply that the client gets. */
+/** The reply that the client receives. */
 export function shownReply(reply: Reply): Reply {
   const { instead, quota } = reply;
   if (instead === undefined) return reply;

@@ -80,8 +80,9 @@ export interface Operation {
    */
   perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
   /**
-   * The JSON of the result that a call without effects has at this moment, for a part of another call, which the rate
-   * limits have admitted. @throws ApiError
+   * Returns the JSON of the current result of a call without effects, as a part of another call that the rate limits
+   * have admitted.
+   * @throws ApiError
    */
   read(call: Call, caller: AnyCaller): Promise<string>;
 }

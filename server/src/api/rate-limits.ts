@@ -29,8 +29,8 @@ export class RateLimitExceeded extends ApiError {
 }
 
 /**
- * Counts calls (hostile.md 28, 30). What waits for the database, because this process has to borrow tokens of a bucket
- * that processes share, returns a promise.
+ * Counts calls (hostile.md 28, 30). A method returns a promise when it has to wait for the database, because this
+ * process borrows tokens of a shared bucket.
  */
 export interface RateLimits {
   /**

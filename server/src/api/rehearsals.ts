@@ -5,7 +5,7 @@ import { type AnyCaller, conditionsOf, type Route } from "../contract/route.ts";
 import { ApiError, type ErrorCondition, errorCatalogue, errorRow } from "../errors.ts";
 import { errorReply, type Reply, successReply } from "./envelope.ts";
 
-/** Answers calls as their clients ask for with the header Rollcall-Rehearse (spec/rehearsal). */
+/** Answers calls with the failure that their header Rollcall-Rehearse requests (spec/rehearsal). */
 export interface Rehearsals {
   /**
    * Runs a call that has the header. Its own failures are not replaced.
@@ -21,19 +21,19 @@ export interface Rehearsals {
   ): Promise<Reply>;
 }
 
-/** Says in an answer what was rehearsed. */
+/** Reports the rehearsed failure in an answer. */
 export const rehearsedHeader = "Rollcall-Rehearsed";
 
 const headerCharactersMax = 200;
 const slowMsMax = 30_000;
 const retryAfterSecondsMax = 3_600;
-/** How many calls of a process may be slow at once. */
+/** The maximum number of calls that a process delays at the same time. */
 const slowMax = 100;
 
 const faults = ["cut", "truncated", "html", "slow"] as const;
 type Fault = (typeof faults)[number];
 
-/** What a header asks for. */
+/** The parsed header. */
 interface Asked {
   readonly what: Fault | ErrorCondition;
   readonly isAfter: boolean;
@@ -110,7 +110,7 @@ async function replaced(reply: Reply, asked: Asked, call: Call): Promise<Reply> 
   return reply.isSuccess ? { ...reply, instead: rehearsedReply(asked, reply) } : reply;
 }
 
-/** Waits, or until the client disconnects. */
+/** Waits for a time, or until the client disconnects. */
 async function pause({ slowMs }: Asked, call: Call): Promise<void> {
   const signal = call.whenGone?.();
   await sleep(slowMs, undefined, signal && { signal }).catch(() => {});
@@ -130,7 +130,10 @@ function itemOf(asked: Asked | undefined): Call["rehearsedItem"] {
   return { key, header: `${what}${retryAfter};at=${isAfter ? "after" : "before"}` };
 }
 
-/** Reads a token with parameters (RFC 8941). @throws ApiError ParameterOutOfRange, which lists what can be rehearsed */
+/**
+ * Reads a token with parameters (RFC 8941).
+ * @throws ApiError ParameterOutOfRange, which lists the valid values
+ */
 function readHeader(header: string, route: Route): Asked {
   const asked = header.length > headerCharactersMax ? undefined : parse(header.trim());
   const isBatch = route.isBatchable === false && route.operation === "runBatch";
@@ -167,7 +170,7 @@ function parse(text: string): Asked | undefined {
   };
 }
 
-/** @returns undefined when it is absent, NaN when it is none within the bounds */
+/** @returns undefined when it is absent, NaN when it is not a number within the bounds */
 function readInteger(text: string | undefined, minimum: number, maximum: number): number | undefined {
   if (text === undefined) return undefined;
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;

@@ -8,7 +8,7 @@ const groupsMax = 20;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** What an operator is about to end. */
+/** The scope of a revocation that an operator is about to perform. */
 export type Subject = { readonly kind: "application" } | { readonly kind: "key" | "user"; readonly id: string };
 
 export interface Impact {
@@ -91,7 +91,7 @@ async function listSeen(devices: Condition, since: number, queries: Queries): Pr
   return (await queries.executeQuery(statement.compile(queries))).rows;
 }
 
-/** How often each text is there, the most frequent first. */
+/** The number of occurrences of each text, the most frequent first. */
 function mostFrequent(texts: readonly string[]): [text: string, count: number][] {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

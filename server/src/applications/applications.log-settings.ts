@@ -3,7 +3,10 @@ import { hasLogSettings, updateLogSettings } from "../event-log/log-settings.ts"
 import type { Services } from "../services.ts";
 import { type ApplicationSettings, loadApplicationSettings } from "../tenancy/application-settings.ts";
 
-/** Stores the settings of the log of events with the log, where they are not: a restore or an import brings no log. */
+/**
+ * Copies an application's event log settings to its log where they are missing, because a restore or an import contains
+ * no log.
+ */
 export async function keepLogSettings(
   appid: string,
   found: ApplicationSettings,

@@ -41,7 +41,7 @@ const getEffectiveSettings = operation({
   },
 });
 
-/** What counts where an application sets nothing. */
+/** The values that apply where an application sets none. */
 function defaultsOf(config: Services["config"]): ApplicationSettings {
   const { deviceTokenLifetimeMs: deviceMs, userTokenLifetimeMs: userMs, mailFrom } = config;
   const limits = readRateLimits(config);
@@ -65,7 +65,7 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
   };
 }
 
-/** Members that are set count; of settings with members of their own, each by itself. */
+/** A set member takes precedence; for settings with members of their own, each member separately. */
 function merge(defaults: ApplicationSettings, set: ApplicationSettings): object {
   const known = fieldsOf(defaults);
   const entries = Object.entries(set).map(([name, value]) => [name, mergeMember(known[name], value)]);
@@ -85,5 +85,5 @@ function presentChanges(changes: SettingsChanges) {
   return Object.fromEntries(entries);
 }
 
-/** What counts for an application (spec/operators#effective-settings). */
+/** The effective settings of an application (spec/operators#effective-settings). */
 export const effectiveSettingsOperations = [getEffectiveSettings];

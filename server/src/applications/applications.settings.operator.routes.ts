@@ -144,7 +144,7 @@ function isNamed(tag: string, ifMatch: string | undefined): boolean {
   return ifMatch.split(",").some((each) => each.trim() === `"${tag}"`);
 }
 
-/** @throws ApiError ObjectChanged with what is stored */
+/** @throws ApiError ObjectChanged with the stored settings */
 function refuseChanged(error: unknown, call: Call): never {
   if (!(error instanceof SettingsChangedError)) return refuseWrong(error);
   setTag(error.stored, call);
@@ -261,7 +261,7 @@ function refuseWrong(error: unknown): never {
   });
 }
 
-/** Separates the setting that a problem begins with from what is wrong with it. */
+/** Splits a problem into the setting that it begins with and its description. */
 function toProblem(problem: string): Problem {
   const [, path = "", message = ""] = /^(.+?) ((?:must|has an unknown member) [^;]+)/s.exec(problem) ?? [];
   const isSetting = (path.split(".")[0] ?? "") in PutSettings.properties;

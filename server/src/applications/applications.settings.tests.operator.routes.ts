@@ -35,7 +35,7 @@ const testMail = operation({
       throw new ApiError("ParameterOutOfRange", "to must be a single plain address.", { parameter: "to" });
     }
     const admitted = () => database.write(({ queries }) => mails.admitTest(appid, queries));
-    // Outside of the transaction, which must not stay open during the mail, nor refund it.
+    // Outside of the transaction, which must neither stay open while the mail is sent nor roll back its count.
     const isAdmitted = await database.apart("a test mail is admitted", admitted, { hasEffect: true });
     if (!isAdmitted) {
       const message = "An application can send five test mails an hour.";
@@ -84,5 +84,5 @@ const testProvider = operation({
   },
 });
 
-/** Whether what the settings of an application name works (spec/operators#test-settings). */
+/** Tests the servers that the settings of an application name (spec/operators#test-settings). */
 export const applicationSettingsTestOperations = [testMail, testProvider];

@@ -8,7 +8,7 @@ const turnMs = 2;
 const restMsMax = 1_000;
 
 /**
- * Leaves disk and processors to others half of the time: rests after each short turn of work for as long as the turn
+ * Uses disk and processors at most half of the time: after each short period of work, pauses for as long as the work
  * took.
  */
 export class Throttle {
@@ -18,7 +18,7 @@ export class Throttle {
     return performance.now() - this.#since >= turnMs;
   }
 
-  /** Rests at the end of a turn; before that, returns at once. */
+  /** Pauses at the end of a work period; before that, returns at once. */
   async rest(): Promise<void> {
     if (!this.isOver()) return;
     await setTimeout(Math.min(performance.now() - this.#since, restMsMax));

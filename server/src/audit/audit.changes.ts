@@ -6,12 +6,12 @@ type Shown = string | number | boolean;
 
 const noted = new WeakMap<Call, Changes>();
 
-/** How the values of a member are shown, if not as they are. */
+/** How the values of a member are shown, if not unchanged. */
 type Show = Readonly<Record<string, (text: string) => string>>;
 
 /**
- * Notes what an operator's call changes, for its entry in the audit log (spec/operators#changes-in-the-audit-log). The
- * values must hold neither secrets nor texts of users. Work that runs again notes its changes again.
+ * Records the changes of an operator's call for its entry in the audit log (spec/operators#changes-in-the-audit-log).
+ * The values must contain neither secrets nor texts of users. Work that runs again records its changes again.
  */
 export function noteChanges(call: Call, before: object, after: object, show: Show = {}): void {
   const changes = findChanges(new Map(Object.entries(before)), new Map(Object.entries(after)), show);

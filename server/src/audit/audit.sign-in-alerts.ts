@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { AuditEvent } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";
 
-/** Logs, audits and counts what the sign-in guard notices. */
+/** Logs, audits and counts the attacks that the sign-in guard detects. */
 export interface SignInAlerts {
   readonly lockOuts: Readonly<Record<LockOut["scope"], number>>;
   readonly guessings: Readonly<Record<"user" | "operator", number>>;

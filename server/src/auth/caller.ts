@@ -33,7 +33,7 @@ interface KnownToken {
   /** The claims, with the policy that the database returned when it last confirmed the token. */
   caller: Caller | undefined;
   readonly use: TokenUse & { usedAt: number };
-  /** When the next use of the device is to be noted. */
+  /** The time from which the next use of the device must be recorded. */
   deviceDueAt: number;
   /** The value of `revision` when the database last confirmed the token; -1 if never. */
   confirmedAt: number;

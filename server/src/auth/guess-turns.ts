@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { SharedFailures } from "./shared-failures.ts";
 
-/** How many attempts may guess at one name. */
+/** The rate of the attempts for one name. */
 export interface GuessRate {
   readonly perSecond: number;
   /** Attempts that are admitted at once before the rate applies. */
@@ -17,7 +17,7 @@ export interface Turns {
 
 /** The turns of the attempts under one name. */
 export interface GuessTurns {
-  /** Takes a turn if it begins at once and this process knows that. */
+  /** Takes a turn if this process can decide alone that it begins at once. */
   takeNow(): boolean;
   /** Takes the turns that begin at once, as many as are wanted; if there are none, the next one. */
   take(wanted: number): Promise<Turns>;
@@ -48,14 +48,14 @@ export function createLocalTurns(rate: GuessRate): GuessTurns {
 
 interface Shared {
   readonly applicationId: string;
-  /** Tells the turns of this name apart from other counters. */
+  /** Distinguishes the turns of a name from other counters. */
   readonly key: string;
   readonly rate: GuessRate;
   /** The rate of this process while the database does not answer. */
   readonly rateAlone: GuessRate;
 }
 
-/** The part of a rate that a process admits without asking, and reports later. */
+/** The part of a rate that a process admits without a query, and reports later. */
 const unaskedShare = 1 / 64;
 /** A time this far ahead was written by a process with a wrong clock. */
 const skewMsMax = 60_000;

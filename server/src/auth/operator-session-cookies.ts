@@ -2,23 +2,27 @@ import { type Browser, originOf } from "../contract/browser.ts";
 import { ApiError, errorRow } from "../errors.ts";
 import { createCookie } from "./operator-cookie.ts";
 
-/** A call of an operator, as far as it decides whether its session cookie counts. */
+/** The properties of an operator's call that decide whether its session cookie is accepted. */
 export interface CookieCall {
   readonly browser: Browser;
   /** Whether the operation is a GET that answers with bytes, which a browser saves without a script. */
   readonly isDownload: boolean;
 }
 
-/** The session cookies of the console, and the fences against calls of other origins (spec/console#session-cookies). */
+/**
+ * The session cookies of the console, and the protection against calls of other origins (spec/console#session-cookies).
+ */
 export interface OperatorSessionCookies {
   /**
    * The token in the cookie of the call.
-   *
-   * @returns undefined if there is no cookie, or if it does not count
-   * @throws ApiError AuthFailed that names PUBLIC_URL, if the cookie does not count because of `Origin` alone
+   * @returns undefined if there is no cookie, or if it is not accepted
+   * @throws ApiError AuthFailed that names PUBLIC_URL, if the cookie is refused because of `Origin` alone
    */
   read(call: CookieCall): { readonly token: string; readonly isPoll: boolean } | undefined;
-  /** Whether a sign-in asks for a cookie as the console does. @throws ApiError AuthFailed for another origin */
+  /**
+   * Whether a sign-in requests a cookie as the console does.
+   * @throws ApiError AuthFailed for another origin
+   */
   mayBegin(browser: Browser | undefined): browser is Browser;
   /** @param isPersistent false for a cookie that ends with the browser */
   set(browser: Browser, token: string, isPersistent: boolean): void;

@@ -46,7 +46,7 @@ export async function findOperatorBySession(digest: string, queries: Queries): P
   return found;
 }
 
-/** The password of the operator was given again. */
+/** Records that the operator has entered the password again. */
 export async function updateOperatorSessionProved(digest: string, at: number, queries: Queries): Promise<void> {
   await queries.updateTable("operator_sessions").set({ proved_at: at }).where("digest", "=", digest).execute();
 }

@@ -29,7 +29,7 @@ export interface HashStatistics {
   readonly seconds: Histogram;
 }
 
-/** Native code, which a start does without. */
+/** Native code, which is not loaded at start-up. */
 let loaded: typeof import("@node-rs/argon2") | undefined;
 function argon2(): typeof import("@node-rs/argon2") {
   loaded ??= createRequire(import.meta.url)("@node-rs/argon2") as typeof import("@node-rs/argon2"); // as installed

@@ -9,7 +9,7 @@ export const testTag = "console-test";
 
 const tokenMs = 3_600_000;
 const lifeMs = 86_400_000;
-/** Of each application: so many devices, and so many users. */
+/** Per application, for devices and for users separately. */
 const callersMax = 20;
 
 /** The device of a test caller, with what its tokens are issued for. */

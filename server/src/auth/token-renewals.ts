@@ -12,7 +12,7 @@ const slotMs = 30_000;
 /** The session that a user token belongs to: its row in `user_tokens`. */
 type Session = Pick<TokenClaims, "applicationId" | "tokenId"> & { readonly userId: string };
 
-/** By the number of renewals, ascending: when a token with as many was first used. */
+/** The first uses of tokens, by their number of renewals, in ascending order. */
 type FirstUses = readonly (readonly [renewals: number, usedAt: number])[];
 
 /** When the token ends because a successor has been used; Infinity while none has. */
@@ -22,7 +22,7 @@ export function supersededAt(renewals: number | undefined, stored: string | null
   return successor === undefined ? Number.POSITIVE_INFINITY : successor[1] + overlapMs;
 }
 
-/** Adds a first use; leaves out those that no longer decide on any token. */
+/** Adds a first use; drops those that no longer affect any token. */
 export function addFirstUse(stored: string | null, renewals: number, now: number): string {
   const earlier = readFirstUses(stored);
   const kept = earlier.filter(([, usedAt], index) => {
@@ -33,14 +33,14 @@ export function addFirstUse(stored: string | null, renewals: number, now: number
 }
 
 function readFirstUses(stored: string | null): FirstUses {
-  // A text of an imported archive that `addFirstUse` has not written gives numbers that decide on no token.
+  // A text of an imported archive that `addFirstUse` has not written gives numbers that affect no token.
   return (stored?.split(",") ?? []).map((each) => [Number(each.split(":")[0]), Number(each.split(":")[1])]);
 }
 
 /**
  * Stores the first use of a renewed token, unless it is stored already.
  *
- * @returns false when it could not be stored, which must not keep the token from being used
+ * @returns false when it could not be stored, which must not prevent the use of the token
  */
 export async function storeFirstUse(
   { renewals = 0, userId = "", ...claims }: TokenClaims,
@@ -95,7 +95,7 @@ export async function updateSession(
 }
 
 /**
- * Notes that tokens of the application are renewed: from now on every process checks its user tokens again in time to
+ * Records that tokens of the application are renewed: from now on every process checks its user tokens again in time to
  * notice that they are superseded (`caller.ts`).
  *
  * @returns whether this is its first renewal, which changes the revision

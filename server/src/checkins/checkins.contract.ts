@@ -92,8 +92,8 @@ export function presentCheckin(
 }
 
 /**
- * The locations that check-ins show to other users who may read them: none of a fuzzed check-in, because it would tell
- * what the shift hides (spec/checkins#named-locations).
+ * The locations that check-ins show to other users who may read them: none of a fuzzed check-in, because its location
+ * would reveal what the shift hides (spec/checkins#named-locations).
  */
 export function placesForOthers(checkins: readonly ShownRow<CheckinRow>[]): readonly string[] {
   return checkins.filter(({ seen_lat }) => seen_lat === null).flatMap(({ location_id }) => location_id ?? []);

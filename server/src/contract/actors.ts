@@ -10,10 +10,10 @@ export const systemOperator: OperatorCaller = {
   sessionId: "",
 };
 
-/** The caller of reads that no operator asked for, such as those for webhooks. */
+/** The caller of reads that no operator requested, such as those for webhooks. */
 export const systemReader: OperatorCaller = { ...systemOperator, operatorId: "system", role: "viewer" };
 
-/** The actor of what a caller does. */
+/** The actor to whom the actions of a caller are attributed. */
 export function actorOf(caller: AnyCaller | undefined): Actor {
   if (caller === systemOperator) return { kind: "cli" };
   if (caller === undefined) return { kind: "nobody" };

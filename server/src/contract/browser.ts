@@ -8,7 +8,7 @@ export interface Browser {
   readonly isSecure: boolean;
   /** False when the browser reports that a page of another origin made the call. */
   readonly isSameOrigin: boolean;
-  /** How the call names itself in `X-Rollcall-Console`; undefined without the header, and for any other value. */
+  /** The value of `X-Rollcall-Console`; undefined without the header, and for any unknown value. */
   readonly consoleCall: "1" | "poll" | undefined;
   /** `Sec-Fetch-Site`, which browsers send over https and on this machine. */
   readonly site: string | undefined;
@@ -17,7 +17,7 @@ export interface Browser {
   readonly calledOrigin: string | undefined;
   /** Whether the call is a GET or HEAD. */
   readonly isRead: boolean;
-  /** A browser and its system in words of ours: `Firefox on Linux`. */
+  /** A fixed name for a browser and its system: `Firefox on Linux`. */
   readonly name: string;
   /** @returns undefined without a cookie of this name, and with several, since one of them may be forged */
   readCookie(name: string): string | undefined;

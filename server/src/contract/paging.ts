@@ -60,7 +60,7 @@ export interface PageRequest<Filters> {
   readonly position: Position;
   readonly size: number;
   readonly filters: Filters;
-  /** The token that asked for the page, if it is as good as a new one. */
+  /** The token of the request, if it is equivalent to a new one. */
   readonly token?: string;
 }
 

@@ -16,7 +16,7 @@ export interface ApplicationPolicy {
   /** Override the token lifetimes of the deployment. */
   readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
   readonly limits: PolicyLimits;
-  /** Clients may ask for failures (spec/rehearsal). */
+  /** Clients may request failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;
 }
 

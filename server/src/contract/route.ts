@@ -28,7 +28,7 @@ export interface Caller {
   readonly tokenId: string;
   /** How many renewals have led to this user token; absent if none. */
   readonly renewals?: number;
-  /** Set for a device or user that an operator made to try calls, and for what signs in on such a device. */
+  /** Set for a device or user that an operator created to try calls, and for users who sign in on such a device. */
   readonly isTest?: true;
   readonly tokenExpiresAt: number;
   /** Of the application. */
@@ -88,9 +88,9 @@ export interface RouteInterface<
   readonly path: string;
   /** Unique name of the operation, verb first: `createCheckin`. */
   readonly operation: string;
-  /** What it does, in a line. */
+  /** A summary in one line. */
   readonly summary: string;
-  /** What a caller has to know besides. */
+  /** Further information that a caller needs. */
   readonly description: string;
   readonly tag: string;
   readonly caller: Kind;
@@ -100,7 +100,10 @@ export interface RouteInterface<
   readonly roleWithout?: { readonly parameter: string; readonly role: OperatorRole };
   /** Operators who must change their first password may call it. */
   readonly withFirstPassword?: true;
-  /** `recent`: a session in a cookie must have given its password in the last ten minutes (spec/console#recent-password). */
+  /**
+   * `recent`: a session in a cookie requires that the password was entered in the last ten minutes
+   * (spec/console#recent-password).
+   */
   readonly proof?: "recent";
   /** Applies a rate limit per address as well. */
   readonly addressLimit?: AddressLimit;
@@ -147,11 +150,14 @@ export interface RouteDeclaration<
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-/** What a ticket opens, and what clients get who would otherwise give up: browsers repeat no call that was refused. */
+/**
+ * The operation that a ticket opens, and the answer for browsers that would otherwise give up, because they do not
+ * repeat a refused call.
+ */
 export interface TicketRule {
   /** @throws ApiError */
   open(ticket: string): Promise<Caller>;
-  /** In place of a refusal that passes by itself. */
+  /** Replaces a temporary refusal. */
   busy(): { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer };
 }
 

@@ -11,7 +11,7 @@ export class LocationReference {
 }
 
 /**
- * Finds a location where this caller sees it now.
+ * Finds a location, as this caller currently sees it.
  *
  * @param reader undefined for callers without a token of the application
  * @throws ApiError ItemDoesNotExist, also for callers that are not users: they read no locations

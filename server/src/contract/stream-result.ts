@@ -5,7 +5,7 @@ export interface StreamSink {
   write(bytes: Uint8Array): void;
   /** Ends the response after these bytes. */
   end(bytes: Uint8Array): void;
-  /** Cuts the connection. */
+  /** Closes the connection at once. */
   cut(): void;
   /** Runs once, when the connection has taken all waiting bytes. */
   onDrain(listener: () => void): void;
@@ -13,7 +13,7 @@ export interface StreamSink {
   onClose(listener: () => void): void;
 }
 
-/** A result that is sent piece by piece for as long as both sides want (spec/streams). */
+/** A result that is sent in pieces until the client or the server ends it (spec/streams). */
 export class StreamResult {
   readonly headers: Readonly<Record<string, string>>;
   /**

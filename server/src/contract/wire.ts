@@ -76,7 +76,7 @@ export function Choice<const Word extends string>(
 interface NumberOptions {
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What the handler takes when the parameter is absent. */
+  /** The value when the parameter is absent. */
   readonly default?: number;
   readonly description?: string;
 }

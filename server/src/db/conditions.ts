@@ -100,7 +100,7 @@ export function lowerBeginsWith(column: string, prefix: string, charactersMax: n
   return beginsWith(`lower(${column})`, lowerText(prefix), charactersMax, lowerSql(column));
 }
 
-/** What `lower` makes of a text on both engines: only the letters A to Z have another case. */
+/** The case mapping of `lower` on both engines: only the letters A to Z have another case. */
 function lowerText(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

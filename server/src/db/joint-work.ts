@@ -79,7 +79,8 @@ export class JointWork implements Joint {
   /** Other transactions write the same rows, so locks are held no longer than a part takes. */
   #isContended = false;
   /**
-   * What a rollback of this part undoes: everything from a savepoint before its first write, or the whole transaction.
+   * The effect of a rollback of this part: everything from a savepoint before its first write, or the whole
+   * transaction.
    */
   #mark: Mark | undefined;
   /** Why the transaction ended early. */

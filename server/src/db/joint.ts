@@ -19,20 +19,20 @@ export interface Joints {
   queries(): Queries | undefined;
   /** Marks the transaction of the running work as lost. */
   lose(cause: unknown): void;
-  /** How many times work was run again. */
+  /** The number of times that work was run again. */
   readonly reruns: number;
 }
 
 export interface JointsOptions {
-  /** How many transactions of joints may be open at once. */
+  /** The maximum number of open joint transactions. */
   readonly openMax?: number;
   /** Runs work with the option `addsTo`, if the engine groups it separately. */
   readonly writeInGroup?: GroupedWrite;
 }
 
-/** How many times unsplittable work is run again after conflicts. */
+/** The maximum number of runs of unsplittable work after conflicts. */
 const conflictsMax = 3;
-/** How many times the whole work is run again after a broken connection. */
+/** The maximum number of runs of the whole work after broken connections. */
 const lossesMax = 2;
 
 /**

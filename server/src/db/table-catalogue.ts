@@ -1,7 +1,7 @@
 import { ownedTableNames } from "./owned-tables.ts";
 import type { OwnedTableName, Tables } from "./tables.ts";
 
-/** What has to be known of a table besides its columns. */
+/** The properties of a table besides its columns. */
 interface TableEntry {
   /**
    * Rows of the deployment are copied to every node of a distributed database, all others lie with their application. Rows

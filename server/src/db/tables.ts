@@ -195,11 +195,11 @@ interface CrashGroupsTable {
   state_at: Generated<number>;
   /** The version of the app in which it is resolved; null for good, or in another state. */
   resolved_in: string | null;
-  /** The counts and the date at which it is no longer ignored; null for never. */
+  /** The counts and the date that end the ignored state; null for never. */
   ignored_until_reports: number | null;
   ignored_until_devices: number | null;
   ignored_until_date: number | null;
-  /** When a report opened it again; null after another decision. */
+  /** The time at which a report reopened it; null after another decision. */
   reopened_at: number | null;
   note: string | null;
 }
@@ -395,7 +395,7 @@ interface GuessCountsTable {
   ends_at: number;
 }
 
-/** What a process last said of itself. */
+/** The last report of a process. */
 interface ServerProcessesTable {
   id: string;
   machine: string;
@@ -407,7 +407,7 @@ interface ServerProcessesTable {
   report: string;
 }
 
-/** What one process counted in a minute, or all processes in an hour or a day. */
+/** The counts of one process in a minute, or of all processes in an hour or a day. */
 interface StatisticsTable {
   /** Empty in `deployment_statistics`. */
   application_id: string;
@@ -500,7 +500,7 @@ interface LocationsTable extends Located, Owned {
   category: string | null;
 }
 
-/** What a user says of a location, for operators. */
+/** A user's report about a location, for operators. */
 interface LocationFlagsTable {
   application_id: string;
   id: string;
@@ -640,7 +640,7 @@ interface OperatorSessionsTable {
   /** About a minute behind. */
   used_at: number;
   expires_at: number;
-  /** When the password was given last; null for a session of an older release, which began with it. */
+  /** When the password was last entered; null for a session of an older release, which began with it. */
   proved_at: Generated<number | null>;
   /** The address and the browser that signed in; empty for a session of an older release. */
   address: Generated<string>;
@@ -736,7 +736,7 @@ interface EventLogsTable {
   retention_days: Generated<number>;
 }
 
-/** What a write changed: ids and names of fields, never their contents. */
+/** A change by a write: ids and names of fields, never their contents. */
 interface EventsTable {
   application_id: string;
   /** Rises with the commits of one object. */
@@ -760,7 +760,7 @@ interface EventsTable {
   is_shown: number;
   /** The member of the object that the event is about; null for none. */
   item_id: string | null;
-  /** Whose write it was, as in the audit log; null if that is not known. */
+  /** The actor of the write, as in the audit log; null if it is unknown. */
   actor_kind: ActorKind | null;
   actor_id: string | null;
 }
@@ -878,7 +878,7 @@ interface WebhooksTable {
   /** The process that sends, until `lease_ends_at`. */
   lease_holder: string;
   lease_ends_at: number;
-  /** When there is something to do although no event is written; null for never. */
+  /** The next time at which the webhook has work without a new event; null for never. */
   wake_at: number | null;
   /** Failed attempts in a row, and the events of the first of them: JSON `{ since, ids }`. */
   failures: number;
@@ -887,9 +887,9 @@ interface WebhooksTable {
   /** Attempts since `failing_since`, and the delivery or event of the latest. */
   probes: number;
   probed: string;
-  /** The receiver asked for no attempt until then. */
+  /** The receiver requested no attempt before this time. */
   held_until: number;
-  /** Since when it has asked, without an attempt that was answered otherwise. */
+  /** Since when the receiver has requested a delay, without an attempt that was answered otherwise. */
   held_since: number | null;
   last_success_at: number | null;
   last_failure_at: number | null;
@@ -924,7 +924,7 @@ interface WebhookDeliveriesTable {
   error: string | null;
   /** The beginning of the last answer. */
   response: string | null;
-  /** An operator asked for it. */
+  /** An operator requested it. */
   is_replay: number;
   created_at: number;
   next_attempt_at: number | null;

@@ -20,7 +20,7 @@ export async function saveReport(process: ReportingProcess, queries: Queries): P
     .execute();
 }
 
-/** Lists the processes that were heard of within a day, the latest first. */
+/** Lists the processes that reported within a day, the latest first. */
 export async function listReports(now: number, queries: Queries): Promise<ReportingProcess[]> {
   const rows = await queries
     .selectFrom("server_processes")

@@ -21,14 +21,14 @@ const dayMs = 24 * hourMs;
 const statementsMin = 20;
 
 interface Deployment {
-  /** The processes that are heard of. */
+  /** The processes that report. */
   readonly heard: readonly ReportingProcess[];
   /** These, and others of the last day. */
   readonly known: readonly ReportingProcess[];
   readonly now: number;
 }
 
-/** The text of a warning where there is a reason for it. */
+/** The text of a warning, if there is a reason for it. */
 type Rule = (deployment: Deployment) => string | undefined;
 
 const rules: Readonly<Record<WarningCode, Rule>> = {
@@ -99,8 +99,7 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
 };
 
 /**
- * Finds what to look at (spec/deployment#warnings).
- *
+ * Finds the problems that operators should examine (spec/deployment#warnings).
  * @param known the processes of the last day, with their last reports
  */
 export function findWarnings(known: readonly ReportingProcess[], now: number): Warning[] {
@@ -118,7 +117,7 @@ export function isHeard({ heardAt, report }: ReportingProcess, now: number): boo
   return heardAt > now - silentMs && report.hasEnded === undefined;
 }
 
-/** Whether something fails already, or is about to. */
+/** Whether an operation fails already, or is about to. */
 export function isBroken(known: readonly ReportingProcess[], now: number): boolean {
   const heard = known.filter((process) => isHeard(process, now));
   const { disk } = fullest(heard)?.report ?? {};
@@ -154,7 +153,7 @@ function lower(bound: number): number | undefined {
   return durationBounds[durationBounds.indexOf(bound) - 1];
 }
 
-/** Names the machines of the processes that something holds for. */
+/** Names the machines of the processes for which a condition holds. */
 function about(
   processes: readonly ReportingProcess[],
   holds: (process: ReportingProcess) => boolean,

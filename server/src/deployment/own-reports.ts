@@ -27,7 +27,7 @@ export interface OwnReports {
   /** Begins to measure the event loop. */
   start(): void;
   take(): Promise<ReportingProcess>;
-  /** Notes that the database did not take a report. */
+  /** Records that the database did not accept a report. */
   noteDatabaseAway(): void;
   close(): void;
 }

@@ -1,13 +1,13 @@
 import type { FreeSpace } from "../storage/free-space.ts";
 import type { WarningCode } from "./warning-codes.ts";
 
-/** What waits in a process, by what it waits for. */
+/** The number of waiting items in a process, by kind. */
 export type Queues = Readonly<
   Record<"passwords" | "pictures" | "transactions" | "background" | "events" | "audit", number>
 >;
 
 /**
- * What a process says of itself every ten seconds, as JSON below 4 kB in `server_processes`. Times are in milliseconds.
+ * The report of a process, every ten seconds, as JSON below 4 kB in `server_processes`. Times are in milliseconds.
  * Processes of other versions read it, so a member keeps its meaning.
  */
 export interface ProcessReport {
@@ -23,7 +23,7 @@ export interface ProcessReport {
   readonly queues: Queues;
   /** Statements of the last five minutes, by `durationBounds`. */
   readonly statements: readonly number[];
-  /** What full queues refused in the last five minutes. */
+  /** Refusals by full queues in the last five minutes. */
   readonly refused: number;
   /** Waiting times imposed on sign-ins in the last ten minutes. */
   readonly signInWaits: number;
@@ -40,9 +40,9 @@ export interface ProcessReport {
   /** Regions whose last call failed within an hour. */
   readonly regionsAway: readonly string[];
   readonly writesMailsToFiles: boolean;
-  /** Since when this process alone is a reason for a warning. */
+  /** The time since which this process alone is a reason for a warning. */
   readonly since: Readonly<Partial<Record<WarningCode, number>>>;
-  /** The process has ended as it should. */
+  /** The process has shut down cleanly. */
   readonly hasEnded?: true;
 }
 

@@ -1,6 +1,6 @@
-/** How much counters that only grow have grown lately. */
+/** The increase of monotonic counters in a recent time span. */
 export interface RecentIncrease {
-  /** @returns by how much each counter has grown within the time span, or since the start of the process */
+  /** @returns the increase of each counter within the time span, or since the start of the process */
   add(now: number, counts: readonly number[]): number[];
 }
 

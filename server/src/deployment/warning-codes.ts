@@ -1,4 +1,4 @@
-/** What the people who run a deployment should look at; the list is closed. */
+/** The warnings for the operators of a deployment; the list is closed. */
 export const warningCodes = {
   databaseAway: "A process could not reach the database within the last minute.",
   databaseSlow: "5 % of the statements of the last five minutes took longer than 250 ms.",

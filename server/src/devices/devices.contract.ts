@@ -21,10 +21,10 @@ const ConnectionType = enumeration("ConnectionType", "How a device is connected.
   Carrier: "Over a mobile network.",
   Wifi: "Over a wireless local network.",
 });
-/** The index in this list is what is stored of a connection type. */
+/** The stored value of a connection type is its index in this list. */
 const connectionTypes = ConnectionType.enum;
 
-/** What an app reports about its device, at registration and later (spec/devices#register). */
+/** The data that an app reports about its device, at registration and later (spec/devices#register). */
 function deviceParameters(text: typeof ClearableText) {
   return {
     model: Type.Optional(text({ maxLength: textCharactersMax })),

@@ -133,11 +133,11 @@ const findVersions = prepare<{ applicationId: string; fingerprint: string; count
       .limit(rowLimit(parameter("count"))),
 );
 
-/** What an operator decides about a group: a state, a note or both. */
+/** An operator's decision about a group: a state, a note or both. */
 export interface CrashGroupChange {
   readonly state?: CrashGroupState;
   readonly resolvedIn?: string;
-  /** How many more reports or devices, or which date, end the ignoring. */
+  /** The number of further reports or devices, or the date, that end the ignored state. */
   readonly ignoreUntil?: { readonly reports?: number; readonly devices?: number; readonly date?: number };
   /** Empty to delete it. */
   readonly note?: string;

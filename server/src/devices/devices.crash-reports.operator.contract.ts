@@ -215,7 +215,7 @@ function presentDays(days: Days): Static<typeof CrashDay>[] {
   return days.map(({ day, reports }) => ({ start: formatDate(day), reports }));
 }
 
-/** Reports and devices as what is left, so that a PATCH with the answer restores it. */
+/** Reports and devices as the remaining numbers, so that a PATCH with the answer restores the state. */
 function presentIgnoreUntil(group: CrashGroupRow): Static<typeof CrashGroup>["ignoreUntil"] {
   const { ignored_until_reports, ignored_until_devices, ignored_until_date } = group;
   if (ignored_until_reports === null && ignored_until_devices === null && ignored_until_date === null) return undefined;

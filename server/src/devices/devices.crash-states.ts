@@ -4,8 +4,7 @@ import { prepare } from "../db/prepared.ts";
 import type { CrashGroupRow, CrashReportRow } from "../db/tables.ts";
 
 /**
- * Opens a group that is resolved or ignored, if this report of it ends that (spec/devices#crash-states).
- *
+ * Reopens a group that is resolved or ignored, if this report ends that state (spec/devices#crash-states).
  * @param group as it is with this report, which its version does not have yet
  */
 export async function reopenByReport(group: CrashGroupRow, report: CrashReportRow, queries: Queries): Promise<void> {

@@ -5,7 +5,7 @@ import { deleteSomeRows } from "../erasure/owned-rows.ts";
 
 const rowsPerStep = 250;
 
-/** @returns how many rows were erased, 0 if none were left */
+/** @returns the number of erased rows, 0 if none were left */
 type Eraser = (applicationId: string, deviceId: string, queries: Queries) => Promise<number>;
 
 const erasers: readonly Eraser[] = [
@@ -42,8 +42,8 @@ async function leaveCrashGroup(applicationId: string, deviceId: string, queries:
 }
 
 /**
- * Erases a test device and what it has sent, a bounded number of rows in each transaction. Can be interrupted and
- * repeated: rows that were added meanwhile are left for the next time.
+ * Erases a test device and the data that it has sent, a bounded number of rows in each transaction. Can be interrupted
+ * and repeated: rows that were added meanwhile are left for the next time.
  */
 export async function eraseTestDevice(
   applicationId: string,

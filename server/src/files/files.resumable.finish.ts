@@ -33,7 +33,7 @@ export interface FinishingServices {
   readonly events: Services["events"];
 }
 
-/** How long a process that dies keeps other processes from taking over. */
+/** The time for which a process that dies prevents other processes from taking over. */
 const leaseMs = 6_000;
 const leaseExtendedMs = 2_000;
 

@@ -91,7 +91,7 @@ async function speak(call: EndpointCall, turns: Turns, services: Services): Prom
       return Object.assign(upload, present(state));
     },
     async getUpload() {
-      // A creation reports what it has made, even when another request has removed it since.
+      // A creation reports its upload, even when another request has removed it since.
       if (method === "POST" && state !== undefined) return present(state);
       state = await settleUpload(caller, id, services);
       return present(state);

@@ -10,7 +10,7 @@ export interface BytesTicket {
   isGone(): boolean;
 }
 
-/** Admits work while the budget has room, one piece per tick: applications take turns, and in each its callers. */
+/** Admits work while the budget has space, one piece per tick: applications take turns, and in each its callers. */
 export interface ByteQueue {
   /** Resolves when the bytes are held. @throws the error that `refuse` returns */
   wait(ticket: BytesTicket): Promise<void>;

@@ -5,7 +5,10 @@ import { qualityOf, readAccept } from "./accept.ts";
 
 type Encoding = "br" | "gzip" | "identity";
 
-/** Content in the encodings that clients accept: each is made at its first demand, off the main thread, and kept. */
+/**
+ * Content in the encodings that clients accept: each is made when it is first requested, off the main thread, and
+ * cached.
+ */
 export interface EncodedContent {
   /** The encoding for a client, and the entity tag of the content in it. */
   choose(acceptEncoding: string | undefined): { readonly encoding: Encoding; readonly etag: string };
@@ -46,7 +49,7 @@ export function createEncodedContent(content: Buffer, isBrotli: boolean): Encode
   };
 }
 
-/** Whether `If-None-Match` names what the client would get. */
+/** Whether `If-None-Match` names the content that the client would receive. */
 export function namesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes(etag) || tags.includes("*");

@@ -24,7 +24,7 @@ export class Exchange {
   /** The IP address of the client; the address of the socket may be a proxy's. */
   address = "";
   caller: AnyCaller | undefined;
-  /** Whether it had a signature, which was right. */
+  /** Whether it had a valid signature. */
   isSigned = false;
   /** The application of a call without a caller. */
   applicationId: string | undefined;
@@ -37,7 +37,7 @@ export class Exchange {
   body: Buffer | HeldBody | ApiError | undefined;
   /** The refusal and its reason, for the log. */
   failure: ApiError | undefined;
-  /** What the client has rehearsed, for the log. */
+  /** The failure that the client has rehearsed, for the log. */
   rehearsed: string | undefined;
   /** The head of a response that stays open has been sent. */
   isStreaming = false;

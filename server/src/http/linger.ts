@@ -1,7 +1,7 @@
 import { Server } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** Longer than a request is on its way, from a client that sends one after the other. */
+/** Longer than a request takes to arrive from a client that sends one after the other. */
 const keepAliveMsMax = 350;
 /** The same, for the last connections. */
 const lingerMsMax = 150;

@@ -1,6 +1,6 @@
 /**
- * Makes malloc return free memory to the operating system. glibc keeps free memory below any block in use, which after
- * a flood is most of its memory.
+ * Makes malloc return free memory to the operating system. glibc keeps free memory below any block in use, and after a
+ * flood, most of its memory is such.
  *
  * Does nothing without glibc or without Node.js's `node:ffi`.
  */

@@ -32,7 +32,7 @@ export function mountEndpoint(
     try {
       requireEnabled(caller.policy, operation, path, caller);
       await rateLimits.admit(operation, { address, path }, caller);
-      // A request without a body is not an upload under way: many of them can wait for the database at once.
+      // A request without a body is no upload in progress: many of them can wait for the database at once.
       if (operation.takes !== undefined && exchange.hasBody()) endUpload = inFlight.beginUpload(exchange);
       const contentType = headers["content-type"];
       const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });

@@ -117,7 +117,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
   });
 }
 
-/** What passes by itself. */
+/** A temporary failure. */
 const passing: ReadonlySet<ErrorCondition> = new Set(["RateLimitExceeded", "ServiceUnavailable"]);
 
 /** The ticket of a request for a stream. */

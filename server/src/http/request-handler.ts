@@ -30,7 +30,7 @@ export interface RequestHandlerOptions {
   readonly endpoints: readonly Endpoint[];
   readonly peers: Peers;
   readonly observer: RequestObserver;
-  /** Runs for each request of another machine that came without https, except health checks. */
+  /** Runs for each request from another machine without https, except for health checks. */
   onClear(): void;
   /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;

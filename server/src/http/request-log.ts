@@ -74,7 +74,9 @@ function withoutParent(part: string, whole: string): string {
   return part.length === whole.length ? part : Buffer.from(part).toString();
 }
 
-/** Why a part of the system did not answer, such as a time-out of the database. Never contains values of a request. */
+/**
+ * The reason why a dependency did not answer, such as a time-out of the database. Never contains values of a request.
+ */
 function describeCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if (cause instanceof ApiError && cause.cause !== undefined) return describeCause(cause.cause);

@@ -20,14 +20,14 @@ export interface AnsweredCall {
   readonly status: number;
   readonly ms: number;
   readonly caller: AnyCaller | undefined;
-  /** Whether the request had a signature, which was right; absent for items of a batch. */
+  /** Whether the request had a valid signature; absent for items of a batch. */
   readonly isSigned?: boolean;
   /** The application of a call without a caller: one that registers a device. */
   readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;
-  /** Whose token was refused, in place of a caller. */
+  /** The subject of a refused token, in place of a caller. */
   readonly refused?: TokenHolder | undefined;
-  /** What the client has rehearsed. */
+  /** The failure that the client has rehearsed. */
   readonly rehearsed?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface AnsweredCall {
 export interface RequestObserver {
   connected(socket: Socket): void;
   began(response: ServerResponse): void;
-  /** The response stays open: it counts as a request no longer. Runs once, before `answered`. */
+  /** The response stays open, so it no longer counts as a request. Runs once, before `answered`. */
   streams(response: ServerResponse): void;
   answered(call: AnsweredCall): void;
   /** One call of a batch; the batch itself is reported too. */

@@ -4,7 +4,7 @@ import type { Operation } from "../api/operations.ts";
 import { ApiError } from "../errors.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** What answers the requests of a path and verb. */
+/** The target of the requests of a path and verb. */
 export interface Target {
   /** The operation name in the log; undefined for a page. */
   readonly name?: string;
@@ -32,7 +32,7 @@ interface FoundTarget {
   readonly query: string;
 }
 
-/** Everything that the service answers, by path and verb: for requests and for the items of a batch. */
+/** All paths and verbs that the service answers, for requests and for the items of a batch. */
 export interface RouteTable {
   /** @param path with its parameters in braces */
   add(methods: readonly HTTPMethod[], path: string, target: Target): void;

@@ -3,12 +3,12 @@ import { jsonContentType, type Rehearsed, type Reply, replyBody } from "../api/e
 import { FileResult } from "../contract/file-result.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A page as proxies of hotels and companies answer it in place of any server. */
+/** A page like those with which proxies of hotels and companies replace an answer. */
 const proxyPage = `<!doctype html>
 <html><head><title>Welcome</title></head><body><h1>Sign in to use this network</h1></body></html>
 `;
 
-/** Answers as a broken connection or a proxy would (spec/rehearsal#rehearse-a-fault). */
+/** Answers like a broken connection or a proxy (spec/rehearsal#rehearse-a-fault). */
 export async function sendSpoiled(
   exchange: Exchange,
   reply: Reply,

@@ -12,7 +12,7 @@ import type { RouteTable } from "./route-table.ts";
  * `<name>.br`.
  */
 export interface WebAssets {
-  /** Where it is served, without a slash at its end. */
+  /** The path at which it is served, without a trailing slash. */
   readonly path: string;
   /** Called at the first request. */
   findFolder(): string;
@@ -48,14 +48,14 @@ export function mountWebAssets(routes: RouteTable, assets: WebAssets): void {
   }
 }
 
-/** For everything that is served; the page has a policy of its own. */
+/** Headers of every file; the page has a policy of its own. */
 const fences = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
-  // All that browsers know, except for the clipboard, into which the page copies ids.
+  // All features that browsers know, except for the clipboard, into which the page copies ids.
   "permissions-policy": [
     ...["accelerometer", "autoplay", "camera", "clipboard-read", "display-capture", "encrypted-media"],
     ...["fullscreen", "geolocation", "gyroscope", "hid", "idle-detection", "local-fonts", "magnetometer"],
@@ -67,8 +67,8 @@ const fences = {
 };
 
 /**
- * The nonce is for the scripts and styles of the page. Scripts are not allowed by `'self'`: this origin also serves what users
- * upload, as `text/javascript` if they say so.
+ * The nonce is for the scripts and styles of the page. Scripts are not allowed by `'self'`, because this origin also
+ * serves uploads of users, even with the type `text/javascript`.
  */
 function policyOf(nonce: string): string {
   return [

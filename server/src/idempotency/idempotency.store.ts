@@ -12,7 +12,7 @@ export interface KeyOwner {
   readonly key: string;
 }
 
-/** What is stored for a key and its caller before a call is carried out. */
+/** The stored data about a key and its caller, before a call is carried out. */
 export interface KeyState {
   /** The sealed response to the call with this key, unless it has expired. */
   readonly reply: string | undefined;

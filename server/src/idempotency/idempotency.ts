@@ -28,7 +28,7 @@ const lifetimeMs = 86_400_000;
 const unreadable =
   "This idempotency key was used before, and its reply cannot be read any more. Read what became of that call, then use a new key.";
 
-/** What is stored of a response, and of the request that it answers. */
+/** The stored form of a response, and of the request that it answers. */
 interface StoredResponse {
   readonly fingerprint: string;
   readonly status: number;
@@ -41,8 +41,8 @@ class AnsweredMeanwhile extends Error {}
 
 /**
  * Idempotency keys (spec/idempotency#stored-responses). A response is stored in the transaction of the call, so that
- * after a crash either both exist or neither. It is sealed, because it may hold tokens. When a caller has no room for
- * another response, the call is refused up front, or rolled back.
+ * after a crash either both exist or neither. It is sealed, because it may hold tokens. When a caller's limit leaves no
+ * space for another response, the call is refused in advance, or rolled back.
  */
 export function createRunOnce(services: {
   readonly database: Database;

@@ -38,13 +38,13 @@ export function requireCallerRoom(usage: Usage, isAboutToStore: boolean, limits:
   requireRoom(usage, { noun: "caller", variable: "CALLER", bytes, keys }, isAboutToStore, now);
 }
 
-/** How much of an application's limit is used, as far as this process knows. */
+/** The used part of an application's limit, as far as this process knows. */
 export interface ApplicationUsage {
   /**
    * Checks that an application can store another response.
    *
-   * @param own what the caller has stored
-   * @throws ApiError RateLimitExceeded when the application has no room for a response of this size, or the caller has
+   * @param own the stored responses of the caller
+   * @throws ApiError RateLimitExceeded when the application has no space for a response of this size, or the caller has
    * used up its share
    */
   requireRoom(applicationId: string, own: Usage, bytes: number): void;
@@ -54,7 +54,7 @@ export interface ApplicationUsage {
 
 interface Figure {
   usage: Usage;
-  /** What this process has stored since the current count began. */
+  /** The responses that this process has stored since the current count began. */
   since: Usage;
 }
 
@@ -64,8 +64,8 @@ const callersPerStep = 5_000;
 
 /**
  * A counter row per application would serialize all its keyed calls on PostgreSQL, so an application's usage is the sum
- * over its callers, computed from time to time and kept in memory in between. It is approximate: what other processes
- * store between two counts is unknown here, and so is everything before the first count after a start.
+ * over its callers, computed from time to time and kept in memory in between. It is approximate: this process does not
+ * know the responses that other processes store between two counts, and none from before its first count.
  */
 export function createApplicationUsage(services: {
   readonly database: Database;
@@ -130,9 +130,9 @@ function requireRoom(usage: Usage, limit: Limit, isAboutToStore: boolean, now: n
 }
 
 /**
- * Divides what an application has left among its callers by dynamic thresholds: each caller may use its whole limit
- * while at least half of the application's room is free, then less and less. So callers that store much never take the
- * last room from those that store little (hostile.md 37), and callers need not be counted.
+ * Divides the unused part of an application's limit among its callers by dynamic thresholds: each caller may use its
+ * whole limit while at least half of the application's limit is free, then less and less. So callers that store much
+ * never use up the space of those that store little (hostile.md 37), and callers need not be counted.
  *
  * @throws ApiError RateLimitExceeded
  */
@@ -162,7 +162,7 @@ function retryAfter(endsAt: number | undefined, now: number): number {
   return Math.ceil((endsAt === undefined ? hourMs : Math.max(endsAt - now, 1_000)) / 1_000);
 }
 
-/** Sums what the callers of an application have stored, in steps between which other calls run. */
+/** Counts the stored responses of an application's callers, in steps between which other calls run. */
 async function sumUsage(applicationId: string, now: number, queries: Queries): Promise<Usage> {
   let sum = noUsage;
   let after = { userId: "", deviceId: "", endsAt: 0 };

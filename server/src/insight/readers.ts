@@ -49,7 +49,7 @@ export interface Sources {
   readonly limitCounters: Pick<LimitCounters, "outages">;
   /** By the kind of account whose passwords are guessed. */
   readonly guessings: Readonly<Record<string, number>>;
-  /** By what has to wait: an address, or a recognized origin. */
+  /** By the delayed party: an address, or a recognized origin. */
   readonly lockOuts: Readonly<Record<string, number>>;
   readonly storageHealth: Pick<StorageHealth, "latestProblems">;
   readonly maintenance: { readonly finishedAt: number | undefined };

@@ -94,7 +94,7 @@ export function createRequestCounts(
       },
       answered(call) {
         if (call.rehearsed !== undefined) {
-          rehearsed += 1; // and nothing else, because alerts are made of the other counts
+          rehearsed += 1; // and in no other count, because alerts use those
           return;
         }
         const { operation = notOperations.unknown, status, ms, caller } = call;

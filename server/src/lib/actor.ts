@@ -1,4 +1,4 @@
-/** Whose action something is, as the audit log and the log of events name it. */
+/** The actor of an action, as the audit log and the event log name it. */
 export interface Actor {
   readonly kind: ActorKind;
   /** Absent for kinds of actor without an id. */

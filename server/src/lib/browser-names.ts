@@ -18,12 +18,12 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** Reads at most this much of a header, because it is as long as the client likes. */
+/** Bounds the work, because the client chooses the length of the header. */
 const charactersMax = 512;
 
 /**
- * Names the browser of a `User-Agent` header and its system: `Firefox on Linux`. The result is at most 64 characters of
- * ours, never text that a client sent.
+ * Names the browser of a `User-Agent` header and its system: `Firefox on Linux`. The result has at most 64 characters
+ * of fixed words, never text that a client sent.
  */
 export function browserNameOf(userAgent: string | undefined): string {
   const given = (userAgent ?? "").slice(0, charactersMax);

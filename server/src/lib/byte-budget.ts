@@ -13,7 +13,7 @@ export interface HeldBytes {
 /**
  * A budget for the bytes that the requests of a process hold in memory, shared by dynamic thresholds: an application
  * may hold as many bytes as are free, and one caller half as many. So a single application gets at most a half, two
- * greedy ones get a third each, and there is always room for the next one (hostile.md 30, 37).
+ * greedy ones get a third each, and there is always space for the next one (hostile.md 30, 37).
  */
 export interface ByteBudget {
   hold(owner: Owner): HeldBytes;

@@ -8,7 +8,7 @@ export interface CurrentCall {
   operation?: string | undefined;
   /** The name of background work. */
   readonly work?: string;
-  /** Whose changes these are; absent in reads. */
+  /** The actor of its changes; absent in reads. */
   readonly actor?: Actor;
   /** The parent of the spans to record; undefined unless the call is traced. */
   readonly trace?: TraceNode | undefined;

@@ -9,7 +9,7 @@ export type Position =
   | { readonly at: "start" | "end" }
   /** This many rows after the start, or after a key. */
   | { readonly at: "offset"; readonly offset: number; readonly after?: Key }
-  /** `hasRowsBehind`: whether there are rows on the other side, if the walk that ended at this key knows it. */
+  /** `hasRowsBehind`: whether there are rows on the other side, if the walk that ended at this key has found out. */
   | { readonly at: Side; readonly key: Key; readonly hasRowsBehind?: boolean };
 
 /** The complement: the side that has exactly the rows that the other one lacks. */

@@ -9,7 +9,7 @@ export type OwningCaller =
   | { readonly applicationId: string; readonly deviceId: string }
   | { readonly operatorId: string };
 
-/** The owner of what a caller causes; callers without a token share one. */
+/** The owner of the work of a caller; callers without a token share one. */
 export function ownerOf(caller: OwningCaller | undefined): Owner {
   if (caller === undefined) return { application: "", caller: "" };
   return "operatorId" in caller

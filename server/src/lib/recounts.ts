@@ -2,9 +2,9 @@ import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** Figures of applications that are counted again from time to time, in the background. */
+/** Counts of applications that are computed again from time to time, in the background. */
 export interface Recounts<Figure> {
-  /** The figure of an application as it was last counted; begins another count if it is due. */
+  /** The count of an application as it was last computed; starts another computation if it is due. */
   find(applicationId: string): Figure;
 }
 

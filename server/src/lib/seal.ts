@@ -71,7 +71,9 @@ export function createSeriesSealer(secrets: readonly string[], purpose: string):
   });
 }
 
-/** @param nextText what precedes the ciphertext of the next text, and a pair of key and nonce that no other text has */
+/**
+ * @param nextText the bytes before the ciphertext of the next text, and a pair of key and nonce that no other text has
+ */
 function sealerOf(
   keys: readonly SecretKey[],
   newest: SecretKey,

@@ -1,12 +1,12 @@
-/** What a {@link TimerWheel} holds; each item is in one wheel at most once. */
+/** An item of a {@link TimerWheel}; each item is in one wheel at most once. */
 export interface Timed {
   /** The slot of the item, written by the wheel. */
   slot: number;
 }
 
 /**
- * Times for many items with one timer of its owner, exact to one step: thousands of timers of their own would cost more
- * than what they wait for.
+ * Times for many items with one timer of its owner, exact to one step: thousands of separate timers would cost more
+ * than the work that they schedule.
  */
 export class TimerWheel<Item extends Timed> {
   readonly #slots = new Map<number, Set<Item>>();

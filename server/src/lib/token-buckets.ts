@@ -67,13 +67,13 @@ export type CreateBucket = (key: string, limit: Limit, now: number, applicationI
 
 const createLocalBucket: CreateBucket = (_key, limit, now) => new TokenBucket(limit, now);
 
-/** The number of oldest buckets to examine when room is needed for a new one. */
+/** The number of oldest buckets to examine when a new one needs space. */
 const examinedMax = 8;
 
 /**
  * Keeps at most `bucketsMax` buckets. Only full ones are dropped, which are equal to new ones, so being dropped gives
- * no advantage. When there is no room, all new keys share one bucket; getting there takes as many calls as keep every
- * other bucket from being full, which is some per second for each.
+ * no advantage. When there is no space, all new keys share one bucket; an attacker reaches that state only with enough
+ * calls to keep every other bucket from being full, which is some per second for each.
  */
 export function createTokenBuckets(bucketsMax: number, create: CreateBucket = createLocalBucket): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();

@@ -16,12 +16,12 @@ export interface LimitCounters {
   /**
    * Creates buckets in memory.
    *
-   * @param kind tells equal keys of different limits apart
+   * @param kind distinguishes equal keys of different limits
    */
   createBuckets(kind: string, bucketsMax: number): TokenBuckets;
   /** Undefined where processes do not share their counters. */
   readonly shared: SharedCounters | undefined;
-  /** How many times the counters could not be shared, because the database did not answer in time. */
+  /** How many times the counters could not be shared because the database did not answer in time. */
   readonly outages: number;
 }
 

@@ -6,12 +6,12 @@ import { runInCall } from "../lib/current-call.ts";
 /** Keeps shared counters in the database. While it does not answer in time, each process counts for itself. */
 export interface Ledger {
   readonly isAway: boolean;
-  /** True at most once a second while the ledger is away: the caller tries whether it is back. */
+  /** True at most once a second while the ledger is unavailable: the caller tries whether it is available again. */
   shouldProbe(): boolean;
   /**
    * Runs work in a transaction of its own, outside of that of the call.
    *
-   * @param onOverdue is called when the result takes so long that nothing should wait for it any more
+   * @param onOverdue is called when the result takes so long that callers should no longer wait for it
    * @returns undefined when it failed
    */
   run<T>(work: (transaction: Transaction) => Promise<T>, onOverdue: () => void): Promise<T | undefined>;
@@ -34,7 +34,7 @@ interface LedgerServices {
 }
 
 export interface LedgerOptions {
-  /** How long a call waits for the database. */
+  /** The time for which a call waits for the database. */
   readonly overdueMs: number;
 }
 

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { type Limit, tolerance } from "../lib/token-buckets.ts";
 
-/** What a shared counter counts. */
+/** The subject of a shared counter. */
 export interface CounterKey {
   /** Empty for counters of the deployment. */
   readonly applicationId: string;
@@ -10,7 +10,7 @@ export interface CounterKey {
   readonly name: string;
 }
 
-/** What a process reports of a bucket, and asks for. */
+/** The report of a process about a bucket, with the tokens that it requests. */
 export interface Loan {
   readonly limit: Limit;
   readonly now: number;
@@ -32,12 +32,15 @@ export interface Lent {
 /** A time this far ahead was written by a process with a wrong clock. */
 const skewMsMax = 60_000;
 /**
- * The part of the available tokens that a process may borrow at once: what others miss while it holds them, and what it
- * may hand out too late, stays within a few percent.
+ * The part of the available tokens that a process may borrow at once: the tokens that others miss while it holds them,
+ * and those that it may hand out too late, stay within a few percent.
  */
 export const loanShare = 1 / 64;
 
-/** Lends what is wanted, or more to save further loans: at most a share, and what returns within a second. */
+/**
+ * Lends the requested tokens, or more to save further loans: at most a share, and at most what the bucket gains within
+ * a second.
+ */
 export function lend(bucket: Pick<Lent, "missing" | "at">, { limit, now, used, wanted }: Loan): Lent {
   const at = bucket.at > now + skewMsMax ? now : bucket.at;
   const returned = (Math.max(0, now - at) * limit.perSecond) / 1_000;

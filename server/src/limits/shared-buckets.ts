@@ -1,13 +1,13 @@
 import { type Limit, TokenBucket, tolerance } from "../lib/token-buckets.ts";
 import { type CounterKey, type Lent, type Loan, loanShare } from "./shared-buckets.store.ts";
 
-/** Where the processes of a deployment count the tokens that they hand out. */
+/** The place where the processes of a deployment count the tokens that they hand out. */
 export interface TokenLedger {
   /** True while the database does not answer: each process then counts for itself. */
   readonly isAway: boolean;
-  /** The part of a limit that this process admits while the ledger is away. */
+  /** The part of a limit that this process admits while the ledger is unavailable. */
   readonly shareAlone: number;
-  /** True at most once a second while the ledger is away. */
+  /** True at most once a second while the ledger is unavailable. */
   shouldProbe(): boolean;
   /**
    * Reports and borrows tokens.
@@ -27,7 +27,7 @@ const emptyMs = 20;
 
 /**
  * A bucket whose tokens all processes share. Tokens are borrowed from the database, some at once, and handed out from
- * memory. A process hands out a small share of the limit without asking, so that callers far from their limit cost no
+ * memory. A process hands out a small share of the limit without a query, so that callers far from their limit cost no
  * statement; it reports them with its first loan.
  *
  * The inherited state is the shared bucket as this process knows it, in which its own borrowed tokens are available.
@@ -35,7 +35,7 @@ const emptyMs = 20;
 export class SharedBucket extends TokenBucket {
   readonly #key: CounterKey;
   readonly #ledger: TokenLedger;
-  /** What this process hands out without having borrowed it. */
+  /** The tokens that this process hands out without having borrowed them. */
   readonly #unborrowed: TokenBucket;
   /** Tokens that the database counts as taken, and that this process may hand out. */
   #borrowed = 0;
@@ -43,7 +43,7 @@ export class SharedBucket extends TokenBucket {
   #unreported = 0;
   #usedAt = 0;
   #askedAt = 0;
-  /** The bucket was found empty and is not asked again before this time. */
+  /** The bucket was found empty and is not queried again before this time. */
   #emptyUntil = 0;
   /** The last loan failed, and this process counts alone until this time. */
   #aloneUntil = 0;

@@ -90,7 +90,7 @@ export const locationContract = {
   Page: PageOf(Location),
 };
 
-/** `isPublic` stands for readPermissions where that is not sent. */
+/** `isPublic` stands for readPermissions if that is not sent. */
 export function readPublic<Given extends object>(given: Given): Given {
   const { isPublic, readPermissions }: { isPublic?: boolean; readPermissions?: string } = given;
   return isPublic === true && readPermissions === undefined ? { ...given, readPermissions: "App" } : given;

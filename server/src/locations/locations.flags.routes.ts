@@ -81,6 +81,6 @@ const listFlags = operation({
   },
 });
 
-/** Flags: what users report of locations, for operators. */
+/** Flags: users' reports about locations, for operators. */
 export const locationFlagOperations = [flagLocation];
 export const locationFlagOperatorOperations = [listFlags];

@@ -6,7 +6,7 @@ import type { Stream } from "../db/stream.ts";
 import type { LocationFlagRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 
-/** Stores what a user says of a location, in place of what the user has said before. */
+/** Stores a user's flag of a location, in place of an earlier one. */
 export async function putFlag(flag: LocationFlagRow, queries: Queries): Promise<void> {
   const { reason, comment, modified_at } = flag;
   await queries

@@ -90,7 +90,7 @@ export function createDelivery(
   };
 }
 
-/** How mails of an application are sent now: by its settings, else by those of the deployment. */
+/** The delivery settings of an application: its own, else those of the deployment. */
 export async function findOutgoing(
   applicationId: string,
   config: Pick<Config, "smtpUrl" | "mailFrom">,

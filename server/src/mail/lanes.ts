@@ -2,7 +2,7 @@ import type { Log } from "../log.ts";
 import type { DueMail } from "./outbox.store.ts";
 
 const mailsAtOncePerApplicationMax = 4;
-/** Mails of one application in memory; the others are found when there is room. */
+/** The number of mails of one application in memory; the others are found when there is space. */
 const queuedPerApplicationMax = 100;
 
 interface Lane {

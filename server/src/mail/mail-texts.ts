@@ -7,7 +7,7 @@ export interface MailText {
   readonly text: string;
 }
 
-/** Why a client's text is not sent. */
+/** The reason why a client's text is not sent. */
 export type ReplacedFor = "length" | "link" | "hourly";
 
 const subjectCharactersMax = 100;
@@ -18,7 +18,7 @@ export const codePlaceholders = { resetCode: "@ResetCode" } as const;
 /** The placeholder of the sentences of a notice. */
 export const noticePlaceholder = "@Notice";
 
-/** Why a client's text could be abused to write to strangers, if it could (spec/mail#mail-texts). */
+/** The reason why a client's text could be abused to write to strangers, if it could (spec/mail#mail-texts). */
 export function checkClientText(
   { subject, body }: GivenMailText,
   placeholder: string,
@@ -38,7 +38,10 @@ export function clientText(
   return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${footer(name)}` };
 }
 
-/** The application's own text, or the default. @param written what an operator wrote in its place */
+/**
+ * The application's own text, or the default.
+ * @param written an operator's text in its place
+ */
 export function ownText(
   kind: MailTextKind,
   filling: { readonly placeholder: string; readonly value: string },

@@ -25,7 +25,7 @@ export interface CodeMail extends Recipient {
   readonly code: string;
   /** The text that a client sent for it, which is sent only if it is harmless. */
   readonly given?: GivenMailText;
-  /** What an operator wrote in place of the application's own text. */
+  /** An operator's text in place of the application's own. */
   readonly own?: Partial<GivenMailText>;
   readonly expiresAt: number;
 }
@@ -107,7 +107,7 @@ export function createMails(
     return { id, dueAt };
   }
 
-  /** Why a client's text is not sent, if so. A text that is sent is counted. */
+  /** The reason why a client's text is not sent, if any. A text that is sent is counted. */
   async function checkText(
     applicationId: string,
     given: GivenMailText,

@@ -1,7 +1,7 @@
 import type { NewEvent } from "../event-log/recorder.ts";
 import type { Bag, Carrier } from "./metadata.objects.ts";
 
-/** What a write changed in a slot of an object: a slot of a user concerns that user alone. */
+/** The change of a write in a slot of an object: a slot of a user concerns that user alone. */
 export function metadataEvent(
   change: "changed" | "deleted",
   { objectId, slot }: Bag,

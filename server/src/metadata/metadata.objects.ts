@@ -45,13 +45,13 @@ function requireUser({ userId }: Caller): string {
   return userId;
 }
 
-/** What a caller may do with the metadata of an object that the caller may read. */
+/** The rights of a caller on the metadata of an object that the caller may read. */
 interface Rights {
   readonly mayWriteShared: boolean;
   readonly mayKeepOwn: boolean;
 }
 
-/** The rights of a caller, and what events say of the object. */
+/** The rights of a caller, and the audience of the object for events. */
 interface FoundRights extends Rights, Carrier {}
 
 /** The object that carries metadata. */
@@ -78,7 +78,7 @@ export async function requireReadable(caller: Caller, bag: Bag, queries: Queries
  * until the commit, so that a deletion sees all that was written, and no row outlives its object.
  *
  * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
- * @returns what events say of the object
+ * @returns the audience of the object for events
  * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied, AuthAccessTokenInvalid
  */
 export async function requireWritable(

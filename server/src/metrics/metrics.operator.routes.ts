@@ -168,5 +168,5 @@ function readRange(
   return { interval, from: start, to: end };
 }
 
-/** What operators read about an application's events (spec/metrics#series). */
+/** The events of an application for operators (spec/metrics#series). */
 export const metricOperatorOperations = [listMetrics, readMetric, listValues, listEvents];

@@ -156,7 +156,7 @@ async function storeEvents(
   const { keyLimits, compactor, database, ids } = services;
   const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
   const room = compactor.makeRoom(applicationId);
-  // Never waits inside a transaction: the compaction that makes room may be waiting for that transaction.
+  // Never waits inside a transaction: the compaction that frees space may be waiting for that transaction.
   if (room !== undefined) await database.apart("room for events", () => room);
   const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now };
   return database.write(

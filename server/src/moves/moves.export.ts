@@ -45,7 +45,7 @@ const roomMsMax = 600_000;
  * Moves an application of this region to another region, with everything that it owns. Does nothing if it is already
  * there.
  *
- * 1. The other region is asked for room.
+ * 1. The other region is asked whether it can accept the application.
  * 2. The application is marked: from here on every call is refused with ServiceUnavailable, and no write is accepted.
  * 3. It is sent as an archive. The other region imports it without serving it, and returns the digest of the received
  * bytes. If files are missing in the store, the application stays: this process may use another store than the server,
@@ -248,7 +248,7 @@ async function send(appid: string, to: string, services: MoveServices, options: 
       yield chunk;
     }
   }
-  // Compared with what was sent below.
+  // Compared with the sent digest below.
   const answer = fieldsOf(await services.regionCalls.send(to, "takeIn", appid, measured()));
   if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
     throw new ApiError("ServiceUnavailable", `The region ${to} received other data than was sent`);

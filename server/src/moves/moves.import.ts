@@ -44,7 +44,10 @@ export function moveHandlers(services: Services): RegionHandlers {
   const { database, bytes, background, revocations, audit, clock } = services;
   const { own } = services.regions;
 
-  /** Drops leftovers of an earlier attempt. @returns whether there is room for the application */
+  /**
+   * Drops leftovers of an earlier attempt.
+   * @returns whether the application can be accepted
+   */
   async function makeRoom(appid: string): Promise<boolean> {
     const isDropped = await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));
     if (isDropped) {
@@ -157,8 +160,8 @@ interface LeftoverServices {
 }
 
 /**
- * Drops what interrupted moves have left here if the other region could not order that: an application that another
- * region serves has not moved here. Maintenance erases it afterwards.
+ * Drops the rest of interrupted moves if the other region could not request it: an application that another region
+ * serves has not moved here. Maintenance erases it afterwards.
  */
 export async function dropLeftovers(
   { database, regions, regionCalls, clock }: LeftoverServices,
@@ -168,7 +171,7 @@ export async function dropLeftovers(
   for (const appid of await listArrived(own, database.reads)) {
     for (const region of others) {
       signal?.throwIfAborted();
-      // An unreachable region is asked again later.
+      // An unreachable region is called again later.
       const isThere = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
       if (isThere !== true) continue;
       await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));

@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { findOperator } from "./operators.store.ts";
 
-/** A password that an operator with a session gives as the current one. */
+/** A password that an operator with a session sends as the current one. */
 interface PasswordAttempt {
   readonly caller: OperatorCaller;
   readonly password: string;
@@ -16,7 +16,7 @@ interface PasswordAttempt {
 }
 
 /**
- * Guarded as a sign-in is, and noted in the audit log if it is wrong.
+ * Guarded like a sign-in, and recorded in the audit log if it is wrong.
  *
  * @returns the hash of the current password
  * @throws ApiError AuthFailed, RateLimitExceeded, and `refusal` for a wrong password

@@ -180,5 +180,5 @@ async function readSubject(
   return given;
 }
 
-/** What operators do with sessions that they have. */
+/** The operations of operators on their sessions. */
 export const ownSessionOperations = [getSession, listSessions, deleteSession, endSession, endSessions, provePassword];

@@ -11,7 +11,7 @@ import type { Page, Position } from "../lib/keyset.ts";
 /** A session as an operator sees it: `id` is its digest, which stays inside. */
 export type ListedSession = Omit<OperatorSessionRow, "digest"> & { readonly id: string };
 
-/** When a session must have been used last, and must expire first, to be alive. */
+/** The times at which a live session must have been used last, and must expire first. */
 export interface Alive {
   readonly now: number;
   readonly usedAfter: number;

@@ -58,7 +58,7 @@ export interface OutgoingMessage {
 export interface PostBounds {
   /** From the lookup of the name to the last byte. */
   readonly timeoutMs: number;
-  /** What is kept of the answer's body. */
+  /** The stored part of the answer's body. */
   readonly charactersMax: number;
   readonly signal?: AbortSignal;
 }
@@ -66,13 +66,13 @@ export interface PostBounds {
 export interface OutgoingAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** The beginning of the body, as far as it came in time. */
+  /** The beginning of the body, as far as it arrived in time. */
   readonly text: string;
 }
 
 /**
- * Why there is no answer: the URL may not be called, its host has no address, time is over, or the connection or the
- * answer is broken.
+ * The reason for a missing answer: the URL may not be called, its host has no address, the time is over, or the
+ * connection or the answer is broken.
  */
 type OutgoingProblem = "refused" | "noAddress" | "timeout" | "connection" | "certificate" | "answer";
 
@@ -237,7 +237,7 @@ async function readBeginning(answer: IncomingMessage, charactersMax: number): Pr
       if (length >= charactersMax * bytesPerCharacterMax) break;
     }
   } catch {
-    // What has arrived is what the log shows.
+    // The log shows the bytes that have arrived.
   } finally {
     answer.destroy();
   }

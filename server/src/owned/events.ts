@@ -5,7 +5,7 @@ import { kindOfId } from "../lib/ids.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { OwnedKind } from "./kind.ts";
 
-/** Which object an event is about, and who could read it. */
+/** The object that an event is about, and its audience. */
 type Readable = Pick<OwnedRow, "id" | "user_id" | "read_permission">;
 
 export function createdEvent(row: Readable): NewEvent {

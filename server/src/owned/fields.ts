@@ -53,12 +53,12 @@ export function textFieldOf<Column extends string>(
   };
 }
 
-/** What the input says of the field holds for results, too. */
+/** The input's description applies to results, too. */
 function described({ description }: Schema) {
   return description === undefined ? {} : { description };
 }
 
-/** A text that searches do not know. */
+/** A text that cannot be searched. */
 export function unsearchedTextField<Column extends string>(
   name: string,
   column: Column,

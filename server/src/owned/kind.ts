@@ -10,7 +10,7 @@ import type { OwnedField } from "./fields.ts";
 export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   readonly idKind: IdKind;
   readonly table: OwnedTableName;
-  /** The column that tells kinds apart which share a table; its value is `idKind`. */
+  /** The column that distinguishes kinds which share a table; its value is `idKind`. */
   readonly kindColumn?: string;
   /** The first part of its paths. */
   readonly collection: string;
@@ -20,8 +20,8 @@ export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   readonly plural: string;
   readonly tag: string;
   readonly fields: readonly OwnedField<ShownRow<Row>>[];
-  /** What a search reads of a row, besides the columns of all owned objects and those of the fields. */
+  /** The columns that a search reads of a row, besides those of all owned objects and those of the fields. */
   readonly columns?: readonly (keyof ShownRow<Row> & string)[];
-  /** The columns that remember the location whose id was sent in place of a point. */
+  /** The columns that store the location whose id was sent in place of a point. */
   placeColumns?(place: SentLocation["place"]): object;
 }

@@ -14,7 +14,7 @@ import type { OwnedKind } from "./kind.ts";
 import { ownedSearch } from "./search.ts";
 import { getReadable } from "./store.ts";
 
-/** What the operations of a kind need besides its declaration. */
+/** The parts of a kind's operations that its declaration does not contain. */
 interface OwnedOperations<Row extends OwnedRow, Result> {
   readonly contract: OwnedContract<Result>;
   readonly summaries: { readonly get: string; readonly change: string; readonly remove: string };
@@ -35,7 +35,10 @@ interface OwnedOperations<Row extends OwnedRow, Result> {
     queries: Queries,
     services: Services,
   ): Promise<void>;
-  /** Deletes an object, if not its row and its metadata alone. @returns false when it was already deleted */
+  /**
+   * Deletes an object that consists of more than its row and its metadata.
+   * @returns false when it was already deleted
+   */
   remove?(row: Row, transaction: Transaction, services: Services): Promise<boolean>;
 }
 

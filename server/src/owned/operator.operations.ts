@@ -24,7 +24,7 @@ const SearchOperated = Type.Object({
   ...searchParameters<string>("CreatedOrDistanceSortOrder", ["created"]),
 });
 
-/** What operators see of an object besides what its owner sees: where others see it. */
+/** The members that operators see of an object besides those of its owner: its location as other users see it. */
 const operatedResults = {
   shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
 };
@@ -32,7 +32,7 @@ const operatedResults = {
 interface OperatedOperations<Row extends OwnedRow, Result extends ObjectSchema> {
   /** Replaces the parameters of the search. */
   readonly Search?: ObjectSchema<Omit<typeof SearchOperated.properties, "locationRange">>;
-  /** What the owner sees. */
+  /** The object as its owner sees it. */
   readonly Result: Result;
   present(row: Row): Static<Result>;
 }

@@ -20,7 +20,7 @@ export interface DecoderTimes {
 }
 
 interface DecoderEnd {
-  /** Whether the process ended without being asked to. */
+  /** Whether the process ended without a request to end. */
   readonly isCrash: boolean;
   readonly signal: NodeJS.Signals | null;
 }
@@ -136,7 +136,7 @@ export class DecoderChild {
       stdin.write(frameHead(frame.length));
       stdin.write(frame, (cause) => {
         if (!cause) resolve();
-        // Waits, because otherwise a crash and this kill could not be told apart.
+        // Waits, because otherwise a crash could not be distinguished from this kill.
         else this.ended.then(() => reject(diedOfIt(cause)));
       });
       stdin.uncork();
@@ -160,7 +160,7 @@ export class DecoderChild {
     } catch (cause) {
       throw diedOfIt(cause);
     }
-    await this.ended; // otherwise a crash and this kill could not be told apart
+    await this.ended; // otherwise a crash could not be distinguished from this kill
     throw diedOfIt();
   }
 

@@ -2,7 +2,7 @@ import { ApiError } from "../errors.ts";
 import { FairQueue, type Ticket } from "../lib/fair-queue.ts";
 
 /**
- * Why a picture is decoded: for its size during an upload; for a scaled or stripped variant for the holder of a token;
+ * The purpose of decoding a picture: its size during an upload; a scaled or stripped variant for the holder of a token;
  * or the same for the holder of a signedUrl, which may have been shared with anyone.
  */
 export type PictureLane = "upload" | "read" | "link";

@@ -32,7 +32,7 @@ export interface Placing {
 export type ShiftSecret = "profile" | "shown" | `kept ${number}` | `new ${number}`;
 
 /**
- * locationFuzzing (spec/privacy#fuzzed-locations): computes where others see the objects of a user.
+ * locationFuzzing (spec/privacy#fuzzed-locations): computes the locations at which others see the objects of a user.
  *
  * A place is stored when the first object lies there. All locations of a place are fuzzed to the same point, about a
  * kilometre off, so that moving about within it reveals nothing. A secret fuzzes all its places by one rotation of the
@@ -63,7 +63,7 @@ export interface FuzzingSetting {
   readonly generation: number;
 }
 
-/** How far a place is shifted. */
+/** The distance by which a place is shifted. */
 const shiftMeters = 1_000;
 /** Locations within this distance of a place's first one belong to it, and are shown 510 to 1,490 m off. */
 const placeRadiusMeters = 490;

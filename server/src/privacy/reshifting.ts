@@ -33,8 +33,7 @@ export async function reshiftUser(
 }
 
 /**
- * Where a user's locations are stored: the table, the column of the user, and the order in which its rows are
- * processed.
+ * The storage of a user's locations: the table, the column of the user, and the order in which its rows are processed.
  */
 const locatedTables: readonly LocatedTable[] = [
   ...ownedTableNames.map((table): LocatedTable => {

@@ -53,7 +53,7 @@ export function isOwnerThere(table: OwnedTableName, application: unknown): RawBu
   return orPublic(table, sql<boolean>`${ofUser(table, "user_id", application, () => sql<boolean>`1 = 1`)} <> 0`);
 }
 
-/** Every user sees public objects, which say nothing of where a user is. */
+/** Every user sees public objects, which reveal no user's location. */
 function orPublic(table: OwnedTableName, condition: RawBuilder<boolean>): RawBuilder<boolean> {
   return mayBePublic(table) ? sql<boolean>`(${sql.ref(`${table}.user_id`)} is null or ${condition})` : condition;
 }

@@ -1,6 +1,6 @@
 import type { AnsweredCall } from "../http/request-observer.ts";
 
-/** The bounds of what a process keeps. */
+/** The bounds of the calls that a process keeps. */
 export interface RecentCallsLimits {
   readonly callsPerApplication: number;
   /** Refused and failed calls, which are kept beside the others. */
@@ -85,7 +85,7 @@ interface Kept {
 
 export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits): RecentCalls {
   const startedAt = Date.now();
-  /** The one that made a call last is the last. */
+  /** Moved to the end, because its application was the last one that made a call. */
   const applications = new Map<string, Kept>();
   let latest: string | undefined;
   let lastNumber = 0;

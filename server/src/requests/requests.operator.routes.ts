@@ -48,7 +48,7 @@ function present(answers: readonly ProcessAnswer[], positions: Positions, worker
   const shown = calls.slice(0, callsMax);
   const next: Record<string, number> = { ...positions };
   for (const answer of answers) {
-    delete next[answer.process]; // adds it behind those that did not answer
+    delete next[answer.process]; // adds it to those that did not answer
     const firstLeft = calls.slice(callsMax).find((call) => call.answer === answer);
     next[answer.process] = firstLeft === undefined ? answer.until : firstLeft.number - 1;
   }

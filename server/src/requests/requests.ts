@@ -6,10 +6,10 @@ import type { Peers } from "../workers/peers.ts";
 import { createRecentCalls, type NumberedCall, type RecentCall } from "./recent-calls.ts";
 import type { AnsweredRequest, RequestFilters } from "./requests.contract.ts";
 
-/** How many calls each process had numbered when it was read last, by the id of the process. */
+/** The number of calls of each process when it was last read, by the id of the process. */
 export type Positions = Readonly<Record<string, number>>;
 
-/** What is asked of a process; travels as JSON. */
+/** A question to a process, which is sent as JSON. */
 export interface Question {
   readonly applicationId: string;
   readonly positions: Positions;
@@ -18,7 +18,7 @@ export interface Question {
   readonly areAddressesShort: boolean;
 }
 
-/** The answer of one process; travels as JSON. */
+/** The answer of one process, which is sent as JSON. */
 export interface ProcessAnswer {
   readonly process: string;
   readonly worker: number;
@@ -32,7 +32,7 @@ type ShownCall = Omit<AnsweredRequest, "time" | "worker">;
 /** The calls that the processes of this machine answered last (spec/statistics#recent-requests). */
 export interface Requests {
   keep(call: AnsweredCall): void;
-  /** Asks all processes of this machine. */
+  /** Queries all processes of this machine. */
   ask(question: Question): Promise<readonly ProcessAnswer[]>;
 }
 

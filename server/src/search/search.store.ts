@@ -237,7 +237,7 @@ async function take<Row>(
   return rows;
 }
 
-/** Each user once, by what was found first. */
+/** Each user once, by the first match. */
 function distinct(hits: readonly Hit[]): Hit[] {
   const ids = new Set<string>();
   return hits.filter(({ id }) => ids.size < ids.add(id).size).slice(0, hitsMax);

@@ -5,7 +5,7 @@ import { countMax } from "../lib/counted.ts";
 import { startOf } from "./statistics.compaction.ts";
 import { spans } from "./statistics.store.ts";
 
-/** What an application does at present, for a list of applications. */
+/** The current activity of an application, for a list of applications. */
 export interface Activity {
   /** Over the last 15 minutes. */
   readonly callsPerMinute: number;
@@ -110,7 +110,7 @@ function listKept(applicationIds: readonly string[], queries: Queries): Promise<
     .execute();
 }
 
-/** Many are those of last night; few are counted. */
+/** Many counts are from last night; few rows are counted now. */
 async function findTotal(
   table: "devices" | "users",
   applicationId: string,

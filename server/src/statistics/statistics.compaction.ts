@@ -10,11 +10,11 @@ import {
 } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
 
-/** How long the intervals of each length are kept. */
+/** The time for which the intervals of each length are kept. */
 const keptMs = { minute: 2 * spans.day, hour: 90 * spans.day, day: 3 * 365 * spans.day } as const;
 const bytesMax = 65_536;
 
-/** Which intervals become part of longer ones, shorter ones first. */
+/** The intervals that become part of longer ones, shorter ones first. */
 const steps = [
   { from: "minute", into: "hour" },
   { from: "hour", into: "day" },
@@ -22,7 +22,8 @@ const steps = [
 type Step = (typeof steps)[number];
 
 /**
- * Adds up the minutes of each past hour, and the hours of each past day, and deletes what is no longer kept. Works in
+ * Adds up the minutes of each past hour, and the hours of each past day, and deletes intervals that are no longer kept.
+ * Works in
  * bounded steps, so that it can be stopped at any moment and resumed.
  *
  * @param applicationId empty for all applications together
@@ -54,7 +55,7 @@ export function startOf(interval: keyof typeof spans, at: number): number {
   return Math.floor(at / spans[interval]) * spans[interval];
 }
 
-/** Adds what is pending to the interval that begins at a time, in one transaction, so that nothing counts twice. */
+/** Adds the pending intervals to the one that begins at a time, in one transaction, so that nothing counts twice. */
 async function addUp(applicationId: string, { from, into }: Step, start: number, database: Database): Promise<void> {
   const total = { application_id: applicationId, span: spans[into], starts_at: start };
   await database.write(async ({ queries }) => {

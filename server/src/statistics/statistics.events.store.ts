@@ -4,7 +4,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
 import type { Range } from "./statistics.store.ts";
 
-/** What operators do that may explain a change in the statistics. */
+/** The actions of operators that may explain a change in the statistics. */
 export const markedActions = [
   "changeApplicationSettings",
   "putApplicationSettings",

@@ -77,5 +77,5 @@ const readDeploymentStatistics = operation({
   },
 });
 
-/** What clients did, for operators (spec/statistics). */
+/** The activity of clients, for operators (spec/statistics). */
 export const statisticsOperations = [readApplicationStatistics, readApplicationOverview, readDeploymentStatistics];

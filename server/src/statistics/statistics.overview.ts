@@ -9,7 +9,7 @@ import { findTotals } from "./statistics.totals.ts";
 const markersMax = 50;
 
 /**
- * Reads what a first view of an application shows.
+ * Reads the overview of an application.
  *
  * @throws ApiError ParameterOutOfRange
  */

@@ -16,7 +16,7 @@ import { type KeyTally, Tally } from "./tally.ts";
 
 type Numbers = Readonly<Record<string, number | undefined>>;
 
-/** The names that can be asked for, with the numbers of an interval by the names of their series. */
+/** The names of the available series, with their numbers in an interval. */
 const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   calls: ({ byClass: [succeeded, redirected, refused, failed] }) => ({
     "calls.2xx": succeeded,
@@ -126,7 +126,7 @@ export async function readToday(
   };
 }
 
-/** What clients have created since the hour that begins at a time. */
+/** The objects that clients have created since the hour that begins at a time. */
 export async function readAdded(
   applicationId: string,
   since: number,
@@ -186,7 +186,7 @@ async function addUpIntervals(
   return tallies;
 }
 
-/** What clients did with each key in the last 24 hours. */
+/** The activity of clients with each key in the last 24 hours. */
 export async function readKeys(
   applicationId: string,
   now: number,
@@ -219,7 +219,7 @@ function presentSeries(
   return found;
 }
 
-/** The keys with most registrations first; those of a whole deployment are not told apart. */
+/** The keys with most registrations first; those of a whole deployment are counted together. */
 function presentKeys(
   { keys }: Tally,
   tallies: ReadonlyMap<number, Tally>,

@@ -8,7 +8,7 @@ export const spans = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as con
 export type Interval = keyof typeof spans;
 type Span = (typeof spans)[Interval];
 
-/** What one process has counted in a minute, or all processes in a longer interval. */
+/** The counts of one process in a minute, or of all processes in a longer interval. */
 export interface StatisticsRow {
   /** Empty for all applications together. */
   readonly application_id: string;
@@ -28,9 +28,7 @@ function tableOf(applicationId: string): "statistics" | "deployment_statistics" 
   return applicationId === "" ? "deployment_statistics" : "statistics";
 }
 
-/**
- * Adds rows that are not there yet, in one transaction. Rows of applications that are not here any more are left out.
- */
+/** Adds rows that do not exist yet, in one transaction. Rows of applications that no longer exist here are omitted. */
 export function insertStatistics(rows: readonly StatisticsRow[], { write }: Database): Promise<void> {
   return write(async ({ queries }) => {
     const living = await listLiving(rows, queries);

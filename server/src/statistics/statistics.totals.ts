@@ -8,10 +8,10 @@ import { startOf } from "./statistics.compaction.ts";
 const kinds = ["devices", "users", "checkins"] as const;
 export type CountedKind = (typeof kinds)[number];
 
-/** What an application has of a kind. */
+/** The number of an application's objects of a kind. */
 export interface Total {
   readonly count: number;
-  /** Otherwise the count is that of the last night, with what came since. */
+  /** Otherwise the count is that of the last night, plus the objects created since. */
   readonly isExact: boolean;
 }
 
@@ -22,13 +22,15 @@ interface Totals extends Readonly<Record<CountedKind, Total>> {
 
 /** Rows that one statement of maintenance counts. */
 const rowsPerStep = 10_000;
-/** Above this, a kept count is answered without counting rows: fewer than {@link countMax} are unlikely to be left. */
+/**
+ * Above this, a stored count is returned without counting rows: fewer than {@link countMax} are unlikely to be left.
+ */
 const certainlyMany = 2 * countMax;
 
 /**
  * Reads at most a thousand rows for each number; files are counted when they are stored.
  *
- * @param readAdded what was created since a time
+ * @param readAdded counts the objects created since a time
  */
 export async function findTotals(
   applicationId: string,
@@ -61,7 +63,7 @@ function listKeptCounts(
 }
 
 /**
- * Counts what the application has once a day, in bounded steps. When it is stopped, it begins again in the next round.
+ * Counts an application's objects once a day, in bounded steps. When it is stopped, it begins again in the next round.
  */
 export async function keepCounts(
   applicationId: string,

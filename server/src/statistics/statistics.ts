@@ -9,18 +9,18 @@ import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, type StatisticsRow, spans } from "./statistics.store.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
-/** Counts what applications do, in memory, and writes it every minute (spec/statistics). */
+/** Counts the activity of applications in memory, and writes it every minute (spec/statistics). */
 export interface Statistics {
   /** Runs for each answered call and each item of a batch, so it must be cheap. */
   count(call: AnsweredCall): void;
   countFile(applicationId: string, bytes: number): void;
   countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
   countRegistration(applicationId: string, keyId: string): void;
-  /** What clients did with each key in the last 24 hours, by its id. */
+  /** The activity of clients with each key in the last 24 hours, by its id. */
   readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
-  /** What applications did in the last 24 hours, by their ids. */
+  /** The activity of applications in the last 24 hours, by their ids. */
   readActivity(applicationIds: readonly string[]): Promise<ReadonlyMap<string, Activity>>;
-  /** Writes what was counted until now. Logs a failure, and tries again with the next call. */
+  /** Writes the current counts. Logs a failure, and tries again with the next call. */
   save(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const operationsMax = 10_000;
 const devicesMax = 1_000;
 const rowBytesMax = 16_384;
 const rowsAtOnce = 500;
-/** What can wait while the database does not answer; the oldest rows are dropped first. */
+/** The bytes that may wait while the database does not answer; the oldest rows are dropped first. */
 const waitingBytesMax = 16 * 2 ** 20;
 /** Yields to the event loop after this much work. */
 const workMsMax = 5;
@@ -129,7 +129,7 @@ export function createStatistics(services: {
   return {
     save,
     count(call) {
-      if (call.rehearsed !== undefined) return; // errors on purpose say nothing about the application
+      if (call.rehearsed !== undefined) return; // rehearsed errors say nothing about the application
       const { operation = notOperations.unknown, caller } = call;
       const isOperator = caller !== undefined && "operatorId" in caller;
       const holder = isOperator ? undefined : (caller ?? call.refused);

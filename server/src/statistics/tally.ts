@@ -8,7 +8,7 @@ interface OperationTally {
   calls: number;
   /** Those that were refused or failed. */
   errors: number;
-  /** Their milliseconds; undefined where there was no room for it, see {@link Tally.write}. */
+  /** Their milliseconds; undefined if there was no space for it, see {@link Tally.write}. */
   latency: QuantileSketch | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface ErrorTally {
   count: number;
 }
 
-/** What clients do with the tokens of one application key. */
+/** The activity of clients with the tokens of one application key. */
 export interface KeyTally {
   /** Requests with a token; a batch is one. */
   calls: number;
@@ -42,7 +42,7 @@ const messageCharactersMax = 200;
 const keysMax = 100;
 const otherKeys = "";
 
-/** What happened in an interval of time. Tallies add up: over intervals, processes and applications. */
+/** The activity in an interval of time. Tallies add up: over intervals, processes and applications. */
 export class Tally {
   /** Calls answered with 1xx or 2xx, 3xx, 4xx, and 5xx. */
   readonly byClass: [number, number, number, number] = [0, 0, 0, 0];
@@ -103,7 +103,7 @@ export class Tally {
     this.#key(keyId).registrations += 1;
   }
 
-  /** Counts all keys together: those of several applications say nothing one by one. */
+  /** Counts all keys together, because single ones of several applications have no meaning. */
   joinKeys(): void {
     const all = this.keyTotal;
     this.keys.clear();

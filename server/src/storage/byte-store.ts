@@ -13,7 +13,7 @@ export interface ByteStore {
    * @throws ApiError ServiceUnavailable if the disk is full or the store is unreachable
    */
   write(key: string, bytes: AsyncIterable<Uint8Array>, options?: { readonly signal?: AbortSignal }): Promise<void>;
-  /** How many bytes of an object of this size are in memory while it is written; 0 for hardly any. */
+  /** The number of bytes of an object of this size that are in memory while it is written; 0 for hardly any. */
   bufferedBytes(size: number): number;
   /**
    * Reads the bytes from `start` (inclusive) to `end` (exclusive), up to the end of the object, or all. Continues to

@@ -19,8 +19,8 @@ export function filePrefix(applicationId: string, fileId: string): string {
 }
 
 /**
- * Records that objects are being written. Must be repeated during the write, because an upload without a sign of life
- * for an hour is given up.
+ * Records that objects are being written. Must be repeated during the write, because an upload without an update for an
+ * hour is abandoned.
  *
  * @returns false if another writer uses the key, or the objects are being erased
  */
@@ -33,7 +33,7 @@ export async function putOrphans(applicationId: string, key: string, now: number
   return put.numInsertedOrUpdatedRows === 1n;
 }
 
-/** @returns false if the upload was given up */
+/** @returns false if the upload was abandoned */
 export async function touchOrphans(
   applicationId: string,
   key: string,
@@ -51,7 +51,8 @@ export async function touchOrphans(
 }
 
 /**
- * Must run in the transaction that inserts the file or checks that it exists. @returns false if the upload was given up
+ * Must run in the transaction that inserts the file or checks that it exists.
+ * @returns false if the upload was abandoned
  */
 export async function claimOrphans(applicationId: string, key: string, queries: Queries): Promise<boolean> {
   const taken = await queries
@@ -103,7 +104,7 @@ export async function eraseOrphans(
 
 /**
  * Erases all objects of a file that cannot be completed, even if their row is gone, because the application was deleted
- * or the upload was given up. Keeps objects that a file or another upload refers to.
+ * or the upload was abandoned. Keeps objects that a file or another upload refers to.
  */
 export async function eraseUnreferencedObjects(
   applicationId: string,
@@ -114,7 +115,9 @@ export async function eraseUnreferencedObjects(
   if (kind === undefined) await bytes.deleteAll(filePrefix(applicationId, fileId));
 }
 
-/** Finds what refers to the objects. A single statement, because an upload becomes a file in one transaction. */
+/**
+ * Finds the rows that refer to the objects. A single statement, because an upload becomes a file in one transaction.
+ */
 export async function findReference(
   applicationId: string,
   fileId: string,

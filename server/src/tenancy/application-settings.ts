@@ -19,21 +19,21 @@ export interface ApplicationSettings {
   readonly disabledOperations?: readonly string[];
   /** The origins of web pages that may call; any if absent. */
   readonly origins?: readonly string[];
-  /** How unsigned requests are treated when there is a shared secret; `optional` if absent. */
+  /** The treatment of unsigned requests when there is a shared secret; `optional` if absent. */
   readonly signedRequests?: "optional" | "required";
   /** Overrides the deployment's. */
   readonly limits?: Partial<ApplicationLimits>;
   /** Overrides the deployment's. */
   readonly mail?: MailSettings;
   /**
-   * What other users get of videos and blobs of users with locationFuzzing; `strip` if absent
+   * The version of videos and blobs that other users get from users with locationFuzzing; `strip` if absent
    * (`files.without-location.ts`).
    */
   readonly locationData?: (typeof locationDataWords)[number];
   readonly email?: EmailSettings;
-  /** What the log of events records (spec/events#recording). */
+  /** The events that the event log records (spec/events#recording). */
   readonly events?: EventSettings;
-  /** Whether clients may ask for failures (spec/rehearsal): for tests; `off` if absent. */
+  /** Whether clients may request failures (spec/rehearsal): for tests; `off` if absent. */
   readonly rehearsal?: (typeof rehearsalWords)[number];
   /** Refusals reveal more to clients than the specification allows: for development only. */
   readonly debug?: boolean;
@@ -90,7 +90,7 @@ const quotaNames: readonly (keyof Quotas)[] = [
   "filesPerUser",
 ];
 
-/** How many days the data of an application is kept. */
+/** The number of days for which the data of an application is kept. */
 export interface Retention {
   readonly metricsDays: number;
   readonly crashReportsDays: number;

@@ -7,7 +7,7 @@ import { parseSender } from "../settings/mail-sender.ts";
  */
 export const sealedSmtpUrl = "smtp://sealed.invalid";
 
-/** How mails to the users of one application are sent; overrides the deployment's settings. */
+/** The delivery of mails to the users of one application; overrides the deployment's settings. */
 export interface MailSettings {
   /** An address, or a name and an address in angle brackets. */
   readonly from?: string;
@@ -44,7 +44,7 @@ const subjectCharactersMax = 256;
 const bodyCharactersMax = 4_000;
 const linkHostsMax = 20;
 
-/** Validates the members of `mail`; adds what is wrong to the problems, without quoting their values. */
+/** Validates the members of `mail`; adds invalid ones to the problems, without quoting their values. */
 export function readMailSettings(members: ReadonlyMap<string, unknown>, problems: string[]): MailSettings {
   const [from, smtpUrl] = [members.get("from"), members.get("smtpUrl")];
   const isSender = typeof from === "string" && parseSender(from) !== undefined && isLine(from);

@@ -102,7 +102,7 @@ const changeOperatedUser = operation({
   },
 });
 
-/** What the audit log may hold: not the names, which are the user's. */
+/** The changes that the audit log may hold, without the names, which are the user's. */
 function auditedColumns({ email, celeb_mode, location_fuzzing }: UserRow) {
   return { email, celebMode: celeb_mode === 1, locationFuzzing: location_fuzzing === 1 };
 }

@@ -1,6 +1,6 @@
 import type { UserRow } from "../db/tables.ts";
 
-/** How long after its sign-in a token may change the address with immediate effect. */
+/** The time after its sign-in in which a token may change the address with immediate effect. */
 export const freshSignInMs = 600_000;
 const heldMs = 604_800_000;
 const establishedMs = 86_400_000;

@@ -82,7 +82,7 @@ function ownedEraser<Row extends OwnedRow>(table: OwnedTableName, release?: Rele
   };
 }
 
-/** What follows the erasure of rows in the same transaction. */
+/** The changes that follow the erasure of rows, in the same transaction. */
 type Release<Row> = (
   owner: { readonly applicationId: string; readonly userId: string },
   deleted: readonly Row[],

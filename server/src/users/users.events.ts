@@ -39,7 +39,7 @@ export function userDeletedEvent({ id, celeb_mode }: Shown): NewEvent {
   return { type: "user.deleted", objectId: id, userId: id, wasShown: celeb_mode === 0 };
 }
 
-/** What happened to an account: of sign-ups and of disabled users, no client learns. */
+/** What happened to an account: no client is notified of sign-ups and of disabled users. */
 export function accountEvent(
   what: "created" | "disabled" | "enabled" | "signed_in" | "signed_out",
   userId: string,

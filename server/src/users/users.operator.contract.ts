@@ -64,7 +64,7 @@ export const OperatedUserPage = PageOf(OperatedUser);
 
 const { location: _, ...signUpMembers } = CreateUser.properties;
 
-/** As a sign-up, except for the location, which is for the user alone to say. */
+/** As at a sign-up, except for the location, which only the user may set. */
 export const CreateOperatedUser = Type.Object(signUpMembers);
 
 export const ChangeOperatedUser = Type.Object({

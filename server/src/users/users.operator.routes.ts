@@ -159,5 +159,5 @@ export const removeUser = operation({
   },
 });
 
-/** How operators view and manage an application's users. */
+/** The operators' views of an application's users, and the operations on them. */
 export const userOperatorOperations = [searchUsers, getUser, disableUser, enableUser, endTokensOfUser, removeUser];

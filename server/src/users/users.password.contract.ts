@@ -22,7 +22,7 @@ export const RequestPasswordReset = Type.Object({
   body: mailBody,
 });
 
-/** What an operator writes in place of the application's own text. */
+/** An operator's text in place of the application's own. */
 export const SendPasswordReset = Type.Object({
   subject: Type.Optional(mailSubject),
   body: Type.Optional(mailBody),

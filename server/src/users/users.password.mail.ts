@@ -10,7 +10,8 @@ import { findUser } from "./users.store.ts";
 /**
  * Stores a new code and its mail.
  *
- * @returns the mail to settle, or why neither was stored: the user has no address, or a code younger than a minute
+ * @returns the mail to settle, or the reason why neither was stored: the user has no address, or a code younger than a
+ * minute
  */
 export async function putMailWithCode(
   applicationId: string,

@@ -87,7 +87,10 @@ const createUser = operation({
   },
 });
 
-/** Stores where a new user is. @returns the user with its location */
+/**
+ * Stores the location of a new user.
+ * @returns the user with its location
+ */
 async function locateUser(
   user: UserRow,
   location: Location | undefined,

@@ -3,7 +3,7 @@ import type { EventRecorder } from "../event-log/recorder.ts";
 import type { CommandServices } from "../services.ts";
 import { accountEvent } from "./users.events.ts";
 
-/** Records that a user has signed in, and if it was the first time, that there is a user. */
+/** Records that a user has signed in, and at the first sign-in also that the user was created. */
 export async function recordSignIn(
   applicationId: string,
   userId: string,

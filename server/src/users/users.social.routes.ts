@@ -56,7 +56,7 @@ async function requireClaims(
 ): Promise<Claims> {
   const { applicationId } = caller;
   const provider = await findOidcProvider(applicationId, identityProviderName);
-  // Outside the transaction, because the provider may have to be asked for its keys.
+  // Outside of the transaction, because a request for the provider's keys may be necessary.
   const verified = `id_token ${identityProviderName} ${identityID} ${identityAccessToken}`;
   const result =
     provider === undefined

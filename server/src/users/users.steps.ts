@@ -1,8 +1,8 @@
 import type { CommandServices } from "../services.ts";
 
 /**
- * How many steps of follow-up work run before the answer; the rest runs in the background. This is enough to erase a
- * user with a few rows in each table.
+ * The number of steps of follow-up work that run before the answer; the rest runs in the background. This is enough to
+ * erase a user with a few rows in each table.
  */
 const stepsBeforeAnswer = 14;
 

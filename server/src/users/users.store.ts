@@ -56,7 +56,7 @@ export async function findUser(applicationId: string, id: string, queries: Queri
   return row;
 }
 
-/** The columns of a profile, and those that say who may see it. */
+/** The columns of a profile, and those that decide about its visibility. */
 const profileColumns = [
   ...(["application_id", "id", "user_name", "first_name", "last_name", "email", "gender", "date_of_birth"] as const),
   ...(["tag", "lat", "lng", "seen_lat", "seen_lng", "profile_picture_id", "is_picture_shared"] as const),

@@ -15,8 +15,8 @@ export interface IpcRequests {
 }
 
 /**
- * For each question, what to report for a worker that does not answer: computed from its last answer and from the value
- * kept for the workers that ended before it. Questions without an entry report nothing.
+ * For each question, the value to report for a worker that does not answer: computed from its last answer and from the
+ * value kept for the workers that ended before it. Questions without an entry report nothing.
  */
 export type FallbackAnswers = Readonly<Record<string, (kept: unknown, last: unknown) => unknown>>;
 

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** When devices were last seen, and whose tokens are on a device: for the numbers that operators read before an act. */
+/**
+ * When devices were last seen, and whose tokens are on a device: for the impact that operators read before a
+ * revocation.
+ */
 export const deviceUses: Migration = {
   name: "0037-device-uses",
   statements: ({ integer }) => [

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** Sessions of operators may be cookies, are listed with their browsers, and say when the password was given last. */
+/**
+ * Sessions of operators may be cookies, are listed with their browsers, and record the last time at which the password
+ * was entered.
+ */
 export const sessionBrowsers: Migration = {
   name: "0038-operator-sessions",
   statements: ({ text, integer }) => [

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** What applications and the whole deployment did in each minute, hour and day (`statistics/tally.ts`). */
+/** The activity of applications and of the whole deployment in each minute, hour and day (`statistics/tally.ts`). */
 export const statistics: Migration = {
   name: "0039-statistics",
   statements: ({ text, integer, bytes, tableOptions }) => {

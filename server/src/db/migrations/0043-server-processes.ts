@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** What each process last said of itself (`deployment/process-report.ts`). */
+/** The last report of each process (`deployment/process-report.ts`). */
 export const serverProcesses: Migration = {
   name: "0043-server-processes",
   statements: ({ text, integer, tableOptions }) => [

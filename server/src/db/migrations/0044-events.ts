@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
-/** The log of changes, of which clients read what concerns them (spec/events). */
+/** The event log, from which clients read the changes that concern them (spec/events). */
 export const events: Migration = {
   name: "0044-events",
   statements: ({ text, integer, serial, tableOptions }) => [

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * What operators decided about a crash, and its reports by day. There is no foreign key to groups, because processes of
- * the previous version erase groups without knowing the counts.
+ * The state that operators have set for a crash, and its reports by day. There is no foreign key to groups, because
+ * processes of the previous version erase groups without knowing the counts.
  */
 export const crashStates: Migration = {
   name: "0047-crash-states",

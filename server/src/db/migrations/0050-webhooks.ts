@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * Webhooks, and the deliveries of each (spec/webhooks). A webhook is a cursor in the log of its application: only events
- * that wait for another attempt, or whose delivery is to be seen, have a row. The partial indexes find the webhooks and
- * the deliveries with something to do at a time.
+ * Webhooks, and the deliveries of each (spec/webhooks). A webhook is a cursor in the log of its application: only
+ * events that wait for another attempt, or whose delivery is listed, have a row. The partial indexes find the webhooks
+ * and the deliveries that are due.
  */
 export const webhooks: Migration = {
   name: "0050-webhooks",

@@ -45,7 +45,7 @@ export interface Receipt {
   readonly received_at: number;
 }
 
-/** What a reader needs from a set of events. */
+/** The contents that a reader needs from a set of events. */
 export interface Wanted {
   readonly key: string;
   /** The value name to group by; events are not grouped without it. */

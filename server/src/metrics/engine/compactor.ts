@@ -15,7 +15,7 @@ export interface Compactor {
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** How long fewer than `eventsMin` events wait; until then readers count them one by one. */
+/** The time for which fewer than `eventsMin` events wait; until then readers count them one by one. */
 const delayMs = 10_000;
 const batchesMax = 10;
 const eventsMin = 20_000;

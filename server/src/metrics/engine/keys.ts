@@ -33,13 +33,13 @@ export function keysStream(applicationId: string, prefix: string, queries: Queri
       }
       work?.examined(rows.length);
       const found = sortRows(rows, order, direction).slice(0, count);
-      // Keys with the prefix lie side by side: another one is behind their end.
+      // Keys with the prefix are adjacent, so the search ends at the first other key.
       return { rows: found.filter((row) => row.key.startsWith(prefix)) };
     },
   };
 }
 
-/** Where keys with a prefix begin, in one direction or the other. */
+/** The position where keys with a prefix begin, in one direction or the other. */
 function edgeOf(prefix: string, isDown: boolean): Take["bound"] {
   if (prefix === "") return undefined;
   return isDown ? { side: "until", key: [`${prefix}\u{10FFFF}`] } : { side: "from", key: [prefix] };

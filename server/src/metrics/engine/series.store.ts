@@ -126,7 +126,7 @@ export async function insertOrUpdateRollup(applicationId: string, row: RollupRow
   await putRollup(queries, { applicationId, ...row });
 }
 
-/** What a set of events adds to the totals of its key. */
+/** The changes that a set of events makes to the totals of its key. */
 export interface KeyChange {
   readonly key: string;
   readonly eventCount: number;

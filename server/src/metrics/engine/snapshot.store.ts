@@ -5,7 +5,7 @@ import { rowLimit } from "../../db/row-limit.ts";
 import type { BatchRow } from "./batches.store.ts";
 import type { WaitingRow } from "./inbox.store.ts";
 
-/** What waits in the inbox, and how far it has been compacted. */
+/** The waiting rows of the inbox, and the progress of their compaction. */
 export interface WaitingSnapshot {
   readonly rows: readonly WaitingRow[];
   readonly batch: Pick<BatchRow, "row_ids" | "done_until"> | undefined;
@@ -60,7 +60,7 @@ async function readSnapshot(
   return { stored: found, waiting: { rows, batch } };
 }
 
-/** Roll-ups of one key and dimension whose ids lie in a range, whether the key is known, and what waits. */
+/** Roll-ups of one key and dimension whose ids lie in a range, whether the key is known, and the waiting rows. */
 export async function readRollups(
   applicationId: string,
   key: string,
@@ -90,7 +90,7 @@ export interface KeyRow {
   readonly lastReceivedAt: number;
 }
 
-/** Keys next to a bound, in order, and what waits. */
+/** Keys next to a bound, in order, and the waiting rows. */
 export async function readKeys(
   applicationId: string,
   bound: { readonly side: "after" | "from" | "before" | "until"; readonly key: string } | undefined,
@@ -120,7 +120,7 @@ export async function readKeys(
   return { keys, waiting };
 }
 
-/** Whether the key is known, and what waits. */
+/** Whether the key is known, and the waiting rows. */
 export async function readKey(
   applicationId: string,
   key: string,

@@ -8,7 +8,7 @@ import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from
 
 /** Bounds the bytes that the metrics of an application take in the database (hostile.md 37). */
 export interface MetricRoom {
-  /** @throws ApiError RequestTooLarge when the application has no room for more events */
+  /** @throws ApiError RequestTooLarge when the application has no space for more events */
   require(applicationId: string): void;
   /** Counts events that this process has stored. */
   add(applicationId: string, bytes: number): void;
@@ -42,7 +42,7 @@ export function createMetricRoom(
       try {
         figure.counted = await sumStoredBytes(applicationId, database.reads);
       } catch (error) {
-        figure.before += before; // they are in no count yet
+        figure.before += before; // no count contains them yet
         throw error;
       }
     },
