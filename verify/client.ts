@@ -1,10 +1,13 @@
-import { request as requestHttp } from "node:http";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { setTimeout as startTimer } from "node:timers";
 import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import { type OpenStream, readStream } from "./open-stream.ts";
 import { parseAnswers, parseJson, type RawAnswer } from "./raw-answers.ts";
+import { hideSecrets, shorten } from "./shown-text.ts";
 
 /** An answer, with its request as a report shows it. */
 export interface Answer extends RawAnswer {
@@ -31,6 +34,8 @@ export interface Client {
   call(operation: string, options?: CallOptions): Promise<Answer>;
   /** Sends raw bytes, and reads until the server closes the connection or is silent for `quietMs`. */
   sendBytes(bytes: string | Buffer, options?: { quietMs?: number; end?: boolean }): Promise<Answer[]>;
+  /** Sends one request whose answer is a stream of events. The caller closes it. */
+  openStream(path: string, options?: CallOptions): Promise<OpenStream>;
   /** An open connection for unfinished requests. The caller destroys it. */
   connect(): Socket;
   /** Every answer so far. */
@@ -66,39 +71,60 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     }
   }
 
-  function callOnce(operation: string, options: CallOptions): Promise<Answer> {
+  function describe(operation: string, options: CallOptions) {
     const [method = "GET", operationPath = "/"] = operation.split(/ (.*)/s);
     const query = options.query === undefined ? "" : `?${new URLSearchParams(options.query)}`;
     const path = `${operationPath}${query}`;
     const payload = toPayload(options.body);
     const headers = toHeaders(options, payload);
     const request = hideSecrets(describeRequest(method, path, headers, payload), secrets);
+    return { method, path, payload, headers, request };
+  }
+
+  function send({ method, path, payload, headers }: ReturnType<typeof describe>): ClientRequest {
+    const outgoing = (isTls ? requestHttps : requestHttp)({
+      ...{ host, port, method, headers, agent: false },
+      path: `${basePath}${path}`,
+    });
+    outgoing.end(payload);
+    return outgoing;
+  }
+
+  function callOnce(operation: string, options: CallOptions): Promise<Answer> {
+    const described = describe(operation, options);
+    const { method, path, request } = described;
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => {
         clearTimeout(timer);
         reject(new Error(`${error.message}\n${request}`, { cause: error }));
       };
-      const outgoing = (isTls ? requestHttps : requestHttp)(
-        { host, port, method, path: `${basePath}${path}`, headers, agent: false },
-        (incoming) => {
-          // The server may answer before the request is complete; errors of the rest do not matter.
-          outgoing.removeListener("error", fail).on("error", () => {});
-          const chunks: Buffer[] = [];
-          incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-          incoming.on("error", fail);
-          incoming.on("end", () => {
-            clearTimeout(timer);
-            const text = Buffer.concat(chunks).toString("utf8");
-            const { statusCode = 0, headers } = incoming;
-            outgoing.destroy();
-            resolve(keep({ request, method, path, status: statusCode, headers, text, body: parseJson(text) }));
-          });
-        },
-      );
+      const outgoing = send(described).on("response", (incoming) => {
+        // The server may answer before the request is complete; errors of the rest do not matter.
+        outgoing.removeListener("error", fail).on("error", () => {});
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("error", fail);
+        incoming.on("end", () => {
+          clearTimeout(timer);
+          const text = Buffer.concat(chunks).toString("utf8");
+          const { statusCode = 0, headers } = incoming;
+          outgoing.destroy();
+          resolve(keep({ request, method, path, status: statusCode, headers, text, body: parseJson(text) }));
+        });
+      });
       const timer = startTimer(() => outgoing.destroy(new Error(`no answer within ${answerMsMax} ms`)), answerMsMax);
       outgoing.on("error", fail);
-      outgoing.end(payload);
     });
+  }
+
+  async function openStream(path: string, options: CallOptions = {}): Promise<OpenStream> {
+    const described = describe(`GET ${path}`, options);
+    const outgoing = send(described);
+    const [incoming] = (await once(outgoing, "response", {
+      signal: AbortSignal.timeout(answerMsMax),
+    })) as [IncomingMessage];
+    outgoing.on("error", () => {}); // the response reports it as well
+    return readStream(described.request, outgoing, incoming);
   }
 
   function connect(): Socket {
@@ -131,7 +157,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     });
   }
 
-  return { call, sendBytes, connect, answers };
+  return { call, sendBytes, openStream, connect, answers };
 }
 
 function toPayload(body: unknown): string | Buffer | undefined {
@@ -165,15 +191,4 @@ function describeRequest(
   return [shorten(`${method} ${path}`), ...lines, ...(payload === undefined ? [] : [shorten(String(payload))])].join(
     "\n",
   );
-}
-
-/** Removes secrets, because a report may end up in a public log. */
-export function hideSecrets(text: string, secrets: readonly string[]): string {
-  const withoutKeys = secrets.reduce((shown, secret) => shown.replaceAll(secret, "<appkey>"), text);
-  return withoutKeys.replaceAll(/((?:Service |"accessToken":")[^\s"]{12})[^\s"]+/gi, "$1…");
-}
-
-/** A text as a report shows it. */
-export function shorten(text: string, charactersMax = 400): string {
-  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}… (${text.length} characters)`;
 }

@@ -32,6 +32,7 @@ export const further = {
   permissionDenied: row("ObjectPermissionDenied", 771, 403),
   uploadFailed: row("FileUploadFailed", 1025, 400),
   tooLarge: row("RequestTooLarge", 1281, 413),
+  signatureInvalid: row("AuthSignatureInvalid", 258, 401),
   disabled: row("AuthAPICallDisabledByDeveloper", 257, 403),
   rateLimitExceeded: row("RateLimitExceeded", 1282, 429),
   keyReused: row("IdempotencyKeyReused", 1283, 409),

@@ -1,7 +1,8 @@
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type Answer, hideSecrets, shorten } from "./client.ts";
+import type { Answer } from "./client.ts";
 import type { ErrorRow } from "./errors.ts";
 import { Failure } from "./failure.ts";
+import { hideSecrets, shorten } from "./shown-text.ts";
 
 /** @throws Failure unless `isKept` */
 export function expectThat(answer: Answer, isKept: boolean, expected: string): void {

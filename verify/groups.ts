@@ -40,12 +40,14 @@ import { searchGroup } from "./checks/search.ts";
 import { searchOrder } from "./checks/search-order.ts";
 import { service } from "./checks/service.ts";
 import { social } from "./checks/social.ts";
+import { streams } from "./checks/streams.ts";
 import { tenancy } from "./checks/tenancy.ts";
 import { tokens } from "./checks/tokens.ts";
 import { transport } from "./checks/transport.ts";
 import { uploads } from "./checks/uploads.ts";
 import { userSearch } from "./checks/user-search.ts";
 import { users } from "./checks/users.ts";
+import { webhooks } from "./checks/webhooks.ts";
 
 /** Every group, in the order of a run. Groups do not depend on the order. */
 export const groups: readonly Group[] = [
@@ -90,6 +92,8 @@ export const groups: readonly Group[] = [
   tenancy,
   operators,
   events,
+  streams,
+  webhooks,
   batch,
   idempotency,
   service,

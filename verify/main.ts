@@ -17,6 +17,9 @@ in the application, so use one that is made for tests.
   --appkey K           application key
   --other-appid A      a second application of the same deployment: checks that the two are isolated
   --other-appkey K     from each other
+  --operator-token T   token of an operator with the role editor or owner: checks webhooks, which are deleted again
+  --receiver-url URL   where the deployment reaches this machine: checks deliveries of webhooks. The suite listens at
+  --receiver-port N    this port; without it, at that of the URL
   --only GROUP         runs only this group; may be repeated
   --json               prints the result as one JSON document
   --help               prints this text
@@ -67,13 +70,31 @@ function readOptions(): (VerifyOptions & { isJson: boolean }) | undefined {
   }
   const unknown = only.filter((name) => !groups.some((group) => group.name === name));
   if (unknown.length > 0) throw new UsageError(`--only: unknown group ${unknown.join(", ")}. --help lists the groups.`);
+  const receiver = readReceiver(values["receiver-url"], values["receiver-port"]);
   const { "other-appid": otherAppid, "other-appkey": otherAppkey } = values;
   if ((otherAppid === undefined) !== (otherAppkey === undefined)) {
     throw new UsageError("--other-appid and --other-appkey must be given together.");
   }
   const hasOther = otherAppid !== undefined && otherAppkey !== undefined;
   const otherApplication = hasOther ? { appid: otherAppid, appkey: otherAppkey } : undefined;
-  return { url: new URL(url), application: { appid, appkey }, otherApplication, only, isJson };
+  const operatorToken = values["operator-token"];
+  if (receiver !== undefined && operatorToken === undefined) {
+    throw new UsageError("--receiver-url needs --operator-token, because operators register webhooks.");
+  }
+  const application = { appid, appkey };
+  return { url: new URL(url), application, otherApplication, operatorToken, receiver, only, isJson };
+}
+
+function readReceiver(url: string | undefined, port: string | undefined): VerifyOptions["receiver"] {
+  if (url === undefined) {
+    if (port !== undefined) throw new UsageError("--receiver-port needs --receiver-url.");
+    return undefined;
+  }
+  if (!URL.canParse(url)) throw new UsageError(`--receiver-url must be an http:// or https:// address, not ${url}`);
+  const parsed = new URL(url);
+  const listening = Number(port ?? (parsed.port || (parsed.protocol === "https:" ? "443" : "80")));
+  if (Number.isInteger(listening) && listening > 0 && listening < 65_536) return { url: parsed, port: listening };
+  throw new UsageError(`--receiver-port must be a port, not ${port}`);
 }
 
 function parse() {
@@ -87,6 +108,9 @@ function parse() {
         appkey: text,
         "other-appid": text,
         "other-appkey": text,
+        "operator-token": text,
+        "receiver-url": text,
+        "receiver-port": text,
         only: { type: "string", multiple: true },
         json: flag,
         help: flag,

@@ -3,6 +3,7 @@ import { everyAnswer } from "./checks/every-answer.ts";
 import { createClient } from "./client.ts";
 import { expectResult } from "./expect.ts";
 import { groups } from "./groups.ts";
+import { startReceiver } from "./receiver.ts";
 import { type Application, registerDevice, type World } from "./world.ts";
 
 /** Options of a run. */
@@ -10,6 +11,10 @@ export interface VerifyOptions {
   readonly url: URL;
   readonly application: Application;
   readonly otherApplication?: Application | undefined;
+  /** Of an operator with the role editor or owner; without it, checks that need one are skipped. */
+  readonly operatorToken?: string | undefined;
+  /** Where the deployment reaches this machine, and the port at which the suite listens there. */
+  readonly receiver?: { readonly url: URL; readonly port: number } | undefined;
   /** Names of groups; empty means all. */
   readonly only?: readonly string[];
   /** Called when a check ends. */
@@ -18,9 +23,10 @@ export interface VerifyOptions {
 
 /** Runs the suite against a deployment; guarantees for every answer are checked last, on all answers of the run. */
 export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
-  const { url, application, otherApplication, only = [], onResult = () => {} } = options;
+  const { url, application, otherApplication, operatorToken, only = [], onResult = () => {} } = options;
   const secrets = [application.appkey, ...(otherApplication === undefined ? [] : [otherApplication.appkey])];
-  const world: World = { ...createClient(url, secrets), application, otherApplication };
+  const receiver = options.receiver && (await startReceiver(options.receiver));
+  const world: World = { ...createClient(url, secrets), application, otherApplication, operatorToken, receiver };
   const results: CheckResult[] = [];
 
   async function run(group: Group): Promise<void> {
@@ -30,11 +36,15 @@ export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
       onResult(result);
     }
   }
-  await run(connection);
-  if (results.some(({ outcome }) => outcome === "failed")) return results;
-  for (const group of groups) if (only.length === 0 || only.includes(group.name)) await run(group);
-  await run(everyAnswer);
-  return results;
+  try {
+    await run(connection);
+    if (results.some(({ outcome }) => outcome === "failed")) return results;
+    for (const group of groups) if (only.length === 0 || only.includes(group.name)) await run(group);
+    await run(everyAnswer);
+    return results;
+  } finally {
+    await receiver?.close();
+  }
 }
 
 /** Checks without which the others are meaningless. */

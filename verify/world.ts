@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import { expectResult } from "./expect.ts";
+import type { Receiver } from "./receiver.ts";
 
 /** An application's credentials. */
 export interface Application {
@@ -13,6 +14,10 @@ export interface World extends Client {
   readonly application: Application;
   /** A second application of the same deployment, if given. */
   readonly otherApplication: Application | undefined;
+  /** Of an operator of the deployment, if given. */
+  readonly operatorToken?: string | undefined;
+  /** Where the deployment's webhooks reach this process, if given. */
+  readonly receiver?: Receiver | undefined;
 }
 
 /** A user that a check created. */

@@ -1,14 +1,6 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
-
-/** A message of a stream, as EventSource would report it. */
-export interface StreamMessage {
-  /** Empty for an event of the log. */
-  readonly event: string;
-  readonly id: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: data of every kind, whose content is asserted
-  readonly data: any;
-}
+import { createMessageReader, type StreamMessage } from "../../verify/stream-messages.ts";
 
 /** A client of a stream, which keeps what it receives. */
 export interface TestStream {
@@ -53,21 +45,18 @@ export async function openStream(
 function createStream(outgoing: ClientRequest, incoming: IncomingMessage): TestStream {
   const messages: StreamMessage[] = [];
   let text = "";
-  let rest = "";
   let lastId: string | undefined;
   let taken = 0;
   let isClosed = false;
   let wake = () => {};
+  const read = createMessageReader((message) => {
+    lastId = message.id ?? lastId;
+    if (message.data !== undefined) messages.push(message);
+  });
   incoming.setEncoding("utf8");
   incoming.on("data", (chunk: string) => {
     text += chunk;
-    rest += chunk;
-    for (let end = rest.indexOf("\n\n"); end !== -1; end = rest.indexOf("\n\n")) {
-      const message = parseMessage(rest.slice(0, end));
-      rest = rest.slice(end + 2);
-      lastId = message.id ?? lastId;
-      if (message.data !== undefined) messages.push(message);
-    }
+    read(chunk);
     wake();
   });
   const close = () => {
@@ -123,18 +112,4 @@ function createStream(outgoing: ClientRequest, incoming: IncomingMessage): TestS
     cut: () => void outgoing.destroy(),
   };
   return stream;
-}
-
-function parseMessage(block: string): StreamMessage {
-  const fields = new Map<string, string>();
-  for (const line of block.split("\n")) {
-    const colon = line.indexOf(": ");
-    fields.set(line.slice(0, colon), line.slice(colon + 2));
-  }
-  const data = fields.get("data");
-  return {
-    event: fields.get("event") ?? "",
-    id: fields.get("id"),
-    data: data === undefined ? undefined : JSON.parse(data),
-  };
 }

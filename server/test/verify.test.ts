@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
+import { findFreePort } from "../../scripts/free-port.ts";
 import { formatResult } from "../../verify/report.ts";
 import { verify } from "../../verify/run.ts";
 import { tablesInErasureOrder } from "../src/db/table-catalogue.ts";
@@ -7,27 +8,55 @@ import { findComparedApplications } from "./compared-applications.ts";
 import { newDevicesByDefault, startTestApp } from "./harness.ts";
 import { startOtlpCollector } from "./otlp-collector.ts";
 
-describe("the conformance suite", () => {
+/** Thousands of calls, one after the other, on a busy machine. */
+const suiteMsMax = 300_000;
+
+describe("the conformance suite", { timeout: suiteMsMax }, () => {
   let results: Awaited<ReturnType<typeof verify>>;
   /** The statements that it caused. */
   let statements: readonly string[];
-  before(async () => {
-    const collector = await startOtlpCollector();
-    const app = await startTestApp({ ...newDevicesByDefault, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-    results = await verify({
-      url: new URL(app.url),
-      application: app.application,
-      otherApplication: await app.createApplication("Other"),
-    });
-    await app.close(); // sends the last spans
-    await collector.close();
-    statements = [...new Set(collector.spans.map(({ attributes }) => String(attributes["db.query.text"] ?? "")))];
-  });
+  before(
+    async () => {
+      const collector = await startOtlpCollector();
+      const receiverPort = await findFreePort();
+      const app = await startTestApp({
+        ...newDevicesByDefault,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        STREAM_HEARTBEAT_MS: "1000",
+        WEBHOOK_NETWORKS: "127.0.0.1/32",
+      });
+      app.app.webhookRunner.start(app.app);
+      const options = {
+        url: new URL(app.url),
+        application: app.application,
+        otherApplication: await app.createApplication("Other"),
+        operatorToken: (await app.createOperator()).token,
+      };
+      const receiver = { url: new URL(`http://127.0.0.1:${receiverPort}/hook`), port: receiverPort };
+      results = await verify({ ...options, receiver });
+      await app.close(); // sends the last spans
+      await collector.close();
+      statements = [...new Set(collector.spans.map(({ attributes }) => String(attributes["db.query.text"] ?? "")))];
+    },
+    { timeout: suiteMsMax },
+  );
 
   it("passes", () => {
     const failed = results.filter(({ outcome }) => outcome === "failed");
     assert.ok(results.length > 500, `only ${results.length} checks ran`);
     assert.equal(failed.length, 0, `${failed.length} promises are broken:\n${failed.map(formatResult).join("\n")}`);
+  });
+
+  it("passes where no internal network is open to webhooks", async () => {
+    const app = await startTestApp(newDevicesByDefault);
+    const { token: operatorToken } = await app.createOperator();
+    const { application } = app;
+    const checks = await verify({ url: new URL(app.url), application, operatorToken, only: ["webhooks"] });
+    await app.close();
+    const failed = checks.filter(({ outcome }) => outcome === "failed");
+    assert.deepEqual(failed.map(formatResult), []);
+    const refused = checks.filter(({ promise, outcome }) => promise.includes("internal") && outcome === "passed");
+    assert.ok(refused.length > 20, `only ${refused.length} internal urls were refused`);
   });
 
   it("sends no statement that a distributed database would send to every node", () => {

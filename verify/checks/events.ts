@@ -1,6 +1,6 @@
 import { each, type Group } from "../check.ts";
 import { further } from "../errors.ts";
-import { expectEqual, expectError, expectResult } from "../expect.ts";
+import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { otherUser, signUp, type TestUser, uniqueName, type World } from "../world.ts";
 
 /** The types and ids of the events behind a token. */
@@ -55,6 +55,83 @@ export const events: Group = {
         expectError(await world.call(`GET /events?types=${types}`, { token }), further.incorrectFormat);
       },
     ),
+    "spec/events#wait · GET /events: a call that waits is answered by the next event": async (world) => {
+      const owner = await signUp(world);
+      const after = await tokenOfNow(world, owner);
+      const path = `GET /events?waitSeconds=15&types=checkin.*&after=${after}`;
+      const waiting = world.call(path, { token: owner.token });
+      const created = await world.call("POST /checkins", { token: owner.token, body: { location: "1,2" } });
+      const answer = await waiting;
+      const ids = expectResult(answer).pageResults.map(({ objectID }: { objectID: string }) => objectID);
+      expectEqual(answer, "events", ids, [expectResult(created, 201).id]);
+    },
+    "spec/events#read-events · GET /events: nextToken leads through all pages, in order": async (world) => {
+      const owner = await signUp(world);
+      let after = await tokenOfNow(world, owner);
+      const made: string[] = [];
+      for (let count = 0; count < 3; count += 1) {
+        const answer = await world.call("POST /checkins", { token: owner.token, body: { location: "1,2" } });
+        made.push(expectResult(answer, 201).id);
+      }
+      const seen: string[] = [];
+      for (let next: string | undefined = after; next !== undefined; ) {
+        const path = `GET /events?pageSize=1&types=checkin.*&userID=me&after=${next}`;
+        const answer = await world.call(path, { token: owner.token });
+        const { pageResults, nextToken, currentToken } = expectResult(answer);
+        expectThat(answer, pageResults.length <= 1, "one event at most");
+        expectThat(answer, nextToken === undefined || nextToken === currentToken, "one token to go on from");
+        seen.push(...pageResults.map(({ objectID }: { objectID: string }) => objectID));
+        after = currentToken;
+        next = nextToken;
+      }
+      const last = await world.call(`GET /events?after=${after}&userID=me`, { token: owner.token });
+      expectEqual(last, "further events", expectResult(last).pageResults, []);
+      expectEqual(last, "events of the pages", seen, made);
+    },
+    "spec/events#views · GET /events: for others a check-in that becomes readable is created, and deleted when it is not":
+      async (world) => {
+        const [owner, other] = [await signUp(world), await otherUser(world)];
+        const after = await tokenOfNow(world, other);
+        const answer = await world.call("POST /checkins", { token: owner.token, body: { location: "1,2" } });
+        const { id } = expectResult(answer, 201);
+        const steps = [
+          ["PATCH", { comment: "still private" }],
+          ["PATCH", { readPermissions: "App" }],
+          ["PATCH", { readPermissions: "User" }],
+          ["DELETE", undefined],
+        ] as const;
+        for (const [method, body] of steps) {
+          expectResult(await world.call(`${method} /checkins/${id}`, { token: owner.token, body }));
+        }
+        const path = `GET /events?userID=${owner.id}&after=${after}`;
+        const read = await world.call(path, { token: other.token });
+        const told = expectResult(read).pageResults;
+        const types = told.map(({ type }: { type: string }) => type);
+        // The object is private again when the event is read, so its creation is left out.
+        expectEqual(read, "types", types, ["checkin.deleted"]);
+        const { id: _, created: __, ...rest } = told[0];
+        expectEqual(read, "the deletion", rest, { type: "checkin.deleted", objectID: id });
+      },
+    "spec/events#form · GET /events: a change names its fields, and has the object of now": async (world) => {
+      const owner = await signUp(world);
+      const body = { location: "1,2", comment: "old" };
+      const { id } = expectResult(await world.call("POST /checkins", { token: owner.token, body }), 201);
+      const after = await tokenOfNow(world, owner);
+      for (const comment of ["new", "newest"]) {
+        expectResult(await world.call(`PATCH /checkins/${id}`, { token: owner.token, body: { comment } }));
+      }
+      const answer = await world.call(`GET /events?after=${after}`, { token: owner.token });
+      const told = expectResult(answer).pageResults;
+      const last = told.at(-1);
+      expectEqual(answer, "type and fields", [last.type, last.changed], ["checkin.changed", ["comment"]]);
+      const object = await world.call(`GET /checkins/${id}`, { token: owner.token });
+      expectEqual(answer, "object", last.object, expectResult(object));
+    },
+    "spec/events#filters · GET /events: 21 types are ParameterIncorrectFormat": async (world) => {
+      const { token } = await otherUser(world);
+      const types = Array.from({ length: 21 }, () => "*").join();
+      expectError(await world.call(`GET /events?types=${types}`, { token }), further.incorrectFormat);
+    },
     "spec/events#cursors · GET /events: an altered token is ParameterIncorrectFormat": async (world) => {
       const { token } = await otherUser(world);
       expectError(await world.call("GET /events?after=nothing", { token }), further.incorrectFormat);

@@ -22,6 +22,9 @@ export function readSubscriptions(
   }
   return subscriptions.map((given) => {
     if (!isMembers(given)) throw refusal("subscriptions must have objects as items.");
+    if (Object.keys(given).some((name) => name.toLowerCase() === "subscriptions")) {
+      throw refusal("subscriptions must not have subscriptions in their items.");
+    }
     return createFilter(readSubscription(Object.entries(given)), caller);
   });
 }

@@ -143,6 +143,7 @@ describe("subscriptions: spec/streams#subscriptions", () => {
       "subscriptions=[1]",
       `subscriptions=${JSON.stringify([{ tag: { tag: "a" } }])}`,
       `subscriptions=${JSON.stringify([{ types: "nothing" }])}`,
+      `subscriptions=${JSON.stringify([{ Subscriptions: [{ tag: "a" }] }])}`,
       `subscriptions=${deep}`,
       `subscriptions=${JSON.stringify([{ tag: "a" }])}&types=*`,
       `types=${Array(10_000).fill("*").join()}`.slice(0, 6_000),

@@ -12,11 +12,13 @@ const countMax = 10_000;
 export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
   const { application_id, id, position } = row;
   const types = [...typesOf(row.types).keys()];
+  const ofTypes = sql`application_id = ${application_id} and type in (${sql.join(types)})`;
+  // On PostgreSQL an event has no position until a reader asks for one.
   const { rows } = await sql<{ count: number; oldest_at: number | null }>`
     select count(*) as count, min(at) as oldest_at from (
-      select at from events
-      where application_id = ${application_id} and position > ${position} and type in (${sql.join(types)})
-      limit ${countMax}
+      select at from (select at from events where ${ofTypes} and position > ${position} limit ${countMax}) as placed
+      union all
+      select at from (select at from events where ${ofTypes} and position is null limit ${countMax}) as unplaced
     ) as behind`.execute(queries);
   const [behind] = rows;
   const open = await sumOpenDeliveries(application_id, id, countMax, queries);

@@ -371,6 +371,7 @@ it("a delivery that is in progress when its webhook is paused is not sent again 
   assert.deepEqual(objects(), [first, second]);
   await ask(`POST ${root}/${id}/pause`, {});
   await checkIn(2);
+  assert.deepEqual((await webhook(id)).behind, { events: 2, since: `/Date(${test.now()})/` });
   await ask(`POST ${root}/${id}/resume`, { from: "now" });
   const [last] = await checkIn(1);
   await serveAll();
