@@ -39,6 +39,7 @@ interface Described {
   readonly operationId: string;
   readonly "x-caller": CallerKind;
   readonly "x-errors": readonly string[];
+  readonly "x-excluded-errors"?: readonly string[];
   readonly parameters?: readonly (Reference | DescribedParameter)[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
   readonly responses: Readonly<Record<string, Reference | Response>>;
@@ -51,7 +52,7 @@ interface Reference {
 interface DescribedParameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
-  readonly required: boolean;
+  readonly required?: boolean;
   readonly schema: JsonSchema;
 }
 
@@ -66,6 +67,7 @@ export interface Document {
     readonly parameters: Readonly<Record<string, DescribedParameter>>;
     readonly responses: Readonly<Record<string, Response>>;
   };
+  readonly "x-caller-errors": Readonly<Record<CallerKind, readonly string[]>>;
   readonly "x-error-catalogue": readonly { condition: string; name: string; number: number; status: number }[];
 }
 
@@ -79,11 +81,11 @@ function readOperation(
   method: string,
   path: string,
   { operationId, parameters = [], requestBody, responses, ...described }: Described,
-  { components, "x-error-catalogue": catalogue }: Document,
+  { components, "x-error-catalogue": catalogue, "x-caller-errors": ofCallers }: Document,
 ): Operation {
-  const read = (name: string, isRequired: boolean, schema: JsonSchema) => ({
+  const read = (name: string, isRequired: boolean | undefined, schema: JsonSchema) => ({
     name,
-    isRequired,
+    isRequired: isRequired === true,
     schema: resolve(schema, components.schemas),
   });
   const all = parameters.map((each) => resolve(each, components.parameters));
@@ -93,7 +95,12 @@ function readOperation(
     Object.entries(properties).map(([name, schema]) => read(name, required.includes(name), schema));
   const [type = "", { schema: body = {} } = {}] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   const members = membersOf(resolve(body, components.schemas));
-  const declared = catalogue.filter(({ condition }) => described["x-errors"].includes(condition));
+  const excluded = described["x-excluded-errors"] ?? [];
+  const ofCaller = ofCallers[described["x-caller"]].filter((condition) => !excluded.includes(condition));
+  const declared = catalogue.filter(({ condition }) => [...described["x-errors"], ...ofCaller].includes(condition));
+  const { default: failure, ...successes } = responses;
+  const failures =
+    failure === undefined ? [] : declared.map(({ status }): [string, typeof failure] => [`${status}`, failure]);
   return {
     id: operationId,
     method: method.toUpperCase() as Method, // the document has no other methods
@@ -101,7 +108,7 @@ function readOperation(
     caller: described["x-caller"],
     inPath: of("path"),
     inQuery: of("query"),
-    inHeaders: of("header").filter((each) => each.name !== keyHeader),
+    inHeaders: of("header").filter((each) => each.name !== keyHeader && each.name !== rehearseHeader),
     isKeyed: of("header").some((each) => each.name === keyHeader),
     // Each parameter of an upload may be a part of its own.
     inBody: members.flatMap((member) =>
@@ -109,7 +116,7 @@ function readOperation(
     ),
     takes: bodies[type] ?? "nothing",
     answers: new Map(
-      Object.entries(responses).map(([status, response]) => [
+      [...Object.entries(successes), ...failures].map(([status, response]) => [
         Number(status),
         {
           ...readAnswer(resolve(response, components.responses), components.schemas),
@@ -131,6 +138,8 @@ function resolve<T extends object>(value: T | Reference, components: Readonly<Re
 }
 
 const keyHeader = "Idempotency-Key";
+/** Not sent: it would end calls before they are judged. */
+const rehearseHeader = "Rollcall-Rehearse";
 const formType = "multipart/form-data";
 
 const bodies: Readonly<Record<string, Operation["takes"]>> = {

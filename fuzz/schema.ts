@@ -9,6 +9,7 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema;
   readonly items?: JsonSchema;
   readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly pattern?: string;
@@ -27,7 +28,7 @@ export interface JsonSchema {
 const known: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "items", "enum", "const", "pattern", "minLength", "maxLength"],
   ...["minimum", "maximum", "minItems", "maxItems", "default", "format", "description", "$ref"],
-  ...["additionalProperties", "oneOf"],
+  ...["additionalProperties", "oneOf", "allOf"],
 ]);
 
 /**
@@ -43,6 +44,7 @@ export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<s
     if (named === undefined) throw new Error(`the document has no ${schema.$ref}`);
     return compileSchema(named, definitions);
   }
+  if (schema.allOf !== undefined) return compileSchema(mergeParts(schema.allOf, definitions), definitions);
   const judges = [
     ...(schema.type === undefined ? [] : [judgeType([schema.type].flat())]),
     ...("const" in schema ? [judgeChoice([schema.const])] : []),
@@ -61,6 +63,21 @@ export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<s
       if (problem !== undefined) return problem;
     }
     return undefined;
+  };
+}
+
+/** An object with the members of all its parts. */
+function mergeParts(parts: readonly JsonSchema[], definitions: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  const resolved = parts.map((part): JsonSchema => {
+    const { $ref, ...own } = part;
+    const target = $ref === undefined ? own : definitions[$ref.replace("#/components/schemas/", "")];
+    if (target === undefined) throw new Error(`the document has no ${$ref}`);
+    return target.allOf === undefined ? target : mergeParts(target.allOf, definitions);
+  });
+  return {
+    type: "object",
+    properties: Object.assign({}, ...resolved.map(({ properties }) => properties)),
+    required: resolved.flatMap(({ required = [] }) => required),
   };
 }
 

@@ -19,6 +19,7 @@ export interface ApiSchema {
   readonly enum?: readonly string[];
   readonly const?: unknown;
   readonly oneOf?: readonly ApiSchema[];
+  readonly allOf?: readonly ApiSchema[];
   readonly additionalProperties?: ApiSchema | boolean;
 }
 

@@ -8,6 +8,8 @@ export interface OpenApiDocument {
     readonly schemas: Readonly<Record<string, ApiSchema>>;
     readonly parameters: Readonly<Record<string, ApiParameter>>;
   };
+  /** What every operation of a kind of caller fails with, except for its `x-excluded-errors`. */
+  readonly "x-caller-errors": Readonly<Record<string, readonly string[]>>;
   readonly "x-error-catalogue": readonly {
     readonly condition: string;
     readonly name: string;
@@ -23,8 +25,10 @@ interface ApiOperation {
   readonly description?: string;
   readonly "x-caller": string;
   readonly "x-errors": readonly string[];
-  readonly "x-batchable": boolean;
-  readonly "x-idempotent": boolean;
+  readonly "x-excluded-errors"?: readonly string[];
+  /** Absent of operators' operations. */
+  readonly "x-batchable"?: boolean;
+  readonly "x-idempotent"?: boolean;
   readonly parameters?: readonly (ApiParameter | ApiReference)[];
   readonly requestBody?: { readonly content: ApiContent };
   readonly responses: Readonly<Record<string, { readonly content?: ApiContent }>>;
@@ -80,7 +84,7 @@ export const dateMembers: ReadonlySet<string> = /* @__PURE__ */ new Set(
 );
 `,
     [`${folder}/errors.ts`]: renderErrors(document),
-    [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps),
+    [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps, document),
   };
 }
 
@@ -175,15 +179,15 @@ ${classes.join("\n")}`;
 }
 
 /** Calls without a caller cannot be rehearsed, except for registrations, which bring credentials. */
-function renderRehearsals(operations: readonly NamedOperation[]): string {
-  const rehearsed = operations.filter(
-    (operation) => operation["x-caller"] !== "anyone" || operation.operationId === "registerDevice",
-  );
-  const shared = (rehearsed[0]?.["x-errors"] ?? []).filter((condition) =>
-    rehearsed.every((operation) => operation["x-errors"].includes(condition)),
+function renderRehearsals(operations: readonly NamedOperation[], document: OpenApiDocument): string {
+  const rehearsed = operations
+    .filter((operation) => operation["x-caller"] !== "anyone" || operation.operationId === "registerDevice")
+    .map((operation) => ({ ...operation, conditions: conditionsOf(operation, document) }));
+  const shared = (rehearsed[0]?.conditions ?? []).filter((condition) =>
+    rehearsed.every(({ conditions }) => conditions.includes(condition)),
   );
   const union = (conditions: readonly string[]) => conditions.map((condition) => `"${condition}"`).join(" | ");
-  const members = rehearsed.map(({ operationId, "x-errors": conditions }) => {
+  const members = rehearsed.map(({ operationId, conditions }) => {
     const own = conditions.filter((condition) => !shared.includes(condition));
     return `  readonly ${operationId}: ${["Shared", ...(own.length > 0 ? [union(own)] : [])].join(" | ")};`;
   });
@@ -194,6 +198,16 @@ export interface OperationConditions {
 ${members.join("\n")}
 }
 `;
+}
+
+/** Everything that an operation may fail with. */
+export function conditionsOf(
+  operation: Pick<ApiOperation, "x-caller" | "x-errors" | "x-excluded-errors">,
+  document: Pick<OpenApiDocument, "x-caller-errors">,
+): string[] {
+  const excluded = operation["x-excluded-errors"] ?? [];
+  const ofCaller = document["x-caller-errors"][operation["x-caller"]] ?? [];
+  return [...operation["x-errors"], ...ofCaller.filter((condition) => !excluded.includes(condition))];
 }
 
 function isUsed(name: string, texts: readonly string[]): boolean {

@@ -38,7 +38,18 @@ export class SdkTypes {
   resolve(schema: ApiSchema): ApiSchema {
     const resolved = schema.$ref === undefined ? schema : this.#schemas[nameOf(schema.$ref)];
     if (resolved === undefined) throw new Error(`${schema.$ref} is not in the document`);
-    return resolved;
+    return resolved.allOf === undefined ? resolved : this.#flatten(resolved, resolved.allOf);
+  }
+
+  /** Objects that extend another are flat interfaces. */
+  #flatten({ description }: ApiSchema, parts: readonly ApiSchema[]): ApiSchema {
+    const resolved = parts.map((part) => this.resolve(part));
+    return {
+      type: "object",
+      ...(description !== undefined && { description }),
+      properties: Object.fromEntries(resolved.flatMap(({ properties = {} }) => Object.entries(properties))),
+      required: resolved.flatMap(({ required = [] }) => required),
+    };
   }
 
   /** Declares a type for the query of an operation. Returns its name. */

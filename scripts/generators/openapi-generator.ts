@@ -9,7 +9,7 @@ const version = "7.25.0";
 const notices = [
   /OpenAPI 3\.1 support is still in beta/,
   /Failed to get the schema name: null/,
-  /\(reserved word\) cannot be used as model name/,
+  /\(reserved word\) cannot be used as (?:model name|parameter name|filename)/,
 ];
 
 /** Generates a client into the folder `client`. @throws Error with the warnings; Unavailable */

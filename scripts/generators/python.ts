@@ -9,6 +9,7 @@ const configuration = {
   content_type_overrides: {
     "image/*": "application/octet-stream",
     "application/zip": "application/octet-stream",
+    "application/x-ndjson": "application/octet-stream",
     "application/offset+octet-stream": "application/octet-stream",
   },
   post_hooks: [],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
+import { conditionsOf } from "../../scripts/sdk-sources.ts";
 import { startTestApp, type TestApp, type TestUser } from "../../server/test/harness.ts";
 import * as calls from "../src/generated/calls.ts";
 import * as errors from "../src/generated/errors.ts";
@@ -21,12 +22,15 @@ interface Row {
 
 interface DescribedOperation {
   readonly operationId: string;
+  readonly "x-caller": string;
   readonly "x-errors": readonly string[];
+  readonly "x-excluded-errors"?: readonly string[];
 }
 
 const document: {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly "x-error-catalogue": readonly Row[];
+  readonly "x-caller-errors": Readonly<Record<string, readonly string[]>>;
 } = JSON.parse(readFileSync(path.resolve(import.meta.dirname, "../../docs/openapi.json"), "utf8"));
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -44,7 +48,7 @@ after(() => test.close());
 
 /** The operations with a call that may be answered with a condition. */
 function operationsWith(condition: string): string[] {
-  const having = operations.filter((operation) => operation["x-errors"].includes(condition));
+  const having = operations.filter((operation) => conditionsOf(operation, document).includes(condition));
   return having.map(({ operationId }) => operationId).filter((id) => id in calls && id !== "ping");
 }
 

@@ -38,6 +38,7 @@ export interface DocumentedOperation {
   readonly tags: readonly string[];
   readonly "x-caller"?: "anyone" | "device" | "user" | "operator";
   readonly "x-errors"?: readonly string[];
+  readonly "x-excluded-errors"?: readonly string[];
   readonly parameters?: readonly DocumentedParameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: DocumentedSchema }>> };
 }
@@ -46,6 +47,8 @@ export interface DocumentedOperation {
 export interface OpenApiDocument {
   readonly tags: readonly { readonly name: string }[];
   readonly "x-error-catalogue": readonly CataloguedError[];
+  /** What every operation of a kind of caller fails with, except for its `x-excluded-errors`. */
+  readonly "x-caller-errors"?: Readonly<Record<string, readonly string[]>>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, DocumentedSchema>>;

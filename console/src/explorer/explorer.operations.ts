@@ -54,14 +54,24 @@ function readOperation(
     ...{ id: operationId, method, path, summary, description, file },
     tag: tags[0] ?? "",
     caller: caller === "operator" ? "anyone" : caller,
-    errors: operation["x-errors"] ?? [],
+    errors: errorsOf(operation, document),
     fields: [
-      ...parameters.map((parameter) => readParameter(parameter, document)),
+      // The explorer offers the failures by themselves.
+      ...parameters
+        .map((parameter) => readParameter(parameter, document))
+        .filter(({ name }) => name !== "Rollcall-Rehearse"),
       ...Object.entries(body.properties ?? {}).map(([name, schema]) =>
         readField(name, "body", body.required?.includes(name) === true, resolve(schema, document)),
       ),
     ],
   };
+}
+
+/** Everything that an operation may fail with. */
+function errorsOf(operation: DocumentedOperation, document: OpenApiDocument): string[] {
+  const excluded = operation["x-excluded-errors"] ?? [];
+  const ofCaller = document["x-caller-errors"]?.[operation["x-caller"] ?? ""] ?? [];
+  return [...(operation["x-errors"] ?? []), ...ofCaller.filter((condition) => !excluded.includes(condition))];
 }
 
 function readParameter(given: DocumentedParameter, document: OpenApiDocument): Field {

@@ -129,14 +129,10 @@ export interface ApplicationKey {
   readonly lastRegistered?: Date;
 }
 
-/** A page. */
 export interface ApplicationKeyPage {
   readonly pageResults: readonly ApplicationKey[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -157,14 +153,10 @@ export interface ApplicationOverview {
   readonly newCrashes: readonly NewCrash[];
 }
 
-/** A page. */
 export interface ApplicationPage {
   readonly pageResults: readonly Application[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -283,14 +275,10 @@ export interface AuditEntry {
   readonly lastSeen?: Date;
 }
 
-/** A page. */
 export interface AuditEntryPage {
   readonly pageResults: readonly AuditEntry[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -312,19 +300,16 @@ export interface BusyApplication {
   readonly errors: number;
 }
 
-/** The parameters of changeApplicationKey. */
 export interface ChangeApplicationKeyRequest {
   /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly label: string;
 }
 
-/** The parameters of changeApplication. */
 export interface ChangeApplicationRequest {
   /** It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly name?: string | undefined;
 }
 
-/** The parameters of changeApplicationSettings. */
 export interface ChangeApplicationSettingsRequest {
   /** Providers by identityProviderName. */
   readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
@@ -346,7 +331,6 @@ export interface ChangeApplicationSettingsRequest {
   readonly rehearsal?: Rehearsal | undefined;
 }
 
-/** The parameters of changeCrashGroup. */
 export interface ChangeCrashGroupRequest {
   /** Replaces the earlier decision. */
   readonly state?: CrashGroupState | undefined;
@@ -358,7 +342,6 @@ export interface ChangeCrashGroupRequest {
   readonly note?: string | undefined;
 }
 
-/** The parameters of changeOperatedUser. */
 export interface ChangeOperatedUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName?: string | undefined;
@@ -371,7 +354,6 @@ export interface ChangeOperatedUserRequest {
   readonly locationFuzzing?: boolean | undefined;
 }
 
-/** The parameters of changeOperator. */
 export interface ChangeOperatorRequest {
   /** Unique, at most 256 characters. */
   readonly name?: string | undefined;
@@ -380,7 +362,6 @@ export interface ChangeOperatorRequest {
   readonly password?: string | undefined;
 }
 
-/** The parameters of changeOwnOperator. */
 export interface ChangeOwnOperatorRequest {
   /** The new password. */
   readonly password: string;
@@ -388,7 +369,6 @@ export interface ChangeOwnOperatorRequest {
   readonly currentPassword: string;
 }
 
-/** The parameters of changePublicLocation. */
 export interface ChangePublicLocationRequest {
   readonly name?: string | undefined;
   readonly address1?: string | undefined;
@@ -409,7 +389,6 @@ export interface ChangePublicLocationRequest {
   readonly location?: Place | string | undefined;
 }
 
-/** The parameters of changeWebhook. */
 export interface ChangeWebhookRequest {
   /** https, at port 443 or from 1024 on, that leads to public addresses only. */
   readonly url?: string | undefined;
@@ -485,14 +464,10 @@ export interface CrashGroup {
   readonly note?: string;
 }
 
-/** A page. */
 export interface CrashGroupPage {
   readonly pageResults: readonly CrashGroup[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -562,19 +537,16 @@ export interface CrashVersions {
   readonly reports: number;
 }
 
-/** The parameters of createApplicationKey. */
 export interface CreateApplicationKeyRequest {
   /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly label?: string | undefined;
 }
 
-/** The parameters of createApplication. */
 export interface CreateApplicationRequest {
   /** It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly name: string;
 }
 
-/** The parameters of createOperatedUser. */
 export interface CreateOperatedUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName: string;
@@ -589,7 +561,6 @@ export interface CreateOperatedUserRequest {
   readonly tag?: string | undefined;
 }
 
-/** The parameters of createOperator. */
 export interface CreateOperatorRequest {
   /** Unique, at most 256 characters. */
   readonly name: string;
@@ -598,7 +569,6 @@ export interface CreateOperatorRequest {
   readonly password?: string | undefined;
 }
 
-/** The parameters of createOperatorSession. */
 export interface CreateOperatorSessionRequest {
   readonly name: string;
   /** The empty text is a wrong password. */
@@ -609,7 +579,6 @@ export interface CreateOperatorSessionRequest {
   readonly isPersistent?: boolean | undefined;
 }
 
-/** The parameters of createPublicLocation. */
 export interface CreatePublicLocationRequest {
   readonly name: string;
   readonly address1?: string | undefined;
@@ -630,7 +599,6 @@ export interface CreatePublicLocationRequest {
   readonly tag?: string | undefined;
 }
 
-/** The parameters of createWebhook. */
 export interface CreateWebhookRequest {
   /** https, at port 443 or from 1024 on, that leads to public addresses only. */
   readonly url: string;
@@ -1340,14 +1308,10 @@ export interface ListedCrashReport {
   readonly appFrames: readonly number[];
 }
 
-/** A page. */
 export interface ListedCrashReportPage {
   readonly pageResults: readonly ListedCrashReport[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1370,14 +1334,10 @@ export interface ListedOperatorSession {
   readonly current: boolean;
 }
 
-/** A page. */
 export interface ListedOperatorSessionPage {
   readonly pageResults: readonly ListedOperatorSession[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1402,14 +1362,10 @@ export interface LocationFlag {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface LocationFlagPage {
   readonly pageResults: readonly LocationFlag[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1499,14 +1455,10 @@ export interface MetricGroup {
  */
 export type MetricInterval = "hour" | "day" | "week" | "month";
 
-/** A page. */
 export interface MetricPage {
   readonly pageResults: readonly Metric[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1614,14 +1566,10 @@ export interface OperatedBlob {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedBlobPage {
   readonly pageResults: readonly OperatedBlob[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1644,14 +1592,10 @@ export interface OperatedCheckin {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedCheckinPage {
   readonly pageResults: readonly OperatedCheckin[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1682,14 +1626,10 @@ export interface OperatedDevice {
   readonly lastSeen?: Date;
 }
 
-/** A page. */
 export interface OperatedDevicePage {
   readonly pageResults: readonly OperatedDevice[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1722,14 +1662,10 @@ export interface OperatedEvent {
   readonly sequence: string;
 }
 
-/** A page. */
 export interface OperatedEventPage {
   readonly pageResults: readonly OperatedEvent[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1766,14 +1702,10 @@ export interface OperatedLocation {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedLocationPage {
   readonly pageResults: readonly OperatedLocation[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1795,14 +1727,10 @@ export interface OperatedMetadataItem {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedMetadataItemPage {
   readonly pageResults: readonly OperatedMetadataItem[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1835,14 +1763,10 @@ export interface OperatedPicture {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedPicturePage {
   readonly pageResults: readonly OperatedPicture[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1856,14 +1780,10 @@ export interface OperatedToken {
   readonly expires: Date;
 }
 
-/** A page. */
 export interface OperatedTokenPage {
   readonly pageResults: readonly OperatedToken[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1897,14 +1817,10 @@ export interface OperatedUser {
   readonly disabled?: Date;
 }
 
-/** A page. */
 export interface OperatedUserPage {
   readonly pageResults: readonly OperatedUser[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1977,14 +1893,10 @@ export interface OperatedVideo {
   readonly shownLocation?: Place;
 }
 
-/** A page. */
 export interface OperatedVideoPage {
   readonly pageResults: readonly OperatedVideo[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -2013,14 +1925,10 @@ export interface Operator {
   readonly mustChangePassword?: boolean;
 }
 
-/** A page. */
 export interface OperatorPage {
   readonly pageResults: readonly Operator[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -2051,7 +1959,6 @@ export interface PlatformCount {
   readonly devices: number;
 }
 
-/** The parameters of proveOperatorPassword. */
 export interface ProveOperatorPasswordRequest {
   /** The empty text is a wrong password. */
   readonly password: string;
@@ -2072,7 +1979,6 @@ export interface ProviderTestResult {
   readonly problem?: ProviderTestProblem | (string & {});
 }
 
-/** The parameters of putApplicationSettings. */
 export interface PutApplicationSettingsRequest {
   /** Providers by identityProviderName. */
   readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
@@ -2094,7 +2000,6 @@ export interface PutApplicationSettingsRequest {
   readonly rehearsal?: Rehearsal | undefined;
 }
 
-/** The parameters of putSigningSecret. */
 export interface PutSigningSecretRequest {
   /** Made by the server when it is absent. */
   readonly secret?: string | undefined;
@@ -2206,7 +2111,6 @@ export interface RecentRequests {
   readonly since?: Date;
 }
 
-/** The parameters of redeliverWebhook. */
 export interface RedeliverWebhookRequest {
   readonly state?: WebhookRedeliverable | undefined;
   /** Only events of this type. */
@@ -2235,14 +2139,10 @@ export interface RemoteApplication {
   readonly changed: Date;
 }
 
-/** A page. */
 export interface RemoteApplicationPage {
   readonly pageResults: readonly RemoteApplication[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -2273,18 +2173,13 @@ export interface ReportedMetricEvent {
   readonly elapsedTimeInMs?: number;
 }
 
-/** A page. */
 export interface ReportedMetricEventPage {
   readonly pageResults: readonly ReportedMetricEvent[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
-/** The parameters of resumeWebhook. */
 export interface ResumeWebhookRequest {
   readonly from?: WebhookResumeFrom | undefined;
 }
@@ -2297,13 +2192,11 @@ export interface Retention {
   readonly crashReportsDays?: number;
 }
 
-/** The parameters of retireApplicationKey. */
 export interface RetireApplicationKeyRequest {
   /** The id of the key again, to retire the last one that is active. */
   readonly confirm?: string | undefined;
 }
 
-/** The parameters of rotateWebhookSecret. */
 export interface RotateWebhookSecretRequest {
   /** How long the old secret is good, too. */
   readonly overlapHours?: number | undefined;
@@ -2492,7 +2385,6 @@ export interface SearchOperatedVideosQuery {
   readonly pagingToken?: string | undefined;
 }
 
-/** The parameters of sendPasswordReset. */
 export interface SendPasswordResetRequest {
   /** Subject of the mail. */
   readonly subject?: string | undefined;
@@ -2621,7 +2513,6 @@ export interface TestCaller {
   readonly accessTokenExpires: Date;
 }
 
-/** The parameters of testMailSettings. */
 export interface TestMailSettingsRequest {
   /** The address of the mail. */
   readonly to: string;
@@ -2714,14 +2605,10 @@ export interface WebhookDelivery {
   readonly nextAttempt?: Date;
 }
 
-/** A page. */
 export interface WebhookDeliveryPage {
   readonly pageResults: readonly WebhookDelivery[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -2744,14 +2631,10 @@ export type WebhookDeliveryState = "waiting" | "delivered" | "failed" | "dead" |
  */
 export type WebhookFormat = "standard" | "cloudevents";
 
-/** A page. */
 export interface WebhookPage {
   readonly pageResults: readonly Webhook[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 

@@ -2,7 +2,6 @@
 import type { Source } from "../wire/source.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
 
-/** The parameters of addIdentity. */
 export interface AddIdentityRequest {
   /** The identifier in that system. */
   readonly identityId: string;
@@ -81,21 +80,16 @@ export interface Blob {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface BlobPage {
   readonly pageResults: readonly Blob[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
 /** Ascending: `created`, `lastModified`, `tag`, `friendlyName`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-friendlyName`, `-distance`. */
 export type BlobSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "friendlyName" | "-friendlyName" | "distance" | "-distance";
 
-/** The parameters of changeBlob. */
 export interface ChangeBlobRequest {
   /** A name for people. */
   readonly friendlyName?: string | undefined;
@@ -109,7 +103,6 @@ export interface ChangeBlobRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of changeCheckin. */
 export interface ChangeCheckinRequest {
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
@@ -123,7 +116,6 @@ export interface ChangeCheckinRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of changeDevice. */
 export interface ChangeDeviceRequest {
   readonly model?: string | undefined;
   readonly osVersion?: string | undefined;
@@ -139,7 +131,6 @@ export interface ChangeDeviceRequest {
   readonly isProduction?: boolean | undefined;
 }
 
-/** The parameters of changeLocation. */
 export interface ChangeLocationRequest {
   readonly name?: string | undefined;
   readonly address1?: string | undefined;
@@ -166,7 +157,6 @@ export interface ChangeLocationRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of changePicture. */
 export interface ChangePictureRequest {
   readonly caption?: string | undefined;
   readonly title?: string | undefined;
@@ -182,7 +172,6 @@ export interface ChangePictureRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of changeUser. */
 export interface ChangeUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName?: string | undefined;
@@ -205,7 +194,6 @@ export interface ChangeUserRequest {
   readonly locationFuzzing?: boolean | undefined;
 }
 
-/** The parameters of changeVideo. */
 export interface ChangeVideoRequest {
   readonly title?: string | undefined;
   /** How the video is encoded, in words of the app. */
@@ -257,14 +245,10 @@ export interface CheckinLocation {
   readonly name?: string;
 }
 
-/** A page. */
 export interface CheckinPage {
   readonly pageResults: readonly Checkin[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -293,13 +277,11 @@ export interface CrashReport {
   readonly lastModified: Date;
 }
 
-/** The file of createBlob, and its parameters. */
 export interface CreateBlobForm extends CreateBlobRequest {
   /** The file. */
   readonly data: Source;
 }
 
-/** The parameters of createBlob. */
 export interface CreateBlobRequest {
   /** A name for people. */
   readonly friendlyName?: string | undefined;
@@ -313,7 +295,6 @@ export interface CreateBlobRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of createCheckin. */
 export interface CreateCheckinRequest {
   /** A point, or the id of a location. */
   readonly location: Place | string;
@@ -327,7 +308,6 @@ export interface CreateCheckinRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of createCrashReport. */
 export interface CreateCrashReportRequest {
   readonly stackTrace: string;
   readonly message?: string | undefined;
@@ -338,7 +318,6 @@ export interface CreateCrashReportRequest {
   readonly tag?: string | undefined;
 }
 
-/** The parameters of createEventStream. */
 export interface CreateEventStreamRequest {
   /** A cursor, unless there is a Last-Event-ID; without both, from now. */
   readonly after?: string | undefined;
@@ -366,7 +345,6 @@ export interface CreateEventStreamRequest {
   readonly expiresInSeconds?: number | undefined;
 }
 
-/** The parameters of createLocation. */
 export interface CreateLocationRequest {
   readonly name: string;
   readonly address1?: string | undefined;
@@ -393,7 +371,6 @@ export interface CreateLocationRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of createMetricEvent. */
 export interface CreateMetricEventRequest {
   /** The value with the name `value`; an object is taken as `values`. */
   readonly value?: string | number | boolean | undefined;
@@ -405,7 +382,6 @@ export interface CreateMetricEventRequest {
   readonly timeoutInSeconds?: number | undefined;
 }
 
-/** The parameters of createMetricEvents. */
 export interface CreateMetricEventsRequest {
   /** The events, in any order. */
   readonly events: readonly MetricEvent[];
@@ -413,13 +389,11 @@ export interface CreateMetricEventsRequest {
   readonly sentAt?: Date | undefined;
 }
 
-/** The file of createPicture, and its parameters. */
 export interface CreatePictureForm extends CreatePictureRequest {
   /** The file. */
   readonly data: Source;
 }
 
-/** The parameters of createPicture. */
 export interface CreatePictureRequest {
   readonly caption?: string | undefined;
   readonly title?: string | undefined;
@@ -435,7 +409,6 @@ export interface CreatePictureRequest {
   readonly writePermissions?: Permission | undefined;
 }
 
-/** The parameters of createUser. */
 export interface CreateUserRequest {
   /** Unique regardless of case, Unicode form, blanks and invisible characters. */
   readonly userName: string;
@@ -452,13 +425,11 @@ export interface CreateUserRequest {
   readonly location?: Place | string | undefined;
 }
 
-/** The file of createVideo, and its parameters. */
 export interface CreateVideoForm extends CreateVideoRequest {
   /** The file. */
   readonly data: Source;
 }
 
-/** The parameters of createVideo. */
 export interface CreateVideoRequest {
   readonly title?: string | undefined;
   /** How the video is encoded, in words of the app. */
@@ -615,7 +586,6 @@ export interface EventSubscription {
   readonly visibility?: Permission | undefined;
 }
 
-/** The parameters of flagLocation. */
 export interface FlagLocationRequest {
   /** What is wrong. */
   readonly flagReason?: string | undefined;
@@ -652,18 +622,13 @@ export interface Identity {
   readonly created: Date;
 }
 
-/** A page. */
 export interface IdentityPage {
   readonly pageResults: readonly Identity[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
-/** The parameters of incrementMetadata. */
 export interface IncrementMetadataRequest {
   /** What is added. */
   readonly delta?: number | undefined;
@@ -754,21 +719,16 @@ export interface Location {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface LocationPage {
   readonly pageResults: readonly Location[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
 /** Ascending: `created`, `lastModified`, `tag`, `name`, `address1`, `address2`, `city`, `region`, `country`, `postalCode`, `phone`, `fax`, `website`, `category`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-name`, `-address1`, `-address2`, `-city`, `-region`, `-country`, `-postalCode`, `-phone`, `-fax`, `-website`, `-category`, `-distance`. */
 export type LocationSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "name" | "-name" | "address1" | "-address1" | "address2" | "-address2" | "city" | "-city" | "region" | "-region" | "country" | "-country" | "postalCode" | "-postalCode" | "phone" | "-phone" | "fax" | "-fax" | "website" | "-website" | "category" | "-category" | "distance" | "-distance";
 
-/** The parameters of loginSocialUser. */
 export interface LoginSocialUserRequest {
   /** As in the settings of the application. */
   readonly identityProviderName: string;
@@ -778,7 +738,6 @@ export interface LoginSocialUserRequest {
   readonly identityAccessToken: string;
 }
 
-/** The parameters of loginUser. */
 export interface LoginUserRequest {
   /** In any case. */
   readonly userName: string;
@@ -798,14 +757,10 @@ export interface MetadataItem {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface MetadataItemPage {
   readonly pageResults: readonly MetadataItem[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -885,14 +840,10 @@ export interface Picture {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface PicturePage {
   readonly pageResults: readonly Picture[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -907,7 +858,6 @@ export interface PictureSize {
 /** Ascending: `created`, `lastModified`, `tag`, `caption`, `title`, `watermark`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-caption`, `-title`, `-watermark`, `-distance`. */
 export type PictureSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "caption" | "-caption" | "title" | "-title" | "watermark" | "-watermark" | "distance" | "-distance";
 
-/** The parameters of putManyMetadata. */
 export interface PutManyMetadataRequest {
   /** Values by key; a null is a value here. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -915,7 +865,6 @@ export interface PutManyMetadataRequest {
   readonly visibility?: Permission | undefined;
 }
 
-/** The parameters of putMetadata. */
 export interface PutMetadataRequest {
   /** Any JSON but null alone, up to 32 KiB. */
   readonly value: unknown;
@@ -937,7 +886,6 @@ export interface ReadProfilePictureFileQuery {
   readonly size?: string | undefined;
 }
 
-/** The parameters of registerDevice. */
 export interface RegisterDeviceRequest {
   /** Application id. */
   readonly appid: string;
@@ -978,7 +926,6 @@ export interface RenewedToken {
   readonly accessTokenExpires: Date;
 }
 
-/** The parameters of requestPasswordReset. */
 export interface RequestPasswordResetRequest {
   /** The name of the user, in any case. */
   readonly userName: string;
@@ -988,7 +935,6 @@ export interface RequestPasswordResetRequest {
   readonly body: string;
 }
 
-/** The parameters of resetPassword. */
 export interface ResetPasswordRequest {
   /** The name of the user, in any case. */
   readonly userName: string;
@@ -998,7 +944,6 @@ export interface ResetPasswordRequest {
   readonly newPassword: string;
 }
 
-/** The parameters of runBatch. */
 export interface RunBatchRequest {
   /** The calls. Also a text that holds the array, with double or single quotes. */
   readonly requests: readonly BatchItem[];
@@ -1221,13 +1166,11 @@ export interface SearchVideosQuery {
   readonly pagingToken?: string | undefined;
 }
 
-/** The file of setProfilePicture, and its parameters. */
 export interface SetProfilePictureForm extends SetProfilePictureRequest {
   /** The file. */
   readonly data: Source;
 }
 
-/** The parameters of setProfilePicture. */
 export interface SetProfilePictureRequest {
   readonly caption?: string | undefined;
   readonly title?: string | undefined;
@@ -1259,14 +1202,10 @@ export interface ShownUser {
   readonly lastModified?: Date;
 }
 
-/** A page. */
 export interface ShownUserPage {
   readonly pageResults: readonly ShownUser[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1344,14 +1283,10 @@ export interface UserToken {
   readonly current: boolean;
 }
 
-/** A page. */
 export interface UserTokenPage {
   readonly pageResults: readonly UserToken[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 
@@ -1417,14 +1352,10 @@ export interface Video {
   readonly lastModified: Date;
 }
 
-/** A page. */
 export interface VideoPage {
   readonly pageResults: readonly Video[];
-  /** This page again. */
   readonly currentToken: string;
-  /** The next page, if any. */
   readonly nextToken?: string;
-  /** The page before, if any. */
   readonly previousToken?: string;
 }
 

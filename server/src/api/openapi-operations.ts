@@ -1,9 +1,10 @@
 import type { Endpoint, EndpointOperation } from "../contract/endpoint.ts";
 import { conditionsOf, IdempotencyKey, type Route, roleOf, takesIdempotencyKey } from "../contract/route.ts";
 import { isOptional, named, nameOf, type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
-import { describeFailureReferences } from "./openapi-failures.ts";
+import { describeConditions, failureReference } from "./openapi-failures.ts";
 import type { DescribedOperation, DescribedParameter } from "./openapi-parameters.ts";
 import type { Json, SchemaComponents } from "./openapi-schemas.ts";
+import { headerCharactersMax, slowMsMax } from "./rehearsals.ts";
 
 type Describe = SchemaComponents["describe"];
 
@@ -16,15 +17,14 @@ export function describeRoute(route: Route, describe: Describe): DescribedOperat
     summary: route.summary,
     description: route.description,
     tags: [route.tag],
-    security: securityOf[route.caller],
+    ...(route.caller !== "operator" && { security: securityOf[route.caller] }),
     ...callerFields(route),
-    "x-batchable": route.isBatchable !== false && route.caller !== "operator",
-    "x-idempotent": takesIdempotencyKey(route),
-    "x-errors": conditions,
+    ...describeConditions(route.caller, conditions),
     ...withParameters([
       ...describeParameters(route.pathParameters, "path", describe),
       ...(hasBody ? [] : describeParameters(route.parameters, "query", describe)),
       ...(takesIdempotencyKey(route) ? [idempotencyKey(describe)] : []),
+      ...(canBeRehearsed(route) ? [rehearse] : []),
     ]),
     ...(hasBody && describeBody(route, describe)),
     responses: {
@@ -32,7 +32,7 @@ export function describeRoute(route: Route, describe: Describe): DescribedOperat
       ...(route.download !== undefined && { 302: forwarded }),
       ...(conditions.includes("RangeOutsideFile") && { 206: partOfFile(route.result), 304: alreadyThere }),
       ...(route.mayCreate && { 201: describeSuccess(route, describe) }),
-      ...describeFailureReferences(conditions),
+      ...failureReference,
     },
   };
 }
@@ -60,7 +60,7 @@ export function describeEndpointOperation(
     tags: [tag],
     security: securityOf.user,
     ...{ "x-caller": "user", "x-batchable": false, "x-idempotent": false },
-    "x-errors": errors,
+    ...describeConditions("user", errors),
     ...withParameters([
       ...names.map((name) => {
         const description = "As the address of the upload ends.";
@@ -68,15 +68,21 @@ export function describeEndpointOperation(
       }),
       ...Object.entries(requestHeaders).map(
         ([name, { isRequired, description }]) =>
-          ({ name, in: "header", required: isRequired, description, schema: { type: "string" } }) as const,
+          ({
+            name,
+            in: "header",
+            ...(isRequired && { required: true }),
+            description,
+            schema: { type: "string" },
+          }) as const,
       ),
     ]),
     ...(takes !== undefined && {
-      requestBody: { required: false, content: { [takes]: { schema: { type: "string", format: "binary" } } } },
+      requestBody: { content: { [takes]: { schema: { type: "string", format: "binary" } } } },
     }),
     responses: {
       [status]: { description: "Success, without a body.", headers: describeHeaders(headers, responseHeaders) },
-      ...describeFailureReferences(errors),
+      ...failureReference,
     },
   };
 }
@@ -86,14 +92,21 @@ const securityOf = {
   anyone: [],
   device: [{ deviceToken: [] }, { bearer: [] }],
   user: [{ userToken: [] }, { bearer: [] }],
-  operator: [{ operatorToken: [] }, { bearer: [] }],
 };
 
+/** What the document says once: most operations are the operators'. */
+export const operatorSecurity = [{ operatorToken: [] }, { bearer: [] }];
+
+/** An operator's call is in no batch and takes no key, which the document says once. */
 function callerFields(route: Route) {
   return {
     "x-caller": route.caller,
     ...(route.caller === "operator" && { "x-role": roleOf(route) }),
     ...(route.proof !== undefined && { "x-proof": route.proof }),
+    ...(route.caller !== "operator" && {
+      "x-batchable": route.isBatchable !== false,
+      "x-idempotent": takesIdempotencyKey(route),
+    }),
   };
 }
 
@@ -127,23 +140,35 @@ function idempotencyKey(describe: Describe): DescribedParameter {
   return {
     name: "Idempotency-Key",
     in: "header",
-    required: false,
     description:
       "A repeat by the same caller within 24 hours gets the first reply again, marked `Idempotent-Replayed: true`.",
     schema: describe(IdempotencyKey),
   };
 }
 
+/** Whether an application can be made to fail here (spec/rehearsal#what-can-be-rehearsed). */
+function canBeRehearsed({ caller, operation }: Route): boolean {
+  return caller === "device" || caller === "user" || operation === "registerDevice";
+}
+
+const rehearse: DescribedParameter = {
+  name: "Rollcall-Rehearse",
+  in: "header",
+  description: `For tests, in an application that allows it: a condition of the operation, \`cut\`, \`truncated\`, \`html\` or
+\`slow;ms=<1 to ${slowMsMax}>\`, then \`;at=before\` or \`;at=after\`. The answer has the header \`Rollcall-Rehearsed\`.`,
+  schema: { type: "string", maxLength: headerCharactersMax },
+};
+
 function describeBody({ operation, parameters = Type.Object({}), upload }: Route, describe: Describe) {
   const name = `${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
-  const request = named(`${name}Request`, `The parameters of ${operation}.`, parameters);
+  const request = named(`${name}Request`, undefined, parameters);
   if (upload === undefined) {
     const content = { "application/json": { schema: describe(request) } };
-    return { requestBody: { required: parameters.required.length > 0, content } };
+    return { requestBody: { ...(parameters.required.length > 0 && { required: true }), content } };
   }
   const data = Type.String({ format: "binary", description: "The file." });
   const form = Type.Object({ data, body: Type.Optional(request) });
-  const schema = describe(named(`${name}Form`, `The file of ${operation}, and its parameters.`, form));
+  const schema = describe(named(`${name}Form`, undefined, form));
   const encoding = { body: { contentType: "application/json" } };
   return { requestBody: { required: true, content: { "multipart/form-data": { schema, encoding } } } };
 }
@@ -161,7 +186,7 @@ function answerWith(result: Schema): Schema {
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
   return named(
     `${nameOf(result) ?? answersByType[`${result["type"]}`]}Answer`,
-    "OK",
+    undefined,
     Type.Object({
       status: Type.Integer(),
       result: value,

@@ -1,4 +1,4 @@
-import { type DocumentedLimits, isObjectSchema, limitsOf, nameOf, type Schema } from "../contract/schema.ts";
+import { type DocumentedLimits, isObjectSchema, limitsOf, nameOf, partsOf, type Schema } from "../contract/schema.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -17,7 +17,9 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
     const name = nameOf(schema);
     if (name === undefined) return publishInline(schema);
     const { "x-about": about, description, default: byDefault, ...keywords } = schema;
-    add(name, publish({ ...keywords, description: about }));
+    const [base, more] = partsOf(schema) ?? [];
+    const whole = base === undefined || more === undefined ? keywords : { allOf: [base, more] };
+    add(name, publish({ ...whole, description: about }));
     return { $ref: `#/components/schemas/${name}`, ...publish({ description, default: byDefault }) };
   }
 
@@ -54,6 +56,8 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
       return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, describeAny(each)]));
     }
     if (keyword === "oneOf" && Array.isArray(value)) return value.map(describeAny);
+    if (keyword === "allOf" && Array.isArray(value))
+      return value.map((part) => (nameOf(part) === undefined ? publish(part) : describe(part)));
     return keyword === "items" || keyword === "additionalProperties" ? describeAny(value) : plainJson(value);
   }
 
@@ -63,7 +67,7 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
 
   return {
     describe,
-    list: () => Object.fromEntries([...components].sort(byName).map(([name, { content }]) => [name, content])),
+    list: () => Object.fromEntries([...components].sort(byRole).map(([name, { content }]) => [name, content])),
   };
 }
 
@@ -81,6 +85,16 @@ function plainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value));
 }
 
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
+/** Similar components lie next to each other, where compression finds what they have in common. */
+function byRole([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return roleKey(a) < roleKey(b) ? -1 : 1;
 }
+
+function roleKey(name: string): string {
+  const role = roles.findIndex((ending) => name.endsWith(ending));
+  return `${role} ${role === -1 ? name.replace(beginnings, "") : name} ${name}`;
+}
+
+const roles = ["Answer", "Page"];
+/** What the names of the requests and results about a resource begin with. */
+const beginnings = /^(?:Change|Changed|Create|Created|Listed|Operated|Public|Put|Register|Social)+(?=[A-Z])/;

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { conditionsOf, type Route } from "../contract/route.ts";
+import type { Route } from "../contract/route.ts";
 import type { DocumentedLimits } from "../contract/schema.ts";
-import { describeCatalogue, describeFailures } from "./openapi-failures.ts";
-import { describeEndpointOperation, describeRoute } from "./openapi-operations.ts";
+import { callerConditions, describeCatalogue, describeFailures } from "./openapi-failures.ts";
+import { describeEndpointOperation, describeRoute, operatorSecurity } from "./openapi-operations.ts";
 import { describeShared, findShared, referToShared } from "./openapi-parameters.ts";
 import { createSchemaComponents } from "./openapi-schemas.ts";
 
@@ -25,10 +25,7 @@ export function describeApi(
     ),
   ];
   const shared = findShared(described.map(({ description }) => description));
-  const responses = describeFailures(
-    [...routes.flatMap(conditionsOf), ...endpoints.flatMap((each) => each.operations.flatMap(({ errors }) => errors))],
-    schemas,
-  );
+  const responses = describeFailures(schemas);
 
   const paths: Record<string, Record<string, object>> = {};
   for (const { path, method, description } of described) {
@@ -44,11 +41,13 @@ export function describeApi(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: info.serverUrl }],
+    security: operatorSecurity,
     tags: [...new Set([...routes, ...endpoints].map(({ tag }) => tag))].map((name) => ({
       name,
       description: tags[name],
     })),
     "x-error-catalogue": describeCatalogue(),
+    "x-caller-errors": callerConditions,
     paths,
     components: { schemas: schemas.list(), parameters: describeShared(shared), responses, securitySchemes },
   };
@@ -58,7 +57,11 @@ const description = `Register a device with the application's credentials (\`POS
 \`Authorization: Service <token>\`, create or log in a user, and go on with the user token.
 
 Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
-case-insensitively, null means "not given", unknown parameters are ignored.
+case-insensitively, null means "not given", unknown parameters are ignored. A page has \`pageResults\`, and tokens for
+\`pagingToken\`: \`currentToken\` for itself, \`nextToken\` and \`previousToken\` for its neighbours, if there are.
+
+A failure is an \`ApiError\`. An operation fails with its \`x-errors\`, and with those of \`x-caller-errors\` for its
+\`x-caller\` that are not among its \`x-excluded-errors\`. \`x-error-catalogue\` explains them.
 
 What lies under \`/_/api\` is for operators, who run the deployment and sign in for tokens of their own. Viewers read,
 editors change, and owners manage the operators.

@@ -24,8 +24,8 @@ export interface Rehearsals {
 /** Reports the rehearsed failure in an answer. */
 export const rehearsedHeader = "Rollcall-Rehearsed";
 
-const headerCharactersMax = 200;
-const slowMsMax = 30_000;
+export const headerCharactersMax = 200;
+export const slowMsMax = 30_000;
 const retryAfterSecondsMax = 3_600;
 /** The maximum number of calls that a process delays at the same time. */
 const slowMax = 100;

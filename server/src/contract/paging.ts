@@ -41,11 +41,11 @@ export function hasPageToken(pagingToken: unknown): boolean {
 export function PageOf<Item>(item: Schema<Item>) {
   const members = Type.Object({
     pageResults: Type.Array(item),
-    currentToken: Type.String({ description: "This page again." }),
-    nextToken: Type.Optional(Type.String({ description: "The next page, if any." })),
-    previousToken: Type.Optional(Type.String({ description: "The page before, if any." })),
+    currentToken: Type.String(),
+    nextToken: Type.Optional(Type.String()),
+    previousToken: Type.Optional(Type.String()),
   });
-  return named(`${nameOf(item)}Page`, "A page.", members);
+  return named(`${nameOf(item)}Page`, undefined, members);
 }
 
 export interface PresentedPage<Item> {

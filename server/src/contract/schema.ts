@@ -68,9 +68,27 @@ export const Type = {
 /**
  * Gives a schema a name in OpenAPI, where every object and every list of words has one. A `description` of the schema
  * describes the property that has it.
+ *
+ * @param about undefined for objects that are plain from their name: requests, pages and envelopes
  */
-export function named<S extends Schema>(name: string, about: string, schema: S): S {
+export function named<S extends Schema>(name: string, about: string | undefined, schema: S): S {
   return { ...schema, "x-name": name, "x-about": about };
+}
+
+/** A named object with everything of another one, to which OpenAPI refers, and more. */
+export function extended<P extends Properties, More extends Properties>(
+  name: string,
+  about: string,
+  base: ObjectSchema<P>,
+  more: More,
+): ObjectSchema<P & More> {
+  const parts: readonly ObjectSchema[] = [base, Type.Object(more)];
+  return named(name, about, { ...Type.Object({ ...base.properties, ...more }), "x-parts": parts });
+}
+
+/** The base of an {@link extended} object, and what it has besides. */
+export function partsOf(schema: Schema): readonly ObjectSchema[] | undefined {
+  return schema["x-parts"] as readonly ObjectSchema[] | undefined; // as `extended` has set it
 }
 
 /** The settings of a deployment that OpenAPI shows as bounds of parameters. */

@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
+import { extended, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, DateRangeInput, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { DeviceRow } from "../db/tables.ts";
@@ -32,16 +32,11 @@ export const SearchOperatedDevices = Type.Object({
 });
 
 /** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
-export const OperatedDevice = named(
-  "OperatedDevice",
-  "A device, as operators see it.",
-  Type.Object({
-    ...Device.properties,
-    keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
-    registered: Type.Optional({ ...WireDate, description: "When it registered last." }),
-    lastSeen: Type.Optional({ ...WireDate, description: "When it was active last; up to an hour behind." }),
-  }),
-);
+export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
+  keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
+  registered: Type.Optional({ ...WireDate, description: "When it registered last." }),
+  lastSeen: Type.Optional({ ...WireDate, description: "When it was active last; up to an hour behind." }),
+});
 export const OperatedDevicePage = PageOf(OperatedDevice);
 
 export function presentOperatedDevice(device: DeviceRow): Static<typeof OperatedDevice> {

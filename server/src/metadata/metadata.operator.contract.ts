@@ -1,7 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { Permission } from "../contract/permissions.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
+import { extended, type Static, Type } from "../contract/schema.ts";
 import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../contract/wire.ts";
 import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
@@ -29,16 +29,11 @@ export const ListOperatedItems = Type.Object({
 });
 
 /** An item as operators see it, with its user and its true location. */
-const OperatedItem = named(
-  "OperatedMetadataItem",
-  "The value of a key of an object, as operators see it.",
-  Type.Object({
-    ...Item.properties,
-    userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
-    setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
-    shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
-  }),
-);
+const OperatedItem = extended("OperatedMetadataItem", "The value of a key of an object, as operators see it.", Item, {
+  userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
+  setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
+  shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
+});
 export const OperatedItemPage = PageOf(OperatedItem);
 
 export function presentOperatedItem(item: MetadataRow): Static<typeof OperatedItem> {

@@ -1,5 +1,5 @@
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -52,14 +52,9 @@ const members = {
 
 export const Operator = named("Operator", "An operator of the deployment.", Type.Object(members));
 
-export const CreatedOperator = named(
-  "CreatedOperator",
-  "A new operator.",
-  Type.Object({
-    ...members,
-    password: Type.Optional(Type.String({ description: "The password that was made for the operator." })),
-  }),
-);
+export const CreatedOperator = extended("CreatedOperator", "A new operator.", Operator, {
+  password: Type.Optional(Type.String({ description: "The password that was made for the operator." })),
+});
 
 export const OperatorPage = PageOf(Operator);
 

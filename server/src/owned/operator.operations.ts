@@ -1,6 +1,6 @@
 import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
 import { PageOf } from "../contract/paging.ts";
-import { named, type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
+import { extended, type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import { alsoAs, IdInput, WireLocation } from "../contract/wire.ts";
 import { searchPage } from "../db/search.ts";
@@ -45,10 +45,11 @@ export function operatedOperations<Row extends OwnedRow, Result extends ObjectSc
   const { idKind, collection, noun, pathParameter, table } = kind;
   const root = `/_/api/applications/{appid}/${collection}`;
   const common = { method: "GET", tag: "Operators", caller: "operator", status: 200 } as const;
-  const OperatedResult: Schema<object> = named(
+  const OperatedResult: Schema<object> = extended(
     `Operated${idKind}`,
     `A ${noun}, as operators see it.`,
-    Type.Object({ ...Result.properties, ...operatedResults }),
+    Result,
+    operatedResults,
   );
 
   function presentOperated(row: Row): object {

@@ -114,7 +114,7 @@ const start = `(async () => {
   );
   const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
   const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));
-  const schemes = new Set(operations.flatMap((operation) => operation.security ?? []).flatMap(Object.keys));
+  const schemes = new Set(operations.flatMap((operation) => operation.security ?? spec.security).flatMap(Object.keys));
   spec.tags = spec.tags.filter(({ name }) => tags.has(name));
   spec.components.securitySchemes = Object.fromEntries(
     Object.entries(spec.components.securitySchemes).filter(([name]) => schemes.has(name)),

@@ -1,5 +1,5 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
-import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Flag, Text, WireDate } from "../contract/wire.ts";
 import type { Interval as IntervalWord } from "./statistics.store.ts";
 
@@ -192,11 +192,9 @@ const BusyApplication = named(
   }),
 );
 
-export const DeploymentStatistics = named(
+export const DeploymentStatistics = extended(
   "DeploymentStatistics",
   "What all clients and operators did, and the busiest applications.",
-  Type.Object({
-    ...members,
-    busiest: { ...Type.Array(BusyApplication), description: "The 100 applications with the most calls." },
-  }),
+  ApplicationStatistics,
+  { busiest: { ...Type.Array(BusyApplication), description: "The 100 applications with the most calls." } },
 );

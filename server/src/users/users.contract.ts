@@ -1,6 +1,6 @@
 import type { ListedToken } from "../auth/user-tokens.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import {
   Choice,
@@ -136,15 +136,10 @@ export const ShownUser = named(
 export const UserPage = PageOf(ShownUser);
 
 /** The result of creation and login. */
-export const UserWithToken = named(
-  "UserWithToken",
-  "A user, and a new token of the user.",
-  Type.Object({
-    ...OwnUser.properties,
-    accessToken: Type.String({ description: "User access token, opaque." }),
-    accessTokenExpires: WireDate,
-  }),
-);
+export const UserWithToken = extended("UserWithToken", "A user, and a new token of the user.", OwnUser, {
+  accessToken: Type.String({ description: "User access token, opaque." }),
+  accessTokenExpires: WireDate,
+});
 
 /** The result of logout: a new device token. */
 export const DeviceToken = named(

@@ -1,7 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { ListedToken } from "../auth/user-tokens.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
+import { extended, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import { textPrefixCharactersMax } from "../db/filters.ts";
@@ -51,15 +51,10 @@ export const SearchOperatedUsers = Type.Object({
 });
 
 /** The operator view of a user: the user's own view, and whether it is disabled. Never the hash of the password. */
-const OperatedUser = named(
-  "OperatedUser",
-  "A user, as operators see it.",
-  Type.Object({
-    ...OwnUser.properties,
-    hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
-    disabled: Type.Optional({ ...WireDate, description: "When the user was disabled; absent for other users." }),
-  }),
-);
+const OperatedUser = extended("OperatedUser", "A user, as operators see it.", OwnUser, {
+  hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
+  disabled: Type.Optional({ ...WireDate, description: "When the user was disabled; absent for other users." }),
+});
 export const OperatedUserPage = PageOf(OperatedUser);
 
 const { location: _, ...signUpMembers } = CreateUser.properties;
@@ -95,10 +90,11 @@ const Counts = named(
 );
 export type UserCounts = Static<typeof Counts>;
 
-export const OperatedUserWithCounts = named(
+export const OperatedUserWithCounts = extended(
   "OperatedUserWithCounts",
   "A user, as operators see it, with the number of objects.",
-  Type.Object({ ...OperatedUser.properties, counts: Counts }),
+  OperatedUser,
+  { counts: Counts },
 );
 
 export function presentOperatedUser(user: UserRow): Static<typeof OperatedUser> {

@@ -1,4 +1,4 @@
-import { named, Type } from "../contract/schema.ts";
+import { extended, Type } from "../contract/schema.ts";
 import { Text } from "../contract/wire.ts";
 import { UserWithToken } from "./users.contract.ts";
 
@@ -12,11 +12,9 @@ export const LoginSocialUser = Type.Object({
   identityAccessToken: Text({ maxLength: 16_384, description: "An OpenID Connect id_token." }),
 });
 
-export const SocialUserWithToken = named(
+export const SocialUserWithToken = extended(
   "SocialUserWithToken",
   "A user who logged in with an identity provider, and a new token of the user.",
-  Type.Object({
-    ...UserWithToken.properties,
-    isNew: Type.Boolean({ description: "True when this login created the user." }),
-  }),
+  UserWithToken,
+  { isNew: Type.Boolean({ description: "True when this login created the user." }) },
 );

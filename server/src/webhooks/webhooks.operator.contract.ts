@@ -1,6 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { enumeration, named, type Static, Type } from "../contract/schema.ts";
+import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, ClearableText, Flag, IdInput, Integer, List, Members, Text, WireDate } from "../contract/wire.ts";
 import type { WebhookFormat, WebhookRow, WebhookState } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -118,7 +118,7 @@ export const WebhookResult = named("Webhook", "Where an application sends its ev
 export const WebhookPage = PageOf(WebhookResult);
 
 const SecretText = { ...Type.String(), description: "Shown only once." };
-export const CreatedWebhook = named("CreatedWebhook", "A new webhook.", Type.Object({ ...shown, secret: SecretText }));
+export const CreatedWebhook = extended("CreatedWebhook", "A new webhook.", WebhookResult, { secret: SecretText });
 export const RotatedSecret = named(
   "RotatedWebhookSecret",
   "The new secret of a webhook.",
