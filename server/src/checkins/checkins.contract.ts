@@ -2,9 +2,10 @@ import { PageOf } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
-import { changesOf, filtersOf, inputsOf, presentFields, resultsOf, textField } from "../owned/fields.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
+import { changesOf, filtersOf, inputsOf, resultsOf, textField } from "../owned/fields.ts";
 import type { OwnedKind } from "../owned/kind.ts";
+import { compilePresenter } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
 const textCharactersMax = 4_000;
@@ -66,6 +67,8 @@ export const checkinContract = {
   Page: PageOf(Checkin),
 };
 
+const present = compilePresenter<ShownRow<CheckinRow>, Pick<Static<typeof Checkin>, "location">>(fields, ["location"]);
+
 /**
  * A check-in as this user sees it.
  *
@@ -81,14 +84,7 @@ export function presentCheckin(
   const isNamed =
     id !== null && name !== null && (isOwn || placesForOthers([checkin]).some((each) => readable.has(each)));
   const location = shownLocation(checkin, isOwn) ?? { lat: checkin.lat, lng: checkin.lng };
-  return {
-    id: checkin.id,
-    userID: checkin.user_id,
-    location: isNamed ? { ...location, id, name } : location,
-    ...presentFields(fields, checkin),
-    ...(checkin.tag !== null && { tag: checkin.tag }),
-    ...presentCommon(checkin),
-  };
+  return present(checkin, { location: isNamed ? { ...location, id, name } : location });
 }
 
 /**

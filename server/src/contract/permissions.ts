@@ -80,7 +80,12 @@ export function requireOwner(object: { readonly user_id: string | null }, caller
   if (object.user_id !== callerId) throw new ApiError("ObjectPermissionDenied");
 }
 
-export function presentPermissions({ read_permission, write_permission }: StoredPermissions): GivenPermissions {
+/** @returns undefined for a permission that was never set */
+export function presentAudience(permission: number | null): Audience | undefined {
+  return permission === null ? undefined : audiences[permission];
+}
+
+function presentPermissions({ read_permission, write_permission }: StoredPermissions): GivenPermissions {
   if (read_permission === null && write_permission === null) return {}; // as most objects are
   const readPermissions = audiences[read_permission ?? -1];
   const writePermissions = audiences[write_permission ?? -1];

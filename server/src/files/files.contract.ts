@@ -2,8 +2,9 @@ import { PageOf } from "../contract/paging.ts";
 import { named, type ObjectSchema, type Static, Type } from "../contract/schema.ts";
 import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
-import { changesOf, filtersOf, inputsOf, presentFields, resultsOf } from "../owned/fields.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
+import { changesOf, filtersOf, inputsOf, resultsOf } from "../owned/fields.ts";
+import { compilePresenter } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
@@ -79,6 +80,24 @@ export type NewFile = Static<ObjectSchema<typeof commonCreation>>;
 
 export type FileAnswer = Static<ReturnType<typeof fileContract>["Result"]>;
 
+/** The members that are not those of all objects, nor of one kind of file. */
+interface FileMembers extends Partial<Pick<FileAnswer, "contentLength" | "contentHash" | "location">> {
+  readonly contentType: string;
+  readonly signedUrl: string;
+  readonly size?: Static<typeof FileSize>;
+}
+
+const presenters = new Map<FileKind, (file: ShownRow<FileRow>, others: FileMembers) => FileAnswer>();
+
+function presenterOf(kind: FileKind) {
+  const known = presenters.get(kind);
+  if (known !== undefined) return known;
+  const names = ["contentType", "contentLength", "contentHash", "signedUrl", "size", "location"] as const;
+  const present = compilePresenter<ShownRow<FileRow>, FileMembers>(kind.fields, names);
+  presenters.set(kind, present);
+  return present;
+}
+
 /**
  * Presents a file as this user sees it.
  *
@@ -93,16 +112,11 @@ export function presentFile(
   isStripped = false,
 ): FileAnswer {
   const location = shownLocation(file, file.user_id === readerId);
-  return {
-    id: file.id,
-    userID: file.user_id,
+  return presenterOf(kind)(file, {
     contentType: file.content_type,
     ...(!isStripped && { contentLength: file.content_length, contentHash: file.content_hash }),
     signedUrl,
-    ...presentFields(kind.fields, file),
     ...(file.width !== null && file.height !== null && { size: { w: file.width, h: file.height } }),
-    ...(file.tag !== null && { tag: file.tag }),
     ...(location !== undefined && { location }),
-    ...presentCommon(file),
-  };
+  });
 }

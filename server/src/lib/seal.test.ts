@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { createHmac, randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { createSealer, createSeriesSealer } from "./seal.ts";
+import { createSealer, createSeriesSealer, hmac, hmacKey } from "./seal.ts";
 
 const sealers = { createSealer, createSeriesSealer };
 for (const [name, create] of Object.entries(sealers)) {
@@ -52,6 +53,16 @@ for (const [name, create] of Object.entries(sealers)) {
   });
 }
 
+describe("hmac", () => {
+  it("is the HMAC-SHA256 of node:crypto for keys and messages of every length", () => {
+    for (let length = 0; length <= 64; length += 1) {
+      const [key, message] = [randomBytes(length), randomBytes(length * 3)];
+      const expected = createHmac("sha256", key).update(message).digest("latin1");
+      assert.equal(hmac(hmacKey(key), message), expected);
+    }
+  });
+});
+
 describe("createSeriesSealer", () => {
   const create = () => createSeriesSealer(["a secret of some length"], "test");
 
@@ -64,7 +75,7 @@ describe("createSeriesSealer", () => {
 
   it("never repeats a salt with a number, and never shares a salt with another process", () => {
     const [here, there] = [create(), create()];
-    const headOf = (sealed: string) => Buffer.from(sealed, "base64url").toString("hex", 4, 22);
+    const headOf = (sealed: string) => Buffer.from(sealed, "base64url").toString("hex", 4, 24);
     const [ofHere, ofThere] = [here, there].map((each) =>
       Array.from({ length: 2_500 }, () => headOf(each.seal("", ""))),
     );
@@ -74,11 +85,31 @@ describe("createSeriesSealer", () => {
     assert.ok(saltsOf(ofHere).isDisjointFrom(saltsOf(ofThere)));
   });
 
-  it("opens texts of every series, whichever process sealed them", () => {
+  it("opens texts of every series and length, whichever process sealed them", () => {
     const [here, there] = [create(), create()];
-    const sealed = Array.from({ length: 2_100 }, (_, index) => here.seal(`text ${index}`, "context"));
-    for (const index of [0, 1, 999, 1_000, 2_099]) {
-      assert.equal(there.open(sealed[index] ?? "", "context"), `text ${index}`);
+    const textOf = (index: number) => `${index} `.repeat(index % 500 === 499 ? 10_000 : index % 40);
+    const sealed = Array.from({ length: 2_100 }, (_, index) => here.seal(textOf(index), "context"));
+    for (const [index, text] of sealed.entries()) assert.equal(there.open(text, "context"), textOf(index));
+  });
+
+  it("encrypts no two texts of a series with the same part of the key stream", () => {
+    const sealer = create();
+    const sizes = [0, 1, 15, 16, 17, 40_000, 0, 33, 16_384, 100, 5];
+    const ranges = sizes.map((size) => {
+      const bytes = Buffer.from(sealer.seal(Buffer.alloc(size), ""), "base64url");
+      const first = bytes.readUInt32BE(20);
+      return { salt: bytes.toString("hex", 4, 20), first, last: first + Math.max(1, Math.ceil(size / 16)) - 1 };
+    });
+    assert.equal(new Set(ranges.map(({ salt }) => salt)).size, 1);
+    for (const [index, { first }] of ranges.entries()) assert.ok(index === 0 || first > (ranges[index - 1]?.last ?? 0));
+  });
+
+  it("a text cannot be moved between its content and its context", () => {
+    const sealer = create();
+    const bytes = Buffer.from(sealer.seal("ab", "c"), "base64url");
+    for (const context of ["", "bc", `b${"c"}`, "c ", " c", "1 c"]) {
+      assert.equal(sealer.open(bytes.toString("base64url"), context), undefined);
     }
+    assert.equal(sealer.open(bytes.toString("base64url"), "c"), "ab");
   });
 });

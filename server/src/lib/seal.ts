@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
+import {
+  type Cipheriv,
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hash,
+  hkdfSync,
+  timingSafeEqual,
+} from "node:crypto";
+import { LruMap } from "./lru-map.ts";
 import { takeRandomBytes } from "./random.ts";
 
 /** Encrypts bytes into a text that only the holder of the secret can read or create. */
@@ -15,18 +24,17 @@ export interface Sealer {
 
 const keyIdBytes = 4;
 const saltBytes = 16;
-const numberBytes = 2;
+const saltEnd = keyIdBytes + saltBytes;
 const tagBytes = 16;
-const nonceBytes = 12;
-/** Enough that a key costs nothing per text, and few in case a running machine is copied and repeats their numbers. */
-const textsPerSeries = 1_000;
+const constantNonce = Buffer.alloc(12);
 const base64urlPattern = /^[A-Za-z0-9_-]+$/;
 
 /** The key of a secret for one purpose and layout, and its id. */
 interface SecretKey {
   readonly id: Buffer;
   readonly key: Buffer;
-  readonly isSeries: boolean;
+  /** @returns undefined when the bytes are forged or altered, or of another context */
+  open(bytes: Buffer, context: string): Buffer | undefined;
 }
 
 /**
@@ -39,79 +47,194 @@ interface SecretKey {
  * @param purpose texts of one purpose do not open under another
  */
 export function createSealer(secrets: readonly string[], purpose: string): Sealer {
-  const keys = secrets.map((secret) => deriveKey(secret, purpose, false));
+  const keys = secrets.map((secret) => singleKey(secret, purpose));
   const newest = newestOf(keys);
-  return sealerOf(keys, newest, () => {
+  return sealerOf(keys, newest, (plain, context) => {
     const salt = takeRandomBytes(saltBytes);
-    return { head: Buffer.concat([newest.id, salt]), key: keyOfSalt(newest, salt), nonce: Buffer.alloc(nonceBytes) };
+    const cipher = createCipheriv("aes-256-gcm", keyOfSalt(newest.key, salt), constantNonce);
+    cipher.setAAD(Buffer.from(context, "utf8"));
+    const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
+    cipher.final();
+    return Buffer.concat([newest.id, salt, body, cipher.getAuthTag()]);
   });
 }
 
-/**
- * A sealer for texts as frequent as requests: all texts of a series have one salt, hence one key, and each its number as
- * nonce. Layout: key id (4 bytes), salt (16), number (2), ciphertext, tag (16), in base64url. The salt is drawn at random
- * by each process, so two processes never share a key. Also opens what `createSealer` sealed.
- */
-export function createSeriesSealer(secrets: readonly string[], purpose: string): Sealer {
-  const keys = secrets.map((secret) => deriveKey(secret, purpose, true));
-  const newest = newestOf(keys);
-  let salt: Buffer = Buffer.alloc(0);
-  let key: Buffer = salt;
-  let count = textsPerSeries;
-  return sealerOf([...keys, ...secrets.map((secret) => deriveKey(secret, purpose, false))], newest, () => {
-    if (count === textsPerSeries) {
-      salt = takeRandomBytes(saltBytes);
-      key = keyOfSalt(newest, salt);
-      count = 0;
-    }
-    const number = Buffer.alloc(numberBytes);
-    number.writeUInt16BE(count);
-    count += 1;
-    return { head: Buffer.concat([newest.id, salt, number]), key, nonce: nonceOf(number) };
-  });
-}
-
-/**
- * @param nextText the bytes before the ciphertext of the next text, and a pair of key and nonce that no other text has
- */
-function sealerOf(
-  keys: readonly SecretKey[],
-  newest: SecretKey,
-  nextText: () => { readonly head: Buffer; readonly key: Buffer; readonly nonce: Buffer },
-): Sealer {
-  function openBytes(sealed: string, context: string): Buffer | undefined {
-    if (!base64urlPattern.test(sealed)) return undefined;
-    const bytes = Buffer.from(sealed, "base64url");
-    // The unused bits of the last character would allow several spellings of one token.
-    if (bytes.toString("base64url") !== sealed) return undefined;
-    const key = keys.find(({ id }) => id.equals(bytes.subarray(0, keyIdBytes)));
-    if (key === undefined) return undefined;
-    const saltEnd = keyIdBytes + saltBytes;
-    const headEnd = key.isSeries ? saltEnd + numberBytes : saltEnd;
-    if (bytes.length < headEnd + tagBytes) return undefined;
-    const nonce = nonceOf(bytes.subarray(saltEnd, headEnd));
-    const decipher = createDecipheriv("aes-256-gcm", keyOfSalt(key, bytes.subarray(keyIdBytes, saltEnd)), nonce);
+function singleKey(secret: string, purpose: string): SecretKey {
+  const { id, key } = deriveKey(secret, purpose);
+  function open(bytes: Buffer, context: string): Buffer | undefined {
+    if (bytes.length < saltEnd + tagBytes) return undefined;
+    const keyOfText = keyOfSalt(key, bytes.subarray(keyIdBytes, saltEnd));
+    const decipher = createDecipheriv("aes-256-gcm", keyOfText, constantNonce);
     decipher.setAAD(Buffer.from(context, "utf8"));
     decipher.setAuthTag(bytes.subarray(-tagBytes));
     try {
-      const plain = decipher.update(bytes.subarray(headEnd, -tagBytes));
+      const plain = decipher.update(bytes.subarray(saltEnd, -tagBytes));
       decipher.final();
       return plain;
     } catch {
       return undefined;
     }
   }
+  return { id, key, open };
+}
+
+const blockBytes = 16;
+const numberBytes = 4;
+const seriesHeadBytes = saltEnd + numberBytes;
+/** Enough that keys cost nothing per text, and few in case a running machine is copied and repeats the rest of them. */
+const textsPerSeries = 1_000;
+/** Of the key stream, computed at once: some fifty texts. */
+const blocksAtOnce = 1_024;
+/** Most texts that are opened are recent. */
+const seriesRemembered = 16;
+
+/**
+ * A sealer for texts as frequent as requests: all texts of a series have one salt, hence the same keys, and each its own
+ * part of one key stream. Layout: key id (4 bytes), salt (16), number of the first block in the key stream (4),
+ * ciphertext, tag (16), in base64url. The salt is drawn at random by each process, so two processes never share a key.
+ * Also opens what `createSealer` sealed.
+ *
+ * The ciphertext is that of AES-256-CTR, and the tag half of the HMAC-SHA256 of everything before it and of the context.
+ */
+export function createSeriesSealer(secrets: readonly string[], purpose: string): Sealer {
+  const keys = secrets.map((secret) => seriesKey(secret, purpose));
+  const newest = newestOf(keys);
+  let series = newSeries(newest);
+  return sealerOf([...keys, ...secrets.map((secret) => singleKey(secret, purpose))], newest, (plain, context) => {
+    if (series.texts === textsPerSeries) series = newSeries(newest);
+    const size = typeof plain === "string" ? Buffer.byteLength(plain) : plain.length;
+    const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty text has a number of its own, too
+    const { number, stream } = takeBlocks(series, blocks);
+    const bytes = Buffer.allocUnsafe(seriesHeadBytes + size + tagBytes);
+    series.head.copy(bytes);
+    bytes.writeUInt32BE(number, saltEnd);
+    if (typeof plain === "string") bytes.write(plain, seriesHeadBytes, "utf8");
+    else bytes.set(plain, seriesHeadBytes);
+    encrypt(bytes.subarray(seriesHeadBytes, seriesHeadBytes + size), stream);
+    bytes.write(tagOf(series.tagKey, bytes.subarray(0, -tagBytes), context), seriesHeadBytes + size, "latin1");
+    return bytes;
+  });
+}
+
+function encrypt(bytes: Buffer, stream: Buffer): void {
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = (bytes[index] ?? 0) ^ (stream[index] ?? 0);
+}
+
+/** The texts with one salt. */
+interface Series {
+  /** Key id and salt. */
+  readonly head: Buffer;
+  readonly cipher: Cipheriv;
+  readonly tagKey: HmacKey;
+  texts: number;
+  /** The number of the first block after `stream`. */
+  blocks: number;
+  /** The computed part of the key stream that no text has used. */
+  stream: Buffer;
+}
+
+function newSeries({ id, key }: SecretKey): Series {
+  const salt = takeRandomBytes(saltBytes);
+  const { cipherKey, tagKey } = keysOfSeries(key, salt);
+  const cipher = createCipheriv("aes-256-ctr", cipherKey, counterAt(0));
+  return { head: Buffer.concat([id, salt]), cipher, tagKey, texts: 0, blocks: 0, stream: Buffer.alloc(0) };
+}
+
+/** Takes the next blocks of the key stream, which no other text gets. */
+function takeBlocks(series: Series, blocks: number): { readonly number: number; readonly stream: Buffer } {
+  const bytes = blocks * blockBytes;
+  if (series.stream.length < bytes) {
+    const computed = Math.max(blocks, blocksAtOnce);
+    series.stream = series.cipher.update(Buffer.alloc(computed * blockBytes));
+    series.blocks += computed;
+  }
+  const { stream } = series;
+  series.texts += 1;
+  series.stream = stream.subarray(bytes);
+  return { number: series.blocks - stream.length / blockBytes, stream };
+}
+
+function seriesKey(secret: string, purpose: string): SecretKey {
+  const { id, key } = deriveKey(secret, `${purpose}, key stream`);
+  const recent = new LruMap<string, ReturnType<typeof keysOfSeries>>(seriesRemembered);
+  function keysOf(salt: Buffer): ReturnType<typeof keysOfSeries> {
+    const name = salt.toString("latin1");
+    const known = recent.get(name);
+    if (known !== undefined) return known;
+    const keys = keysOfSeries(key, salt);
+    recent.set(name, keys);
+    return keys;
+  }
+  function open(bytes: Buffer, context: string): Buffer | undefined {
+    if (bytes.length < seriesHeadBytes + tagBytes) return undefined;
+    const { cipherKey, tagKey } = keysOf(bytes.subarray(keyIdBytes, saltEnd));
+    const tag = tagOf(tagKey, bytes.subarray(0, -tagBytes), context);
+    if (!timingSafeEqual(Buffer.from(tag, "latin1"), bytes.subarray(-tagBytes))) return undefined;
+    const decipher = createDecipheriv("aes-256-ctr", cipherKey, counterAt(bytes.readUInt32BE(saltEnd)));
+    return decipher.update(bytes.subarray(seriesHeadBytes, -tagBytes));
+  }
+  return { id, key, open };
+}
+
+function keysOfSeries(key: Buffer, salt: Buffer): { readonly cipherKey: Buffer; readonly tagKey: HmacKey } {
+  const bytes = createHmac("sha512", key).update(salt).digest();
+  return { cipherKey: bytes.subarray(0, 32), tagKey: hmacKey(bytes.subarray(32)) };
+}
+
+/** The length tells where the context ends and the bytes begin. @returns a byte in each character */
+function tagOf(tagKey: HmacKey, bytes: Buffer, context: string): string {
+  const beginning = `${bytes.length} ${context}`;
+  const message = Buffer.allocUnsafe(Buffer.byteLength(beginning) + bytes.length);
+  bytes.copy(message, message.write(beginning));
+  return hmac(tagKey, message).slice(0, tagBytes);
+}
+
+const hashBlockBytes = 64;
+
+/** A key of `hmac`: the beginnings of its two messages. */
+interface HmacKey {
+  readonly inner: Buffer;
+  readonly outer: Buffer;
+}
+
+/** @param key no longer than a block of the hash */
+export function hmacKey(key: Buffer): HmacKey {
+  const padded = (pad: number) => Buffer.from(Buffer.concat([key], hashBlockBytes).map((byte) => byte ^ pad));
+  return { inner: padded(0x36), outer: padded(0x5c) };
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104), written out: `createHmac` looks the algorithm up at every call, which costs more than both of
+ * its hashes.
+ *
+ * @returns a byte in each character
+ */
+export function hmac({ inner, outer }: HmacKey, message: Buffer): string {
+  const inside = Buffer.from(hash("sha256", Buffer.concat([inner, message]), "latin1"), "latin1");
+  return hash("sha256", Buffer.concat([outer, inside]), "latin1");
+}
+
+function counterAt(block: number): Buffer {
+  const counter = Buffer.alloc(blockBytes);
+  counter.writeUInt32BE(block, blockBytes - numberBytes);
+  return counter;
+}
+
+function sealerOf(
+  keys: readonly SecretKey[],
+  newest: SecretKey,
+  sealBytes: (plain: string | Uint8Array, context: string) => Buffer,
+): Sealer {
+  function openBytes(sealed: string, context: string): Buffer | undefined {
+    if (!base64urlPattern.test(sealed)) return undefined;
+    const bytes = Buffer.from(sealed, "base64url");
+    // The unused bits of the last character would allow several spellings of one token.
+    if (bytes.toString("base64url") !== sealed) return undefined;
+    return keys.find(({ id }) => id.equals(bytes.subarray(0, keyIdBytes)))?.open(bytes, context);
+  }
 
   return {
-    seal(plain, context) {
-      const { head, key, nonce } = nextText();
-      const cipher = createCipheriv("aes-256-gcm", key, nonce);
-      cipher.setAAD(Buffer.from(context, "utf8"));
-      const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
-      cipher.final();
-      return Buffer.concat([head, body, cipher.getAuthTag()]).toString("base64url");
-    },
-
+    seal: (plain, context) => sealBytes(plain, context).toString("base64url"),
     open: (sealed, context) => openBytes(sealed, context)?.toString("utf8"),
     openBytes,
 
@@ -125,19 +248,11 @@ function newestOf(keys: readonly SecretKey[]): SecretKey {
   return newest;
 }
 
-function deriveKey(secret: string, purpose: string, isSeries: boolean): SecretKey {
-  const info = isSeries ? `${purpose}, series` : purpose;
+function deriveKey(secret: string, info: string): { readonly id: Buffer; readonly key: Buffer } {
   const bytes = Buffer.from(hkdfSync("sha256", secret, "rollcall", info, 32 + keyIdBytes));
-  return { key: bytes.subarray(0, 32), id: bytes.subarray(32), isSeries };
+  return { key: bytes.subarray(0, 32), id: bytes.subarray(32) };
 }
 
-function keyOfSalt({ key }: SecretKey, salt: Buffer): Buffer {
+function keyOfSalt(key: Buffer, salt: Buffer): Buffer {
   return createHmac("sha256", key).update(salt).digest();
-}
-
-/** @param number empty for the constant nonce */
-function nonceOf(number: Buffer): Buffer {
-  const nonce = Buffer.alloc(nonceBytes);
-  number.copy(nonce, nonceBytes - number.length);
-  return nonce;
 }

@@ -4,18 +4,18 @@ import { Flag, LocationInput, Text, Url, WireLocation } from "../contract/wire.t
 import { middleOf } from "../db/area.ts";
 import type { LocationRow, ShownRow } from "../db/tables.ts";
 import { distanceMeters, type LocationRange } from "../lib/locations.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentCommon } from "../owned/contract.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
 import {
   changesOf,
   filtersOf,
   inputsOf,
-  presentFields,
   resultsOf,
   textField,
   textFieldOf,
   unsearchedTextField,
 } from "../owned/fields.ts";
 import type { OwnedKind } from "../owned/kind.ts";
+import { compilePresenter } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
 const charactersMax = 256;
@@ -96,6 +96,11 @@ export function readPublic<Given extends object>(given: Given): Given {
   return isPublic === true && readPermissions === undefined ? { ...given, readPermissions: "App" } : given;
 }
 
+const present = compilePresenter<
+  ShownRow<LocationRow>,
+  Pick<Static<typeof Location>, "location" | "distanceFromSearch">
+>(fields, ["location", "distanceFromSearch"]);
+
 /** A location as this user sees it; in a search by area with the distance to the point that this user sees. */
 export function presentLocation(
   row: ShownRow<LocationRow>,
@@ -103,13 +108,8 @@ export function presentLocation(
   range?: LocationRange,
 ): Static<typeof Location> {
   const location = shownLocation(row, row.user_id === readerId) ?? { lat: row.lat, lng: row.lng };
-  return {
-    id: row.id,
-    ...(row.user_id !== null && { userID: row.user_id }),
-    ...presentFields(fields, row),
+  return present(row, {
     location,
     ...(range && { distanceFromSearch: distanceMeters(middleOf(range), location) }),
-    ...(row.tag !== null && { tag: row.tag }),
-    ...presentCommon(row),
-  };
+  });
 }

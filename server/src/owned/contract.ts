@@ -1,10 +1,8 @@
 import type { PresentedPage } from "../contract/paging.ts";
-import { permissionParameters, permissionResults, presentPermissions } from "../contract/permissions.ts";
+import { permissionParameters, permissionResults } from "../contract/permissions.ts";
 import { type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import { alsoAs, ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate } from "../contract/wire.ts";
-import type { OwnedRow, ShownRow } from "../db/tables.ts";
-import { formatDate } from "../lib/dates.ts";
 import type { OwnedKind } from "./kind.ts";
 import { ordersOf } from "./search.ts";
 
@@ -37,14 +35,6 @@ export function commonSearch(kind: OwnedKind<never>, orders = ordersOf(kind)) {
 
 /** The last fields of every result. */
 export const commonResults = { ...permissionResults, created: WireDate, lastModified: WireDate };
-
-export function presentCommon(row: ShownRow<OwnedRow>) {
-  return {
-    ...presentPermissions(row),
-    created: formatDate(row.created_at),
-    lastModified: formatDate(row.modified_at),
-  };
-}
 
 /** The path parameters of an operation on one object. */
 export function pathOf(kind: OwnedKind<never>): ObjectSchema<Readonly<Record<string, Schema<string>>>> {

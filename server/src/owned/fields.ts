@@ -133,16 +133,6 @@ export function resultsOf(fields: readonly OwnedField<never>[]): ByName {
   return Object.fromEntries(fields.map(({ name, result }) => [name, Type.Optional(result)]));
 }
 
-/** The fields of a result. */
-export function presentFields<Row>(fields: readonly OwnedField<Row>[], row: Row): ByName {
-  const presented: Record<string, string | number> = {};
-  for (const field of fields) {
-    const value = field.valueOf(row);
-    if (value !== null) presented[field.name] = value;
-  }
-  return presented;
-}
-
 /** The columns of the given fields. */
 export function columnsOf(fields: readonly OwnedField<never>[], parameters: object): ByName {
   const given: Readonly<Record<string, unknown>> = { ...parameters };
