@@ -26,7 +26,10 @@ export class Unanswered extends Error {}
 
 const preparationsMax = 60;
 
-/** Repeats the preparation of a run, which tests nothing, until it is answered: a busy machine may refuse it with 503. */
+/**
+ * Repeats the preparation of a run, which tests nothing, until it is answered, because a busy machine may refuse it
+ * with 503.
+ */
 export async function untilAnswered<T>(prepare: () => Promise<T>): Promise<T> {
   for (let preparation = 1; ; preparation += 1) {
     try {

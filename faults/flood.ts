@@ -30,14 +30,14 @@ const residentGrowthMax = 100_000_000;
  */
 const peakGrowthMax = 800_000_000;
 
-/** Holds as much of the server's memory as clients can, all at once. */
+/** Holds as much of the server's memory as clients can, all at the same time. */
 export const flood: Scenario = {
   name: "flood of large bodies",
   promise: "what exceeds the limit gets 503, other clients are served, and memory returns to its former size",
   isTimed: true,
   findObstacle: () => (process.platform === "linux" ? undefined : "memory can be measured on Linux only"),
   async run(tally) {
-    // Memory is what this measures: a disk that is slower than the flood must not decide it.
+    // This measures memory, so a disk that is slower than the flood must not affect it.
     const folder = mkdtempSync(path.join(fastFolder(), "rollcall-flood-"));
     const deployment = await createDeployment({ DATA_DIR: folder });
     const server = await startServer(deployment.settings);

@@ -20,7 +20,7 @@ export const killOnSqlite: Scenario = {
   },
 };
 
-/** How many kills of the server there are for each crash of PostgreSQL. */
+/** The number of kills of the server for each crash of PostgreSQL. */
 const crashEvery = 5;
 
 export const killOnPostgres: Scenario = {

@@ -9,7 +9,7 @@ const wrongMax = 20;
 /** A guarantee that the server gave to a client with its response. */
 export interface Fact {
   /**
-   * Compares what is stored to what was promised, and records the differences in the tally.
+   * Compares the stored state with the promised one, and records the differences in the tally.
    *
    * @returns "later" if the outcome is not known yet
    */
@@ -19,7 +19,7 @@ export interface Fact {
 /** The stored state is neither the former one nor the one that was sent. */
 export class HalfWritten extends Error {}
 
-/** Every promise of a run, and which of them changed since they were last verified. */
+/** Every promise of a run, and the promises that changed since they were last verified. */
 export class Ledger {
   readonly #tally: Tally;
   readonly #all: Fact[] = [];
@@ -38,7 +38,7 @@ export class Ledger {
     this.#unchecked.add(fact);
   }
 
-  /** Verifies everything that was written since the last call. */
+  /** Verifies all writes since the last call. */
   async check(api: Api): Promise<void> {
     const facts = [...this.#unchecked];
     this.#unchecked.clear();
@@ -139,7 +139,7 @@ export class Counter implements Fact {
   #answered = 0;
   #unanswered = 0;
 
-  /** @param step what one call adds, all of it or nothing */
+  /** @param step the amount that one call adds, all of it or nothing */
   constructor(ledger: Ledger, what: string, step: number, read: (api: Api) => Promise<number>) {
     this.#ledger = ledger;
     this.#what = what;

@@ -1,4 +1,4 @@
-/** Injects faults into real servers under load, and counts what is lost: `npm run test:faults`. */
+/** Injects faults into real servers under load, and counts lost writes: `npm run test:faults`. */
 import { parseArgs, styleText } from "node:util";
 import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
 import { clientKillsOnPostgres, clientKillsOnSqlite } from "./client/kills.ts";

@@ -16,7 +16,7 @@ const timeoutMs = 1_000;
  */
 const answerMsMax = 5 * timeoutMs;
 const recoveryMsMax = 1_000;
-/** How long the scenario waits for a recovery that is late, so that it can report it. */
+/** How long the scenario waits for a late recovery, so that it can report it. */
 const patienceMs = 20_000;
 
 /** A database that becomes unavailable and returns. */

@@ -17,7 +17,7 @@ export interface Scenario {
   readonly promise: string;
   /** Whether it measures time, and must have the machine to itself. */
   readonly isTimed?: boolean;
-  /** @returns why it cannot run on this machine, if it cannot */
+  /** @returns the reason why it cannot run on this machine, if any */
   findObstacle?(): string | undefined;
   run(tally: Tally, effort: Effort): Promise<void>;
 }

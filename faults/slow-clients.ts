@@ -16,13 +16,13 @@ const patienceMs = 20_000;
 const dripMs = 250;
 const largeBytes = 8_000_000;
 const residentGrowthMax = 250_000_000;
-/** How much longer other clients may wait, and a wait that is short enough on any machine. */
+/** The factor by which other clients may wait longer, and a wait that is short enough on any machine. */
 const p99FactorMax = 20;
 const p99MsMax = 5_000;
-/** How many attackers connect at once. */
+/** The number of attackers that connect at the same time. */
 const crowd = 50;
 
-/** A client that misbehaves: how many there are, what they send at first, and what they send bit by bit. */
+/** A misbehaving client: the number of them, the bytes that they send at first, and those that they send one by one. */
 interface Attack {
   readonly name: string;
   readonly count: number;
@@ -30,7 +30,7 @@ interface Attack {
   readonly drip?: string;
   /** Reads no responses. */
   readonly readsNothing?: true;
-  /** Whether the server may keep the connection, because it cannot tell it from a slow or idle client. */
+  /** Whether the server may keep the connection, because it cannot distinguish it from a slow or idle client. */
   readonly mayStay?: true;
 }
 
@@ -154,7 +154,7 @@ async function untilFreed(server: Server, handles: number, tally: Tally): Promis
   if (left > 0) tally.wrong.push(`${left} connections were not closed`);
 }
 
-/** How many files and sockets the process has open. */
+/** The number of files and sockets that the process has open. */
 function openHandles({ pid }: Server): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -8,7 +8,7 @@ export interface SmallDisk {
   readonly folder: string;
   /** Fills the disk to the last byte. */
   fill(): void;
-  /** Deletes what `fill` has written. */
+  /** Deletes the data that `fill` has written. */
   free(): void;
   unmount(): void;
 }
@@ -43,7 +43,7 @@ export function mountSmallDisk(): SmallDisk | undefined {
   };
 }
 
-/** @returns why there can be no small disk here, if there cannot */
+/** @returns the reason if no small disk can be mounted here */
 export function findObstacleToMounting(): string | undefined {
   const disk = process.platform === "linux" ? mountSmallDisk() : undefined;
   disk?.unmount();

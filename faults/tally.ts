@@ -1,4 +1,4 @@
-/** What a scenario did, and the result. */
+/** The activity of a scenario, and its result. */
 export interface Tally {
   /** Injected faults: kills, cut connections, restarts. */
   faults: number;
@@ -37,7 +37,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Whether nothing was lost, half-written or wrong. */
+/** Whether no write was lost, half-written or wrong. */
 export function isWhole({ lost, halfWritten, wrong }: Tally): boolean {
   return lost.length + halfWritten.length + wrong.length === 0;
 }

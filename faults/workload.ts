@@ -35,10 +35,10 @@ const writers: readonly Writer[] = [
   writeUploads,
 ];
 
-/** How long a client waits before it retries. */
+/** The time that a client waits before it retries. */
 const pauseMs = 20;
 
-/** Clients that write at the same time, and the promises they got. */
+/** Clients that write concurrently, and the promises that they received. */
 export class Workload {
   readonly #tally: Tally;
   readonly #ledger: Ledger;
@@ -80,7 +80,7 @@ export class Workload {
     api.close();
   }
 
-  /** Verifies what was written since the last time. */
+  /** Verifies the writes since the last verification. */
   check(port: number): Promise<void> {
     return this.#verify(port, (api) => this.#ledger.check(api));
   }

@@ -7,7 +7,7 @@ export interface Person {
   readonly token: string;
 }
 
-/** What all writers share. */
+/** The context that all writers share. */
 export interface Work {
   readonly application: { readonly appid: string; readonly appkey: string };
   /** The session token of an operator. */
@@ -25,5 +25,5 @@ export type Sequence = (api: Api) => Promise<void>;
 
 export type Writer = (work: Work, person: Person) => Sequence;
 
-/** Makes a row larger than a disk sector, so that a half-written row shows. */
+/** Makes a row larger than a disk sector, so that a half-written row is detected. */
 export const filler = "x".repeat(600);

@@ -51,7 +51,7 @@ export interface Application {
   /** Whether the operations of `disabledOperations` are disabled. */
   readonly isNarrow: boolean;
   isAlive: boolean;
-  /** How many operator calls have used it. */
+  /** The number of operator calls that have used it. */
   uses: number;
   /** Ids of its objects, for operators. */
   readonly all: Pool;
@@ -60,7 +60,7 @@ export interface Application {
   readonly publicLocations: string[];
   /** Ids of users, each with the id of a token. */
   readonly tokens: (readonly [userId: string, tokenId: string])[];
-  /** What was sent to a webhook. */
+  /** The payload that was sent to a webhook. */
   readonly deliveries: (readonly [webhookId: string, deliveryId: string])[];
   /** Users whom operators may delete, set passwords of, and so on. */
   readonly victims: Client[];

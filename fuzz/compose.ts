@@ -6,7 +6,7 @@ import { commonValue, recipes, type Setting } from "./recipes.ts";
 import type { JsonSchema } from "./schema.ts";
 import { oddCase, plausibleValue } from "./values.ts";
 
-/** How hostile a call is: not at all, in one of its values, or in any number of them. */
+/** The hostility of a call: none, one of its values, or any number of them. */
 export type Mood = "honest" | "pointed" | "wild";
 
 /** The content of a call, before it is encoded. */

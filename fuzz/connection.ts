@@ -27,7 +27,7 @@ const answerMsMax = 70_000;
 
 /**
  * Sends exactly the given bytes, one request after the other, and parses responses strictly: HTTP libraries repair,
- * refuse or normalise what a fuzzer has to send.
+ * refuse or normalise the requests that a fuzzer has to send.
  */
 export function createConnection(port: number) {
   let socket: Socket | undefined;

@@ -3,12 +3,12 @@ import type { DeclaredAnswer } from "./document.ts";
 import type { Envelope, Fault } from "./envelopes.ts";
 import type { Plan } from "./plan.ts";
 
-/** What holds for every response of every operation. */
+/** Invariants of every response of every operation. */
 
 const knownHeaders =
   /^(content-(type|length|disposition|range|security-policy|location)|connection|cross-origin-resource-policy|keep-alive|date|access-control-[a-z-]+|x-(content-type-options|accel-buffering)|referrer-policy|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
 
-/** A client that can start a header line controls the whole response. */
+/** A client that can begin a header line controls the whole response. */
 export function judgeHeaders({ headers }: Answer): Fault[] {
   const unknown = [...headers.keys()].filter((name) => !knownHeaders.test(name));
   return unknown.map((name) => ({ kind: "unknown header", details: `${name}: ${headers.get(name)}` }));

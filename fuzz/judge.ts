@@ -16,7 +16,7 @@ const answerMsMax = 5_000;
 /** Pictures are decoded at the lowest priority, with a timeout of a minute. */
 const pictureMsMax = 65_000;
 
-/** Compares responses to what OpenAPI declares, and to what holds for every response. */
+/** Compares responses with their OpenAPI declarations and with the invariants of every response. */
 export function createJudge({ markers, resolve }: JudgeServices) {
   const requestIds = new Set<string>();
   const firstReplies = new Map<string, string>();

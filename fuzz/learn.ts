@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 
 const listMax = 30;
 
-/** Collects ids and tokens for later calls from a response, and notes what the call has revoked. */
+/** Collects ids and tokens for later calls from a response, and records the tokens that the call has revoked. */
 export function learn({ operation, caller, content, isAuthentic, isBroken }: Plan, answer: Answer, world: World): void {
   if (caller === undefined || !isAuthentic || isBroken) return;
   if (isEnded(caller, operation.id, answer)) caller.isAlive = false;
@@ -19,7 +19,7 @@ export function learn({ operation, caller, content, isAuthentic, isBroken }: Pla
   }
 }
 
-/** Whether the response says that the token is not valid any more. */
+/** Whether the response reports that the token is no longer valid. */
 function isEnded({ kind }: Actor, operation: string, { status, text }: Answer): boolean {
   if (status !== 401) return false;
   if (kind === "operator") return operation !== "createOperatorSession" && text.includes('"AuthFailed"');

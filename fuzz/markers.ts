@@ -12,7 +12,7 @@ export interface Audience {
 /** A unique text: a response that contains it can only have it from the seeded object. */
 export interface Marker extends Audience {
   readonly text: string;
-  /** What it was seeded as, for reports. */
+  /** The role in which it was seeded, for reports. */
   readonly what: string;
 }
 

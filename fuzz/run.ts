@@ -201,7 +201,7 @@ function judgeCoverage(tallies: ReadonlyMap<string, Tally>, calls: number): Faul
   ]);
 }
 
-/** What the server has logged of the request. */
+/** The log lines of the request. */
 function findLogLines({ headers, text, ms }: Answer, log: string): string {
   const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1] ?? headers.get("x-request-id");
   const lines = requestId === undefined ? [] : log.split("\n").filter((line) => line.includes(requestId));

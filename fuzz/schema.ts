@@ -1,4 +1,4 @@
-/** @returns how a value violates its schema; undefined when it is valid */
+/** @returns the violation of the schema by a value; undefined when it is valid */
 export type Judge = (value: unknown, path: string) => string | undefined;
 
 /** The JSON Schema keywords that the document uses. An unknown keyword is a fault of the fuzzer, and throws. */
@@ -105,7 +105,7 @@ function judgePattern(pattern: RegExp): Judge {
     typeof value !== "string" || pattern.test(value) ? undefined : `${path} does not match ${pattern.source}`;
 }
 
-/** At least one of the schemas fits: the document has none that overlap. */
+/** At least one of the schemas matches: the document has none that overlap. */
 function judgeAny(judges: readonly Judge[]): Judge {
   return (value, path) => {
     const problems = judges.map((judge) => judge(value, path));

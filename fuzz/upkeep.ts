@@ -4,7 +4,7 @@ import { createSeeder, SeedingError } from "./seeding.ts";
 import { seedUser, signUp } from "./seeding-users.ts";
 import { createApplication, createOperator, registerDevice, type Seeding, type World } from "./world.ts";
 
-/** Replaces callers and sandboxes that calls have used up, while calls go on. */
+/** Replaces callers and sandboxes that calls have used up, while calls continue. */
 
 const sandboxesMin = 5;
 const usesMax = 300;
@@ -39,7 +39,7 @@ export function keepUp(world: World, { markers, random }: Seeding, port: number)
   };
 }
 
-/** Retries, because concurrent calls may have deleted what the replacement was built on. */
+/** Retries, because concurrent calls may have deleted the objects that the replacement needs. */
 function tolerateRefusals(error: unknown): void {
   if (!(error instanceof SeedingError)) throw error;
 }

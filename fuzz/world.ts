@@ -25,7 +25,7 @@ export interface World {
   signIdToken(subject: string): Promise<string>;
 }
 
-/** The tools to create worlds, and to replace what is missing in them. */
+/** The tools to create worlds, and to replace missing objects in them. */
 export interface Seeding {
   readonly seeder: Seeder;
   readonly markers: Markers;

@@ -26,7 +26,10 @@ export function findBundle() {
   return existsSync(folder) ? folder : undefined;
 }
 
-/** Changes with the sources and with the installed packages. Compares times and sizes, because every start asks. */
+/**
+ * Changes with the sources and with the installed packages. Compares times and sizes, because every start compares
+ * them.
+ */
 function keyOfSources() {
   const states = ["server/package.json", "node_modules/.package-lock.json", "scripts/bundle.ts"].map(stateOf);
   addStates("server/src", states);

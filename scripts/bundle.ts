@@ -32,7 +32,7 @@ export async function bundleServer(folder: string): Promise<void> {
 }
 
 /**
- * Bundles each program alone: code that programs shared would be split into many small files, which take a tenth of the
+ * Bundles each program alone: code that programs share would be split into many small files, which take a tenth of the
  * start.
  *
  * @returns the paths of the sources

@@ -8,7 +8,7 @@ const notices = ["LICENSE", "NOTICE"];
 
 /**
  * Writes the compressed files of Swagger UI that `/_/docs` loads into a folder. `swagger-ui-dist` is not a dependency
- * of the server, because it brings a package that reports every installation to its maker.
+ * of the server, because it depends on a package that reports every installation to its maker.
  *
  * @returns the files that were missing or outdated
  */

@@ -24,7 +24,7 @@ The exit code is 0 without failures, 1 with failures, 2 when the command is wron
 
 type Regions = readonly [Region, Region];
 
-/** A part of the drill: what happens under load. */
+/** A part of the drill, under load. */
 interface Part {
   readonly name: string;
   readonly promise: string;
@@ -122,7 +122,7 @@ async function run(haproxy: string, { seconds, isJson }: { seconds: number; isJs
   if (!results.every(({ tally }) => isWhole(tally))) process.exitCode = 1;
 }
 
-/** Lets a part happen while clients call, and counts in the tally what they see. */
+/** Runs a part while clients call, and counts in the tally what they observe. */
 async function runPart(part: Part, regions: Regions, tally: Tally, seconds: number): Promise<Load> {
   const load = await beginLoad(regions, tally);
   const stop = new AbortController();

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 const [portMin, portMax] = [12_000, 32_000];
 const attemptsMax = 100;
 
-/** Finds an unused port of 127.0.0.1 that no outgoing connection can take before it is used, or used again. */
+/** Finds an unused port of 127.0.0.1 that no outgoing connection can occupy before it is used, or used again. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(portMin, portMax);

@@ -27,7 +27,7 @@ export function renderPublished(api: DescribedApi): Readonly<Record<string, stri
 
 const columnsMax = 140;
 
-/** As JSON: what fits in a line takes one, and so do lists of texts. */
+/** As JSON: a value that fits into a line is written on one, and so are lists of texts. */
 function renderDocument(value: unknown, indent = ""): string {
   const inline = renderInline(value);
   const isTexts = Array.isArray(value) && value.every((each) => typeof each === "string");

@@ -14,13 +14,13 @@ interface Declaration {
 
 interface Module {
   readonly declarations: readonly Declaration[];
-  /** What it exports of other modules: the file of each, and the names, or all of them. */
+  /** The exports from other modules: the file of each, and the names, or all of them. */
   readonly reExports: readonly { readonly file: string; readonly names: ReadonlySet<string> | "all" }[];
   /** The file from which each imported name comes. */
   readonly imports: ReadonlyMap<string, string>;
 }
 
-/** The public interface of the client: what each entry of the package exports, and the types that this refers to. */
+/** The public interface of the client: the exports of each entry of the package, and the types that they refer to. */
 export function renderSdkApi(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "rollcall-sdk-api-"));
   try {

@@ -124,7 +124,7 @@ function fieldsOf(operation: NamedOperation, parameters: readonly ApiParameter[]
   return types.declareQuery(`${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Query`, operationId, own);
 }
 
-/** How an operation differs from one of a user, that can be in a batch and takes a key if it is no read. */
+/** The differences between an operation and one of a user that can be in a batch and accepts a key if it is no read. */
 function flagsOf(operation: NamedOperation): string {
   const { operationId, method } = operation;
   const isRead = method === "GET";

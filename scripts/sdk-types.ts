@@ -21,7 +21,7 @@ export class SdkTypes {
     this.#schemas = schemas;
   }
 
-  /** What has been declared since the last call. */
+  /** The declarations since the last call. */
   take(): { readonly names: readonly string[]; readonly declarations: string } {
     const ambiguous = [...this.dateMembers].filter((name) => this.#otherMembers.has(name) && !sometimesDates.has(name));
     if (ambiguous.length > 0) throw new Error(`members that are dates and others: ${ambiguous.join(", ")}`);
@@ -74,7 +74,7 @@ export class SdkTypes {
       if (name === "Coordinates") return "Place";
       if (target.enum !== undefined || target.properties !== undefined) this.#declare(name, target, direction);
       else return this.use(target, direction);
-      // The service may answer with more words than this version knows.
+      // The service may answer with more values than this version knows.
       return target.enum !== undefined && direction === "out" ? `${name} | (string & {})` : name;
     }
     if (schema.const !== undefined) return JSON.stringify(schema.const);

@@ -51,7 +51,7 @@ const mayAskEveryShard = [
   /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
   /^select "application_id" from "mail_outbox" where "application_id" > /,
-  // Which webhooks have something to do, of all applications
+  // The webhooks with due deliveries, of all applications
   /^select distinct "application_id" from "webhooks" where "state" in/,
   /^select distinct application_id from events where position is null/,
   /^select webhook.application_id, webhook.id from webhooks as webhook /,
@@ -59,7 +59,7 @@ const mayAskEveryShard = [
   /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
   /^select distinct "application_id" from "webhooks" where "state" in/,
   /^\s*select distinct application_id from events where position is null/,
-  // The overview of the deployment, and what each application of a page of them does at present
+  // The overview of the deployment, and the current activity of the applications of a page
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
   /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
   /^select "application_id", "kind", "counted" from "kept_counts" where "application_id" in/,
@@ -246,7 +246,7 @@ async function placesOf(writers: readonly Writer[], url: string): Promise<Readon
 
 type Writer = Awaited<ReturnType<typeof createWriter>>;
 
-/** A user who writes check-ins, one after the other, and knows which were answered. */
+/** A user that writes check-ins one after the other, and records which of them were answered. */
 async function createWriter({ appid, appkey }: Deployment["application"], port: number) {
   async function call(method: string, path: string, { token = "", body }: { token?: string; body?: unknown } = {}) {
     return fetch(`http://127.0.0.1:${port}${path}`, {

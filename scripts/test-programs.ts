@@ -3,10 +3,15 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { TestWork } from "./test-worker.ts";
 
-/** Importing the server costs more than many a test file, so files share processes, but not the leftovers of all. */
+/**
+ * Files share processes, because importing the server costs more than many a test file, but not the leftovers of all.
+ */
 const filesPerProcess = 25;
 
-/** What a file contains that measures or changes what all files of a process share; such a file has its own process. */
+/**
+ * The source text of a file that measures or changes state shared by all files of a process; such a file has its own
+ * process.
+ */
 const processWide = /processor-time|steady-clock|process\.(?:cpuUsage|memoryUsage|env\[.*\] = )|\bmock\.method/;
 
 interface Plan extends Pick<TestWork, "root" | "env" | "files" | "seed"> {
@@ -40,7 +45,7 @@ export function writeTestPrograms({ root, env, files, seed, name, folder, proces
   });
 }
 
-/** Whether the engine cannot make a difference to a file: it says so, or tests code that starts no server. */
+/** Whether the engine cannot make a difference to a file: it declares that, or tests code that starts no server. */
 export function needsOneEngine(root: string, file: string): boolean {
   return /^(server\/src\/lib|sdk\/src)\//.test(file) || textOf(root, file).startsWith("// Runs on one engine: ");
 }

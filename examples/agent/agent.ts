@@ -12,7 +12,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createRollcall, RollcallError } from "@rollcall/sdk";
 import { fileStore, nodeFacts } from "@rollcall/sdk/node";
 
-/** The metadata `firmware` of the application: what every device should run. */
+/** The metadata `firmware` of the application: the version that every device should run. */
 interface Firmware {
   readonly version: string;
   readonly blobId: string;
@@ -49,7 +49,7 @@ while (!stop.signal.aborted) {
   await wait(60_000, undefined, { signal: stop.signal }).catch(() => {});
 }
 
-/** Writes the device's state where operators and its own tokens find it. */
+/** Writes the device's state to metadata that operators and its own tokens can read. */
 async function report(): Promise<void> {
   const [load] = loadavg();
   await rollcall.metadata
@@ -58,7 +58,7 @@ async function report(): Promise<void> {
   console.log("reported");
 }
 
-/** Installs the firmware that the application names, if it is another one than ours. */
+/** Installs the firmware that the application names, if it differs from the installed one. */
 async function installFirmware(): Promise<void> {
   const wanted = await rollcall.metadata.ofApp().get<Firmware>("firmware");
   if (wanted === undefined || wanted.version === (await installed())) return;
@@ -79,7 +79,7 @@ async function installed(): Promise<string | undefined> {
   }
 }
 
-/** Leaves either the old file or the whole new one, whenever the power fails. */
+/** Leaves either the old file or the whole new one, even if the power fails. */
 async function replaceFile(name: string, content: string | Uint8Array): Promise<void> {
   const file = await open(`${name}.new`, "w", 0o600);
   try {

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 
-/** What every event has; `data` depends on its type. */
+/** The members that every event has; `data` depends on its type. */
 interface Event {
   readonly id: string;
   readonly type: string;
@@ -19,7 +19,7 @@ interface Event {
   };
 }
 
-// During a rotation either secret verifies, so the new one can be deployed before the old one ends.
+// During a rotation both secrets are valid, so the new one can be deployed before the old one ends.
 const secret = process.env["WEBHOOK_SECRET"];
 if (secret === undefined) throw new Error("Set WEBHOOK_SECRET to the secret that the webhook was created with");
 const webhook = new Webhook(secret);
@@ -48,7 +48,7 @@ const server = createServer(async (request, response) => {
   work(event);
 });
 
-/** Replace this by what your system does with an event. */
+/** Replace this by the processing of events in your system. */
 function work({ type, time, data }: Event): void {
   console.log(`${time} ${type} ${data.objectID ?? ""}${data.isGone ? " (gone)" : ""}`);
 }

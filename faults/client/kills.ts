@@ -39,7 +39,7 @@ async function killUnderClients(
   const network = new Network();
   network.use(await prepareServer(deployment.settings).begin());
   const signUps = Array.from({ length: isLong ? 50 : 20 }, (_, index) => {
-    // Half of them repeat their calls after the restart: the others use up their repeats before.
+    // Half of them repeat their calls after the restart; the others use up their repeats before.
     const fetch = index % 2 === 0 ? network.fetch : network.fetchWhenUp;
     return Writer.signUp(deployment, network.url, `writer ${index}`, tally, fetch);
   });
@@ -99,7 +99,7 @@ class Network {
     this.#up.resolve();
   }
 
-  /** Kills the server. Requests that are under way break, and later ones are refused. */
+  /** Kills the server. Requests in progress break, and later ones are refused. */
   async strike(): Promise<void> {
     const { server } = this;
     this.#server = undefined;

@@ -7,7 +7,7 @@ import { type Outcome, RollcallError } from "../../sdk/src/wire/errors.ts";
 import type { Deployment } from "../deployment.ts";
 import type { Tally } from "../tally.ts";
 
-/** A client with a user of its own, who creates check-ins and remembers how each call ended. */
+/** A client with a user of its own that creates check-ins and records the outcome of each call. */
 export class Writer {
   readonly #client: Rollcall;
   readonly #session: Session;
@@ -57,7 +57,7 @@ export class Writer {
     return true;
   }
 
-  /** Compares what is stored with how the calls ended. */
+  /** Compares the stored rows with the outcomes of the calls. */
   async check(url: string): Promise<void> {
     const { token } = this.#session.handoff();
     const stored = new Map<string, number>();
@@ -75,12 +75,12 @@ export class Writer {
     for (const tag of stored.keys()) this.#tally.wrong.push(`${tag} is stored, and was never written`);
   }
 
-  /** How many calls ended by an error. */
+  /** The number of calls that ended with an error. */
   get rejected(): number {
     return [...this.#ended.values()].filter((ended) => ended !== "answered").length;
   }
 
-  /** How many calls were done by an attempt whose answer was lost, and answered to a repeat. */
+  /** The number of calls that an attempt applied whose answer was lost, and that a repeat was answered. */
   get replayed(): number {
     return this.#replayed;
   }

@@ -40,7 +40,7 @@ interface ToldEvent {
 class Follower implements Fact {
   readonly #token: string;
   readonly #work: Work;
-  /** The objects of which the user learned that they were created, by the ids of the events. */
+  /** The objects whose creation was reported to the user, by the ids of the events. */
   readonly #created = new Map<string, string>();
   #userId = "";
   #cursor: string | undefined;
@@ -50,7 +50,7 @@ class Follower implements Fact {
     this.#token = token;
   }
 
-  /** Takes the cursor of now, before the first write. */
+  /** Takes the current cursor before the first write. */
   async begin(api: Api): Promise<void> {
     if (this.#cursor !== undefined) return;
     this.#userId = (await api.call("GET /users/me", { token: this.#token })).body.result.id;
@@ -70,7 +70,7 @@ class Follower implements Fact {
     }
   }
 
-  /** @returns what is wrong, or the empty text */
+  /** @returns the problem, or the empty text */
   async #compare(api: Api): Promise<string> {
     const checkins = await this.#readCheckins(api);
     if (!(await this.#follow(api))) return "the log does not reach back to the cursor";
@@ -82,7 +82,10 @@ class Follower implements Fact {
     return problems.length === 0 ? "" : `${problems.length} check-ins have wrong events, first ${problems[0]}`;
   }
 
-  /** Reads the events behind the cursor. @returns false after a reset */
+  /**
+   * Reads the events after the cursor.
+   * @returns false after a reset
+   */
   async #follow(api: Api): Promise<boolean> {
     for (;;) {
       const path = `/events?types=checkin.created&pageSize=1000&userID=me&after=${this.#cursor}`;
@@ -108,7 +111,7 @@ class Follower implements Fact {
     }
   }
 
-  /** The user's check-ins, and how often each was changed. */
+  /** The user's check-ins, and the number of changes of each. */
   async #readCheckins(api: Api): Promise<Map<string, number>> {
     const changes = new Map<string, number>();
     let path = "/checkins?userID=me&pageSize=1000";
@@ -121,7 +124,10 @@ class Follower implements Fact {
   }
 }
 
-/** Compares the events of each check-in to what is stored: its creation, its changes and its deletion, in this order. */
+/**
+ * Compares the events of each check-in with the stored state: its creation, its changes and its deletion, in this
+ * order.
+ */
 function findProblems(events: readonly ToldEvent[], checkins: ReadonlyMap<string, number>): string[] {
   const ids = new Set(events.map(({ id }) => id));
   if (ids.size < events.length) return ["an id that two events have"];

@@ -18,13 +18,13 @@ export type CertificateName = "a" | "b";
 /** HAProxy with `deploy/haproxy.cfg`, in front of two processes. */
 export interface Haproxy {
   readonly port: number;
-  /** Sends no new request to the process, and resolves when it has answered all that it got. */
+  /** Sends no new request to the process, and resolves when it has answered all requests that it received. */
   drain(name: ProcessName): Promise<void>;
   /** Sends requests to the process again. */
   undrain(name: ProcessName): Promise<void>;
   /** Resolves when the health check of the process has succeeded. */
   untilUp(name: ProcessName): Promise<void>;
-  /** Resolves when HAProxy knows that the process is gone. */
+  /** Resolves when HAProxy has detected that the process is down. */
   untilDown(name: ProcessName): Promise<void>;
   /** Reloads HAProxy with this certificate, and resolves when new connections get it. */
   changeCertificate(name: CertificateName): Promise<void>;

@@ -5,7 +5,7 @@ import { createTally, type Tally } from "../../faults/tally.ts";
 import { Workload } from "../../faults/workload.ts";
 import type { Region } from "./region.ts";
 
-/** Clients of both regions, and the promises they got. */
+/** Clients of both regions, and the promises that they received. */
 export interface Load {
   /** Calls until the signal. */
   run(signal: AbortSignal): Promise<void>;
@@ -13,10 +13,12 @@ export interface Load {
   check(): Promise<void>;
 }
 
-/** A connection that breaks is a failure: only responses may say that a call was not done. */
+/** A broken connection is a failure, because only responses may report that a call was not applied. */
 const options: ApiOptions = { isSecure: true, mayBreak: false };
 const readersPerRegion = 4;
-/** How long a client waits before it retries; far less than Retry-After asks for, so that there are many calls in an outage. */
+/**
+ * The time that a client waits before it retries: far less than Retry-After, so that there are many calls in an outage.
+ */
 const pauseMs = 20;
 
 /** Clients that write to each region, that only read, and that register at main for an application of the other region. */

@@ -5,7 +5,7 @@ import { execute, fetchPackages, type Generator, type Workplace } from "./tools.
 
 const version = "7.25.0";
 
-/** What the generator says about itself and about words of its languages, not about the document. */
+/** Messages of the generator about itself and about its languages, not about the document. */
 const notices = [
   /OpenAPI 3\.1 support is still in beta/,
   /Failed to get the schema name: null/,

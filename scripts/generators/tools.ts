@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
-/** A generator cannot run here: a program is missing, or the registry of its packages. */
+/** A generator cannot run here, because a program or its package registry is missing. */
 export class Unavailable extends Error {}
 
 /** A folder to work in, and the document to generate from. */

@@ -1,4 +1,4 @@
-/** What an app does, in the runtime that runs this file: registration, users, a batch, files, signing, closing. */
+/** The steps of an app in the runtime that runs this file: registration, users, a batch, files, signing, closing. */
 import process from "node:process";
 import { connect, createRollcall, ItemAlreadyExists, NotSignedIn } from "@rollcall/sdk";
 import { createAdmin, putSigningSecret } from "@rollcall/sdk/admin";

@@ -22,7 +22,7 @@ after(() => test.close());
 type Authorization = string | undefined;
 /** Makes credentials for a single call, because an operation may revoke the token that it is called with. */
 type Callers = Readonly<Record<string, () => Authorization | Promise<Authorization>>>;
-/** Credentials that every operation refuses, so that they remain what they are. */
+/** Credentials that every operation refuses, so that no call can revoke them. */
 type RefusedCallers = Readonly<Record<string, Authorization>>;
 
 async function makeOnce(callers: Callers): Promise<RefusedCallers> {

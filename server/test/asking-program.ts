@@ -6,7 +6,7 @@ import { supervise } from "../src/workers/supervisor.ts";
 import { onSupervisorMessage, sendToSupervisor } from "../src/workers/worker.ts";
 
 /**
- * Workers without a server that send each other IPC requests. The last worker prints the answers that it gets; it
+ * Workers without a server that send each other IPC requests. The last worker prints the answers that it receives; it
  * answers one kind of request too late, and does not handle another. The first worker dies of one.
  */
 const workers = 3;

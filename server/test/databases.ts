@@ -16,7 +16,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** An empty database: in `dataDir`, or on the PostgreSQL server that TEST_DATABASE_URL names. */
+/** An empty database in `dataDir`, or on the PostgreSQL server that TEST_DATABASE_URL names. */
 export async function createTestDatabase(
   dataDir: string,
   server = process.env["TEST_DATABASE_URL"],

@@ -7,7 +7,7 @@ import { openDatabase } from "../src/db/open.ts";
 import { copyTestDatabase, createTestDatabase } from "./databases.ts";
 import { send } from "./harness.ts";
 
-/** What the processes of one deployment share: a folder, a database without data, and a secret. */
+/** The resources that the processes of one deployment share: a folder, a database without data, and a secret. */
 export interface TestDeployment {
   readonly folder: string;
   readonly settings: Readonly<Record<"DATA_DIR" | "DATABASE_URL" | "ROLLCALL_SECRET", string>>;

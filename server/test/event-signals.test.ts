@@ -10,7 +10,7 @@ import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 const common = { RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" };
-/** No test lasts that long. */
+/** Longer than any test takes. */
 const neverMs = "3600000";
 
 // spec/streams#other-processes
@@ -40,7 +40,9 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     return process;
   }
 
-  /** A stream that has said that it is ready, at a process that reads the log only when it gets a notification. */
+  /**
+   * A stream that has reported that it is ready, at a process that reads the log only when it receives a notification.
+   */
   async function listen({ port }: TestApp, token = ann.token): Promise<TestStream> {
     const stream = await openStream(port, "/events/stream?types=checkin.*", { token });
     streams.push(stream);
@@ -52,7 +54,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     assert.equal((await call("POST /checkins", { token: ann.token, body: { location: "1,2", tag } })).status, 201);
   }
 
-  /** How many connections of the writer's database listen. */
+  /** The number of the writer's database connections that listen. */
   async function countListening(): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from pg_stat_activity

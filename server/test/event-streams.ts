@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { createMessageReader, type StreamMessage } from "../../verify/stream-messages.ts";
 
-/** A client of a stream, which keeps what it receives. */
+/** A client of a stream, which stores the messages that it receives. */
 export interface TestStream {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** Everything that was received, as text. */
+  /** All received bytes, as text. */
   readonly text: string;
   readonly messages: readonly StreamMessage[];
   /** The id that a client would send when it connects again. */
   readonly lastId: string | undefined;
   readonly isClosed: boolean;
-  /** The next message that a test has not taken yet, once it is there. */
+  /** The next message that a test has not taken yet, once it has arrived. */
   next(): Promise<StreamMessage>;
-  /** Messages up to the first one that fits, which is the last. */
+  /** Messages up to the first one that matches, which is the last. */
   until(isLast: (message: StreamMessage) => boolean): Promise<StreamMessage[]>;
   /** Resolves when the server has ended the stream, or its connection was cut. */
   closed(): Promise<void>;

@@ -96,7 +96,7 @@ it("registers, signs up, and reaches every client operation, whatever its method
   assert.equal(await tunnel(`POST /locations/${location.id}/flag`, { flagReason: "closed" }), true);
   assert.equal(await tunnel(`DELETE /locations/${location.id}`), true);
 
-  // Files are transferred by GET and POST directly; all other operations go through a batch.
+  // Files are transferred by GET and POST directly; all other operations are sent in a batch.
   for (const [collection, data] of [
     ["pictures", dataPart(await png(1, 1))],
     ["videos", dataPart("x")],

@@ -205,7 +205,7 @@ function routesWithPath(): Route[] {
   return test.app.routes.filter(({ pathParameters }) => pathParameters !== undefined);
 }
 
-/** Creates what the path of an operator operation names in this application. */
+/** Creates the object that the path of an operator operation names in this application. */
 const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Promise<PathParameters>>> = {
   getOperatedUser: operatedUser,
   disableUser: operatedUser,

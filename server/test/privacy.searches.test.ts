@@ -186,8 +186,8 @@ describe("locationFuzzing turned on and off", () => {
 // spec/privacy#echoes-and-other-writers
 describe("locationFuzzing: a check-in that others may write", () => {
   /**
-   * What another user learns of the owner's home by moving one of the owner's check-ins, and so knowing its true
-   * location.
+   * The shift that another user observes at the owner's home by moving one of the owner's check-ins, whose true
+   * location is then known.
    */
   async function countRevealed(isBefore: boolean, moveIt: (id: string, user: TestUser) => Promise<void>) {
     const hits = await each(12, async (n) => {

@@ -37,7 +37,7 @@ function reverse({ bearing, meters }: Shift, shown: Location): Location {
   return destination(shown, bearing + 180, meters);
 }
 
-/** How many of these true places the attacker finds to 400 m with one of the known shifts. */
+/** The number of these true places that the attacker finds to 400 m with one of the known shifts. */
 async function countFound(made: readonly CheckIn[], learnt: readonly Shift[]): Promise<number> {
   let found = 0;
   for (const { id, truth } of made) {

@@ -32,7 +32,7 @@ export interface BrokenCalls {
 /** A region: a deployment with its own database and its own secret. */
 export interface TestRegion {
   readonly name: string;
-  /** The address that clients get. A proxy listens there and simulates the network. */
+  /** The address that clients use. A proxy listens there and simulates the network. */
   readonly root: string;
   readonly settings: Settings;
   readonly folder: string;

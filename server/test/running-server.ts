@@ -25,7 +25,7 @@ export const serverEnvironment = { PATH: process.env["PATH"] };
 
 /**
  * The environment of other programs: with the compile cache of the test run. `rollcall serve` has one of its own:
- * because it changes flags of V8, each would replace what the other has cached.
+ * because it changes flags of V8, each would replace the cache of the other.
  */
 export const programEnvironment = {
   ...serverEnvironment,
@@ -42,7 +42,7 @@ export function killRunningServers(): void {
 interface SpawnOptions {
   /** A command that starts the program by `exec`. */
   readonly wrapper?: readonly string[];
-  /** Where its output goes; unread by default. */
+  /** The destination of its output; unread by default. */
   readonly stdout?: "pipe" | number;
 }
 

@@ -29,7 +29,8 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     directory,
     configureBuckets: [{ name: bucket }],
   });
-  // Adds what s3rver lacks: the check of signatures, two operations, and page tokens that work with OpenSSL 3.
+  // Adds the missing parts of s3rver: the check of signatures, two operations, and page tokens that work with OpenSSL
+  // 3.
   server.middleware.unshift(async (context, next) => {
     if ("X-Amz-Signature" in context.query && !isSigned(context)) {
       answer(context, 403, "<Error><Code>SignatureDoesNotMatch</Code></Error>");

@@ -23,7 +23,7 @@ describe("limits of four processes", {
     const { settings } = deployment;
     application = await createTestApplication(settings);
     const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 1, timeoutMs: 60_000 });
-    // One call returns in a quarter of an hour: the speed of the machine does not matter.
+    // One token returns in a quarter of an hour, so the speed of the machine does not matter.
     const limits = { caller: { perSecond: 0.001, burst } };
     await database.write(({ queries }) => updateApplicationSettings(application.appid, { oidc: {}, limits }, queries));
     await database.close();

@@ -6,7 +6,7 @@ import type { IdKind } from "../src/lib/ids.ts";
 import { type Answer, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
-/** What the parameter readers add to a schema. */
+/** The additions of the parameter readers to a schema. */
 export interface Keywords {
   readonly "x-wire"?: string;
   readonly "x-kind"?: IdKind;

@@ -12,10 +12,10 @@ export interface Received {
   readonly body: any;
 }
 
-/** Answers a delivery: with a status, or by itself. */
+/** Answers a delivery with a status or with a function. */
 export type Answering = (received: Received, response: ServerResponse) => number | undefined | Promise<number>;
 
-/** An operator's server that webhooks send to. */
+/** A server of an operator that receives webhooks. */
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: Received[];

@@ -3,7 +3,7 @@ import { further } from "../errors.ts";
 import { expectEqual, expectError } from "../expect.ts";
 import { sharedUser } from "../world.ts";
 
-/** Failures that clients ask for (spec/rehearsal). */
+/** Failures that clients request (spec/rehearsal). */
 export const rehearsal: Group = {
   name: "rehearsal",
   checks: {

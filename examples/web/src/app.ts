@@ -1,11 +1,11 @@
-/** Connects the page's parts with one client: who is signed in decides what is shown, in every tab. */
+/** Connects the page's parts with one client: the signed-in user decides what every tab shows. */
 import { createRollcall, RollcallError } from "@rollcall/sdk";
 import { showCheckins } from "./checkins.ts";
 import { createMap } from "./map.ts";
 import { element, say } from "./page.ts";
 import { listenForSignIn } from "./sign-in.ts";
 
-/** What `serve.ts` answers: where the service is, and the application's credentials. */
+/** The answer of `serve.ts`: the address of the service, and the application's credentials. */
 interface Configuration {
   readonly url: string;
   readonly appid: string;
@@ -20,7 +20,7 @@ const checkins = showCheckins(rollcall, map);
 listenForSignIn(rollcall);
 element("sign-out").addEventListener("click", () => void rollcall.session?.signOut());
 
-// Another tab that signs in or out tells this one.
+// Another tab that signs in or out notifies this one.
 for (const event of ["signedIn", "signedOut", "sessionEnded", "sessionChanged"] as const)
   rollcall.on(event, showSession);
 rollcall.on("sessionEnded", () => say("Your session has ended. Please sign in again."));

@@ -12,7 +12,7 @@ interface CheckinList {
   clear(): void;
 }
 
-/** Lists the check-ins that are seen on the map, and adds new ones. */
+/** Lists the check-ins in the visible part of the map, and adds new ones. */
 export function showCheckins(rollcall: Rollcall, map: PlacesMap): CheckinList {
   const list = element("list");
   const form = element("check-in", HTMLFormElement);
@@ -138,7 +138,7 @@ export function showCheckins(rollcall: Rollcall, map: PlacesMap): CheckinList {
   };
 }
 
-/** Tells the reader what the service refused; what was aborted, nobody waits for. */
+/** Shows the reader the refusal of the service, but no aborted call, because no code waits for it. */
 async function report(failure: string, action: () => Promise<void>): Promise<void> {
   try {
     await action();

@@ -7,14 +7,14 @@ const streets = "https://tile.openstreetmap.org/{z}/{x}/{y}.png";
 export interface PlacesMap {
   /** The place under the cross. */
   middle(): Place;
-  /** Half the height or width of what is seen, whichever is smaller. */
+  /** Half the height or width of the visible area, whichever is smaller. */
   radiusMeters(): number;
   show(checkins: readonly Checkin[]): void;
   /** Calls back when the map has been moved. */
   onMove(moved: () => void): void;
 }
 
-/** A map of streets over the outlines of land, which are there without a network, too. */
+/** A map of streets over the outlines of land, which are available without a network, too. */
 export function createMap(container: HTMLElement): PlacesMap {
   const map = L.map(container, {
     zoomControl: false,

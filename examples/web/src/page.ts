@@ -21,7 +21,7 @@ export function say(text: string, tone: "good" | "bad" = "good"): void {
   line.classList.toggle("bad", tone === "bad");
 }
 
-/** Runs what a form does, with its buttons disabled meanwhile. */
+/** Runs the action of a form, with its buttons disabled meanwhile. */
 export async function submit(form: HTMLFormElement, action: () => Promise<void>): Promise<void> {
   const buttons = form.querySelectorAll("button");
   for (const button of buttons) button.disabled = true;

@@ -53,7 +53,7 @@ function assertLimited(answer: Answer, retryAfter: number, name: string): void {
   assert.match(String(answer.headers["ratelimit-policy"]), new RegExp(`^"${name}";q=\\d+;w=\\d+$`));
 }
 
-/** How many of `count` calls are admitted; batches and their items count. */
+/** The number of admitted calls among `count`; batches and their items count. */
 async function admittedOf(count: number, token: string, app: TestApp): Promise<number> {
   let admitted = 0;
   for (let left = count; left > 0; left -= 200) {

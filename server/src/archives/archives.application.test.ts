@@ -503,7 +503,9 @@ describe("an import of an application", () => {
   }
 });
 
-/** A webhook leaves its deployment paused, without secrets, and without its place in a log that stays behind. */
+/**
+ * A webhook leaves its deployment paused, without secrets, and without its position in the log, which is not exported.
+ */
 function asExported(row: string): string {
   const webhook = JSON.parse(row);
   assert.ok(webhook.secret !== null && webhook.headers !== null);

@@ -15,7 +15,7 @@ const whole = { isSplittable: false };
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
 describe("Database.together on an engine that fails", () => {
-  /** An engine that keeps its writes in a list and fails where `failing` says. */
+  /** An engine that stores its writes in a list and fails at the statements that `failing` names. */
   function fakeEngine(failing: { commit?: (count: number) => boolean; rollback?: boolean; openAfterMs?: number } = {}) {
     const kept: string[] = [];
     let commits = 0;

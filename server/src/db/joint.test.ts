@@ -230,7 +230,7 @@ describe("Database.together", () => {
 });
 
 describe("Database.apart", () => {
-  /** Records the runs, and what is on disk meanwhile. */
+  /** Records the runs, and the rows on disk at each run. */
   function spy(start: string) {
     const seen: string[][] = [];
     return { seen, work: async () => void seen.push(await found(start)) };

@@ -30,7 +30,7 @@ describe("writes of one application at the same time", { skip }, () => {
     return opened.database.write(({ queries }) => insert(name, queries), { addsTo });
   }
 
-  /** Adds rows while another write of the same group does something else. */
+  /** Adds rows while another write of the same group runs another statement. */
   async function addBeside<T>(other: Promise<T>): Promise<{ names: string[]; outcome: PromiseSettledResult<T> }> {
     const names = [newName(), newName(), newName()];
     const added = names.map((name) => add(name));

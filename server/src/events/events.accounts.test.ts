@@ -39,7 +39,7 @@ async function rowsOf(work: () => Promise<unknown>): Promise<readonly PlacedEven
   return test.app.eventLog.list(appid, before, 1_000);
 }
 
-/** What a reader learns of the work. */
+/** The events that a reader receives of the work. */
 async function seenBy(token: string, work: () => Promise<unknown>) {
   const { currentToken } = await call("GET /events", token);
   await work();

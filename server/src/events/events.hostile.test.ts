@@ -26,7 +26,7 @@ async function call(operation: string, body?: object, token = ann.token) {
   return answer.body.result;
 }
 
-/** A reader that goes on from its last cursor, and fails if it is reset. */
+/** A reader that continues from its last cursor, and fails if it is reset. */
 function follow(token: string) {
   let cursor: string | undefined;
   return async (): Promise<Told[]> => {

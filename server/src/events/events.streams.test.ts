@@ -23,7 +23,7 @@ async function listen(token: string, query = "", headers: Record<string, string>
   return stream;
 }
 
-/** A stream that has said that it is ready. */
+/** A stream that has reported that it is ready. */
 async function listenFromNow(token: string, query = ""): Promise<TestStream> {
   const stream = await listen(token, query);
   assert.equal((await stream.next()).event, "ready");
@@ -146,7 +146,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
   });
 });
 
-/** Waits until the server says that it ends a stream, and has ended it. */
+/** Waits until the server has reported the end of a stream, and has ended it. */
 async function endOf(stream: TestStream): Promise<string> {
   const messages = await stream.until(({ event }) => event === "bye");
   await stream.closed();

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A reader that goes on from its last cursor. */
+/** A reader that continues from its last cursor. */
 function follow(token: string, query = "") {
   let cursor: string | undefined;
   return {
@@ -48,7 +48,7 @@ function typesOf(events: readonly { readonly type: string }[]): string[] {
   return events.map(({ type }) => type);
 }
 
-/** Makes the calls, and returns what each of two users learns of them. */
+/** Makes the calls, and returns the events that each of two users receives. */
 async function seenBy(work: () => Promise<void>): Promise<{ own: Told[]; others: Told[] }> {
   const [mine, theirs] = [follow(ann.token), follow(ben.token)];
   await Promise.all([mine.next(), theirs.next()]);
@@ -106,7 +106,7 @@ describe("GET /events: spec/events#read-events", () => {
 
   it("omits events that its filters exclude: spec/events#filters", async () => {
     const [made, put, deleted] = ["checkin.created", "metadata.changed", "metadata.deleted"];
-    // The value of `one` is gone when it is read, so only its deletion is left.
+    // The value of `one` is deleted when it is read, so only its deletion is left.
     const readers = {
       "&types=CheckIn.created": [made, made],
       "&types=metadata.*,location.*": [put, deleted],
@@ -501,7 +501,7 @@ describe("the event log: spec/events#recording", () => {
       const application = await test.createApplication();
       const cal = await test.signUp("Cal", application);
       const checkin = { token: cal.token, body: { location: "1,2" } };
-      // Another process has just learned that the log has no reader.
+      // Another process has just cached that the log has no reader.
       assert.equal((await other.call("POST /checkins", checkin)).status, 201);
       const first = await test.call("GET /events", { token: cal.token });
       assert.equal((await other.call("POST /checkins", checkin)).status, 201);

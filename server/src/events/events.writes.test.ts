@@ -116,7 +116,7 @@ describe("every writing operation: spec/events#types", () => {
   });
 });
 
-/** What ends something that other calls need comes last. */
+/** Calls that end objects which other calls need come last. */
 function harmOf({ method, operation, path }: Route): number {
   if (operation === "deleteUser") return 2;
   if (operation === "logoutUser") return 3;

@@ -16,7 +16,7 @@ const html = (title: string) => `<!doctype html><title>${title}</title>
 <script type="module" src="./${scriptName}" integrity="sha384-x" nonce="__CSP_NONCE__"></script>
 <style nonce="__CSP_NONCE__"></style>`;
 
-/** Writes what a build leaves. */
+/** Writes the files of a build. */
 function build(title: string): void {
   mkdirSync(join(folder, "assets"), { recursive: true });
   writeFileSync(join(folder, "index.html"), html(title));
@@ -59,7 +59,7 @@ const nonceOf = (answer: Pick<Fetched, "headers">) => /'nonce-([\w+/=]+)'/.exec(
 
 const paths = ["/_/console/", "/_/console", `/_/console/${scriptName}`, "/_/console/nothing"];
 
-/** What every answer has, whatever its status. */
+/** The headers of every answer, whatever its status. */
 function assertFenced({ headers }: Pick<Fetched, "headers">, what: string): void {
   assert.equal(headers["x-frame-options"], "DENY", what);
   assert.equal(headers["x-content-type-options"], "nosniff", what);

@@ -26,7 +26,10 @@ function checkIn(key: string, { token }: TestUser, app = test): Promise<Answer> 
   return app.call("POST /checkins", { token, body: { location: "1,2" }, headers: { "idempotency-key": key } });
 }
 
-/** Creates check-ins under successive keys. @returns how many were carried out */
+/**
+ * Creates check-ins under successive keys.
+ * @returns how many were executed
+ */
 async function storeUntilRefused(user: TestUser, app: TestApp): Promise<number> {
   for (let n = 0; ; n += 1) {
     const { status } = await checkIn(`k ${n}`, user, app);

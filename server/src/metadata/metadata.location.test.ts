@@ -22,7 +22,7 @@ function put(path: string, token: string, location: Location, visibility = "App"
   return test.call(`PUT /metadata/${path}`, { token, body });
 }
 
-/** Where a caller sees a key of the application; the same by key and in every listing that has it. */
+/** The location at which a caller sees a key of the application; the same by key and in every listing that has it. */
 async function seen(key: string, token: string, visibility = "App"): Promise<Location | undefined> {
   const { body } = await test.call(`GET /metadata/app/${key}?visibility=${visibility}`, { token });
   const listed = await test.call(`GET /metadata/app?key=${key}&visibility=${visibility}`, { token });

@@ -14,7 +14,7 @@ import { digestSecret } from "../lib/secrets.ts";
 
 const minuteMs = 60_000;
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
-/** What a page of this server sends with a call of the console. */
+/** The headers that a page of this server sends with a call of the console. */
 const byPerson = { "x-rollcall-console": "1", "sec-fetch-site": "same-origin" };
 const byItself = { ...byPerson, "x-rollcall-console": "poll" };
 

@@ -251,7 +251,7 @@ describe("a delivery to a webhook", () => {
     ]);
   });
 
-  // Of each the receiver is slow or endless in another place (events.md E13).
+  // In each case the receiver is slow or endless in another place (events.md E13).
   const endless: Record<string, [RequestListener, outcome: string | number]> = {
     "answers just in time": [(_, response) => void setTimeout(() => response.end(), 700), 200],
     "never answers": [() => {}, "timeout"],

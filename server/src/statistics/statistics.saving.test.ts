@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Statistics of their own process, with a database that can be away. */
+/** Statistics of their own process, with a database that can be made unavailable. */
 function startProcess() {
   const { database, clock, log } = test.app;
   let isAway = false;

@@ -150,7 +150,7 @@ describe("statistics of an application", () => {
       assert.equal(sums(await read("series=calls,activeDevices", application))["calls.2xx"], 2);
       await other.call("GET /devices/current", { token });
     } finally {
-      await other.close(); // a process that stops writes what it has counted
+      await other.close(); // a process that shuts down writes its counts
     }
     assert.equal(sums(await read("series=calls", application))["calls.2xx"], 3);
   });

@@ -18,7 +18,7 @@ type StoreConfig = Parameters<typeof openByteStore>[0];
 /** A store with a folder of its own, and a view of its contents from outside. */
 interface TestStore {
   readonly config: StoreConfig;
-  /** Lists what unfinished writes have left. */
+  /** Lists the leftovers of unfinished writes. */
   listLeftovers(): string[];
   close(): Promise<void>;
 }

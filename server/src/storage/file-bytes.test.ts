@@ -22,7 +22,7 @@ async function read(start: number, end: number): Promise<FileBytes> {
   return new FileBytes(await open(path), start, end);
 }
 
-/** A reader that takes this time, on a clock of its own, for each piece. */
+/** A reader that takes this time, on its own clock, for each piece. */
 async function startReader(msPerPiece: number) {
   let now = 0;
   const bytes = new FileBytes(await open(path), 0, content.length, () => now);

@@ -46,7 +46,7 @@ async function assertTokenEnded(token: string): Promise<void> {
   }
 }
 
-/** How many rows each table has of a user, without tables that have none. */
+/** The number of a user's rows in each table, without tables that have none. */
 async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record<string, number>> {
   const { reads } = app.database;
   const counts: Record<string, number> = {};

@@ -73,7 +73,7 @@ function claimsOf(token: string): TokenClaims {
   return claims;
 }
 
-/** What makes two tokens the same one. */
+/** The fields that identify a token. */
 function identityOf(token: string): object {
   const { tokenId, renewals } = claimsOf(token);
   return { tokenId, renewals };
@@ -312,7 +312,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
 /** Ends the session of a token, or all sessions of its user. */
 interface Ending {
   readonly what: string;
-  /** The token that is used decides on the session. */
+  /** The given token decides on the session. */
   readonly isByToken?: boolean;
   end(user: TestUser, token: string): Promise<Answer>;
 }

@@ -7,7 +7,7 @@ let owner: TestOperator;
 let editor: TestOperator;
 let viewer: TestOperator;
 let root: string;
-/** What the name servers of the test say. */
+/** The answers of the name servers in the test. */
 const names: Record<string, readonly string[] | "silent"> = {};
 before(async () => {
   test = await startTestApp(
