@@ -104,7 +104,7 @@ function operationsWith(condition: ErrorCondition, operations: readonly Operatio
 function renderEnvironment(): string {
   const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${quoted(value)}\n`);
   return `# Settings of the server, with their defaults. They are read from the environment, and from the file .env in
-# the working directory. What the environment sets, even to nothing, comes before the file.
+# the working directory. The environment takes precedence over the file, even with an empty value.
 # Written by "npm run docs" from server/src/settings/settings.ts.
 
 ${lines.join("\n")}`;

@@ -95,7 +95,7 @@ export const errorCatalogue = {
     errorNumber: 266,
     status: 403,
     message: "Enter your password again: it was given more than ten minutes ago.",
-    when: "The operation wants proof that is at most ten minutes old.",
+    when: "The operation requires a password that was entered in the last ten minutes.",
     remedy: "fix the request",
   },
   ParameterMissingRequiredValue: {
@@ -273,7 +273,7 @@ export const errorCatalogue = {
     errorNumber: 1287,
     status: 412,
     message: "It has changed since it was read.",
-    when: "What If-Match names is not what is stored, which is in `current`.",
+    when: "If-Match names another version than the stored one, which is in `current`.",
     remedy: "fix the request",
   },
 } as const satisfies Record<string, ErrorRow>;

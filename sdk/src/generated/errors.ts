@@ -56,7 +56,7 @@ export type AuthFailed = NamedServiceError<"AuthFailed">;
 export const AuthPasswordChangeRequired: ServiceErrorClass<"AuthPasswordChangeRequired"> = /* @__PURE__ */ nameClass("AuthPasswordChangeRequired");
 export type AuthPasswordChangeRequired = NamedServiceError<"AuthPasswordChangeRequired">;
 
-/** 403: The operation wants proof that is at most ten minutes old. What to do: fix the request. */
+/** 403: The operation requires a password that was entered in the last ten minutes. What to do: fix the request. */
 export const AuthReauthenticationRequired: ServiceErrorClass<"AuthReauthenticationRequired"> = /* @__PURE__ */ nameClass("AuthReauthenticationRequired");
 export type AuthReauthenticationRequired = NamedServiceError<"AuthReauthenticationRequired">;
 
@@ -99,7 +99,7 @@ export type ItemAlreadyExists = NamedServiceError<"ItemAlreadyExists">;
 export const ItemDoesNotExist: ServiceErrorClass<"ItemDoesNotExist"> = /* @__PURE__ */ nameClass("ItemDoesNotExist");
 export type ItemDoesNotExist = NamedServiceError<"ItemDoesNotExist">;
 
-/** 412: What If-Match names is not what is stored, which is in `current`. What to do: fix the request. */
+/** 412: If-Match names another version than the stored one, which is in `current`. What to do: fix the request. */
 export const ObjectChanged: ServiceErrorClass<"ObjectChanged"> = /* @__PURE__ */ nameClass("ObjectChanged");
 export type ObjectChanged = NamedServiceError<"ObjectChanged">;
 

@@ -51,7 +51,7 @@ export const rows = {
   publicUrl: {
     name: "PUBLIC_URL",
     default: "",
-    about: "Address that clients reach the server at; empty for http://HOST:PORT, or https:// with TLS_CERT_FILE.",
+    about: "URL of the server for clients; empty for http://HOST:PORT, or https:// with TLS_CERT_FILE.",
     read: optional(httpUrl),
   },
   tlsCertFile: {
@@ -77,7 +77,7 @@ export const rows = {
     name: "CONSOLE",
     default: "on",
     about:
-      "off serves no pages of the operators' console, and keeps no recent requests for them; their operations stay.",
+      "off disables the pages of the operators' console and the recent requests that they show; the operations stay enabled.",
     read: (given) => oneOf("on", "off")(given) === "on",
   },
   operatorAddresses: {
@@ -97,7 +97,7 @@ export const rows = {
   hstsMaxAgeSeconds: {
     name: "HSTS_MAX_AGE_SECONDS",
     default: "31536000",
-    about: "How long browsers must use https (1 year), sent with TLS_CERT_FILE or REQUIRE_HTTPS; 0 ends it.",
+    about: "How long browsers must use https (1 year), sent with TLS_CERT_FILE or REQUIRE_HTTPS; 0 revokes it.",
     read: integer(0, 315_360_000),
   },
   outgoingNetworks: {
@@ -146,7 +146,7 @@ export const rows = {
   regionTimeoutMs: {
     name: "REGION_TIMEOUT_MS",
     default: "5000",
-    about: "Longest wait for a response of another region.",
+    about: "Time-out of calls to another region.",
     read: integer(100, 60_000),
   },
   authSchemes: {
@@ -176,7 +176,7 @@ export const rows = {
   operatorIdleMs: {
     name: "OPERATOR_IDLE_MS",
     default: "43200000",
-    about: "How long an operator's session may go unused (12 hours).",
+    about: "Time without use after which an operator's session ends (12 hours).",
     read: lifetime,
   },
   auditDays: { name: "AUDIT_DAYS", default: "365", about: "How long the audit log is kept.", read: integer(1, 3_650) },
@@ -264,14 +264,14 @@ export const rows = {
     name: "EVENTS_BACKLOG_MAX",
     default: "1000000",
     about:
-      "Events of an application without a position on PostgreSQL; beyond, they are dropped and readers start again.",
+      "Largest number of events of an application without a position on PostgreSQL; beyond it they are dropped and readers start again.",
     read: integer(1, Number.MAX_SAFE_INTEGER),
   },
   eventsPollMs: {
     name: "EVENTS_POLL_MS",
     default: "",
     about:
-      "How often a process with streams looks for events of others on PostgreSQL, beside the notifications that it receives; default 250, or 50 with DATABASE_POOLER=transaction.",
+      "Interval at which a process with streams polls for events of other processes on PostgreSQL, besides receiving notifications; default 250, or 50 with DATABASE_POOLER=transaction.",
     read: optional(integer(10, hourMs)),
   },
   streamsMax: {
@@ -283,13 +283,13 @@ export const rows = {
   streamHeartbeatMs: {
     name: "STREAM_HEARTBEAT_MS",
     default: "25000",
-    about: "How often a stream sends something (25 seconds).",
+    about: "Interval of heartbeats on a stream (25 seconds).",
     read: integer(100, hourMs),
   },
   streamLifetimeMs: {
     name: "STREAM_LIFETIME_MS",
     default: "3600000",
-    about: "How long a stream lasts, give or take a tenth, before its client connects again (1 hour).",
+    about: "Lifetime of a stream, varied by a tenth, after which its client reconnects (1 hour).",
     read: integer(100, 24 * hourMs),
   },
   batchItemsMax: {
@@ -414,7 +414,7 @@ export const rows = {
   rehearsals: {
     name: "REHEARSALS",
     default: "on",
-    about: "off refuses rehearsed failures, whatever the settings of an application say.",
+    about: "off refuses rehearsed failures for all applications, regardless of their settings.",
     read: (given) => oneOf("on", "off")(given) === "on",
   },
   rateLimits: {
