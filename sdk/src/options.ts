@@ -1,6 +1,6 @@
 import type { IdentityOptions } from "./identity/options.ts";
 import type { Timeouts, TransportOptions } from "./transport/options.ts";
-import { repeatsMax } from "./transport/repeats.ts";
+import { repeatsMax } from "./transport/transport.ts";
 import { checkAddress } from "./wire/address.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 
@@ -26,13 +26,13 @@ export interface CheckedOptions extends RollcallOptions {
 const polyfills = {
   fetch: "whatwg-fetch",
   AbortController: "abortcontroller-polyfill",
-  URL: "react-native-url-polyfill or core-js",
+  URL: "react-native-url-polyfill",
   "crypto.getRandomValues": "react-native-get-random-values",
 };
 
 /** @throws ConfigurationError that names the option, and never its value where that is secret */
 export function checkOptions(options: RollcallOptions): CheckedOptions {
-  const { appid, appkey, insecure, instance, renewal, methods, retry, scheme, timeouts = {} } = options;
+  const { appid, appkey, insecure, instance, retry, scheme = "Service", timeouts = {} } = options;
   for (const [name, polyfill] of Object.entries(polyfills)) {
     const found = name.split(".").reduce<unknown>((owner, member) => Object(owner)[member], globalThis);
     if (!isFunction(found))
@@ -40,23 +40,21 @@ export function checkOptions(options: RollcallOptions): CheckedOptions {
   }
   const url = checkAddress("createRollcall: url", options.url, insecure);
   const roots = (options.roots ?? []).map((root) => checkAddress("createRollcall: roots", root, insecure));
-  require("appid", isText(appid), "the id of the application");
-  require("appkey", isText(appkey) || isFunction(appkey), "a key of the application, or a function that returns one");
+  require("appid", isText(appid), "a text");
+  require("appkey", isText(appkey) || isFunction(appkey), "a text, or a function that returns one");
   require("instance", instance === undefined || isText(instance), "a text");
-  require("renewal", ["auto", "never", undefined].includes(renewal), '"auto" or "never"');
-  require("methods", ["all", "get-post", undefined].includes(methods), '"all" or "get-post"');
-  require("scheme", scheme === undefined || /^[\w-]+$/.test(scheme), "a word");
+  requireOneOf(options, "renewal", "auto", "never");
+  requireOneOf(options, "methods", "all", "get-post");
+  require("scheme", /^[\w-]+$/.test(scheme), "a word");
   const { repeats = 0 } = retry || {};
   const isCount = Number.isInteger(repeats) && repeats >= 0 && repeats <= repeatsMax;
   require("retry.repeats", isCount, `an integer from 0 to ${repeatsMax}`);
-  for (const [name, ms] of Object.entries(timeouts)) {
-    require(`timeouts.${name}`, ms === undefined ||
-      (typeof ms === "number" && ms > 0), "a number of milliseconds above 0");
-  }
+  for (const [name, ms = 1] of Object.entries(timeouts))
+    require(`timeouts.${name}`, typeof ms === "number" && ms > 0, "a number of milliseconds above 0");
   for (const name of ["store", "secrets"] as const) {
     const store = options[name];
-    const isStore = [store?.get, store?.set, store?.delete, store?.list].every(isFunction);
-    require(name, store === undefined || isStore, "a store, such as memoryStore()");
+    const isStore = !store || [store.get, store.set, store.delete, store.list].every(isFunction);
+    require(name, isStore, "a store, such as memoryStore()");
   }
   return { ...options, url, roots, signInMs: timeouts.signInMs ?? signInMsDefault };
 }
@@ -71,4 +69,8 @@ function isFunction(value: unknown): boolean {
 
 function require(option: string, isRight: boolean, rule: string): void {
   if (!isRight) throw new ConfigurationError(`createRollcall: ${option} must be ${rule}.`);
+}
+
+function requireOneOf(options: RollcallOptions, name: "renewal" | "methods", usual: string, other: string): void {
+  require(name, [usual, other].includes(options[name] ?? usual), `"${usual}" or "${other}"`);
 }

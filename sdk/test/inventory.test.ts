@@ -6,6 +6,8 @@ import { describe, it } from "node:test";
 import * as adminCalls from "../src/generated/admin.ts";
 import * as calls from "../src/generated/calls.ts";
 import * as errors from "../src/generated/errors.ts";
+import { ownedCalls } from "../src/nouns/owned.ts";
+import type { AnyCall } from "../src/wire/call.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const document: {
@@ -24,6 +26,20 @@ function operationsBelow(pattern: RegExp): string[] {
 /** What apps call: not the description of the process, and not the chunks of resumable uploads. */
 const ofApps = operationsBelow(/^\/(?!_\/|files\/)/);
 
+/** The calls of a kind by their ids. */
+function callsOf(kind: string, flags = ""): Readonly<Record<string, (...args: readonly unknown[]) => AnyCall>> {
+  const { create, get, search, change, remove, read } = ownedCalls(kind, flags);
+  const all = {
+    [`create${kind}`]: create,
+    [`get${kind}`]: get,
+    [`search${kind}s`]: search,
+    [`change${kind}`]: change,
+    [`delete${kind}`]: remove,
+    [`read${kind}File`]: read,
+  };
+  return all as never;
+}
+
 describe("the client covers the service", () => {
   it("every operation of the application API has a call", () => {
     assert.deepEqual(
@@ -41,11 +57,27 @@ describe("the client covers the service", () => {
     const files = globSync("sdk/src/{nouns,identity,batch}/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
     const sources = [...files, "sdk/src/rollcall.ts"].map((file) => readFileSync(path.join(root, file), "utf8"));
     const withoutImports = sources.map((source) => source.replaceAll(/^import [^;]*;$/gm, ""));
-    const used = new Set(withoutImports.join("\n").match(/\b\w+\b/g));
+    const text = withoutImports.join("\n");
+    const kinds = [...text.matchAll(/ownedCalls\(\s*"(\w+)"/g)].map(([, kind = ""]) => kind);
+    const used = new Set([...(text.match(/\b\w+\b/g) ?? []), ...kinds.flatMap((kind) => Object.keys(callsOf(kind)))]);
     assert.deepEqual(
       ofApps.filter((id) => !used.has(id) && !withoutMethod.has(id)),
       [],
     );
+  });
+
+  it("the calls of kinds equal the calls of the service", () => {
+    const generated: Readonly<Record<string, (...args: readonly unknown[]) => AnyCall>> = calls as never;
+    for (const kind of ["Checkin", "Location", "Picture", "Video", "Blob"]) {
+      const hasFile = `read${kind}File` in generated;
+      for (const [id, describeCall] of Object.entries(callsOf(kind, hasFile ? "sf" : ""))) {
+        const isRead = id.startsWith("read");
+        if (isRead) assert.equal(id in generated, hasFile);
+        if (isRead && !hasFile) continue;
+        const args = /^(?:create|search)/.test(id) ? [{ tag: "a" }] : ["id_1", { tag: "a" }];
+        assert.deepEqual(describeCall(...args), generated[id]?.(...args));
+      }
+    }
   });
 
   it("every error condition has a class", () => {

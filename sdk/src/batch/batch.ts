@@ -1,5 +1,5 @@
 import { newUuid } from "../lib/uuid.ts";
-import { type Failure, judgeAnswer, repeatabilityOf } from "../transport/answer.ts";
+import { type Envelope, type Judged, judge, type Repeatability } from "../transport/answer.ts";
 import { decodeResult } from "../transport/decode.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Pace } from "../transport/transport.ts";
@@ -62,7 +62,7 @@ export interface BatchSender {
 }
 
 /** An item with what is known of it. */
-interface Entry {
+interface Entry extends Repeatability {
   readonly call: BatchableCall<unknown>;
   readonly index: number;
   readonly idempotencyKey: string | undefined;
@@ -73,20 +73,19 @@ interface Entry {
   attempts: number;
   /** Answers of InternalError, after which one repeat may help. */
   errors: number;
-  /** As on the wire, for references. */
-  result?: unknown;
+  /** As on the wire, for references: JSON. */
+  result?: string;
   outcome?: ItemOutcome<unknown>;
-  failure?: Failure | undefined;
+  /** The last answer. */
+  judged?: Judged;
 }
 
-type ItemAnswer = Readonly<Record<string, unknown>>;
-
 interface BatchAnswer {
-  readonly responses: readonly ItemAnswer[];
+  readonly responses: readonly Envelope[];
 }
 
 /** What an item answers that cannot be sent. */
-const notRun: ItemAnswer = {
+const notRun: Envelope = {
   status: 424,
   error: "BatchItemNotRun",
   errorNumber: 1286,
@@ -106,17 +105,15 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
   const entries: Entry[] = [];
   const entryOf = new Map<Item<unknown>, Entry>();
 
-  function outcomeOf<T>(item: Item<T>): ItemOutcome<T> {
-    const outcome = entryOf.get(item)?.outcome;
-    if (outcome === undefined) throw new ConfigurationError("ConfigurationError: the item is not of this batch");
-    // The item carries the type of its result.
-    return outcome as ItemOutcome<T>;
-  }
-
   const results: BatchResults = {
-    outcome: outcomeOf,
+    outcome<T>(item: Item<T>) {
+      const outcome = entryOf.get(item)?.outcome;
+      if (!outcome) throw new ConfigurationError("ConfigurationError: the item is not of this batch");
+      // The item carries the type of its result.
+      return outcome as ItemOutcome<T>;
+    },
     get(item) {
-      const outcome = outcomeOf(item);
+      const outcome = results.outcome(item);
       if (outcome.ok) return outcome.value;
       throw outcome.error;
     },
@@ -125,7 +122,7 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
   function bodyOf(piece: readonly Entry[]): object {
     const known = {
       isPending: (index: number) => piece.some((entry) => entry.index === index),
-      read: (index: number, member: string) => Object(entries[index]?.result)[member],
+      read: (index: number, member: string) => Object(JSON.parse(entries[index]?.result ?? "0"))[member],
     };
     const hasReferences = piece.some(({ needs }) => needs.some(known.isPending));
     const requests = piece.map(({ call: { operation, path }, index, idempotencyKey, parameters }) => ({
@@ -138,37 +135,36 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
     return { mode, ...(hasReferences && { references: true }), requests };
   }
 
-  /** The first entries that fit into one request. */
-  function takePiece(waiting: readonly Entry[]): readonly Entry[] {
+  /** How many of the first entries fit into one request. */
+  function fitting(waiting: readonly Entry[]): number {
     let bytes = 100;
     const end = waiting.findIndex((entry, position) => {
-      bytes += sizeOf(bodyOf([entry]));
+      bytes += new Blob([JSON.stringify(bodyOf([entry]))]).size;
       return position === itemsMax || (bytes > bytesMax && position > 0);
     });
-    return end < 0 ? waiting : waiting.slice(0, end);
+    return end < 0 ? waiting.length : end;
   }
 
-  function settle(entry: Entry, response: ItemAnswer, attempts: number): void {
+  function settle(entry: Entry, response: Envelope, attempts: number): void {
     const { call, idempotencyKey } = entry;
-    const repeatability = repeatabilityOf(call, idempotencyKey);
-    const judged = judgeAnswer(repeatability, { status: 500, headers: new Headers() }, JSON.stringify(response));
+    const judged = judge(entry, response);
+    const { fail, repeats, mayBeDone } = judged;
+    entry.judged = judged;
     entry.attempts += attempts;
-    entry.failure = undefined;
-    if (judged.isSuccess) {
-      entry.result = response["result"];
-      entry.outcome = { ok: true, value: decodeResult(judged.result) };
-      return;
-    }
-    entry.failure = judged;
-    if (judged.repeats === "once") entry.errors += 1;
-    const error = judged.create({
-      call: describeCall(call),
-      attempts: entry.attempts,
-      idempotencyKey,
-      outcome: judged.mayBeDone ? "unknown" : "none",
-      isRetryable: judged.repeats !== "no",
-    });
-    entry.outcome = { ok: false, error };
+    if (repeats === "once") entry.errors += 1;
+    entry.result = JSON.stringify(response.result);
+    entry.outcome = fail
+      ? {
+          ok: false,
+          error: fail({
+            call: describeCall(call),
+            attempts: entry.attempts,
+            idempotencyKey,
+            outcome: mayBeDone ? "unknown" : "none",
+            isRetryable: !!repeats,
+          }),
+        }
+      : { ok: true, value: decodeResult(response.result) };
   }
 
   /** Fails the entries that need the result of another one that has none. Returns the others. */
@@ -185,19 +181,16 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
     let left = withoutUnmet(waiting);
     let canThrow = isFirst;
     while (left.length > 0) {
-      const piece = takePiece(left);
-      if (mode !== "independent" && piece.length < left.length) {
+      const count = fitting(left);
+      const piece = left.slice(0, count);
+      if (mode !== "independent" && count < left.length)
         throw new ConfigurationError(`ConfigurationError: a batch of mode ${mode} has at most 200 items and 900 KiB`);
-      }
-      const rest = left.slice(piece.length);
       try {
         const needsUser = piece.some(({ call }) => call.operation.caller === "user");
         const sent = send((needsUser ? runUserBatch : runBatch)(bodyOf(piece)), options);
         const { responses } = await sent;
         const { attempts } = await sent.meta;
-        piece.forEach((entry, position) => {
-          settle(entry, responses[position] ?? notRun, attempts);
-        });
+        for (const [position, entry] of piece.entries()) settle(entry, responses[position] ?? notRun, attempts);
       } catch (error) {
         // Without any answer there is nothing to report of single items.
         if (canThrow || !(error instanceof RollcallError)) throw error;
@@ -205,34 +198,35 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
         return;
       }
       canThrow = false;
-      left = withoutUnmet(rest);
+      left = withoutUnmet(left.slice(count));
     }
   }
 
   /** The entries that may succeed if they are sent again. */
   function findRepeats(): readonly Entry[] {
-    const isAsked = ({ failure }: Entry) => failure?.repeats === "yes";
+    const isAsked = ({ judged }: Entry) => judged?.repeats === "yes";
     if (mode !== "independent") return entries.some(isAsked) ? entries : [];
     const again = new Set<number>();
-    return entries.filter((entry) => {
-      const { failure, needs, errors, index } = entry;
-      const isOnce = failure?.repeats === "once" && errors < 2;
-      const isFreed = failure?.status === 424 && needs.some((needed) => again.has(needed));
-      const isRepeat = isAsked(entry) || isOnce || isFreed;
-      if (isRepeat) again.add(index);
-      return isRepeat;
-    });
+    for (const entry of entries) {
+      const { judged, needs, errors, index } = entry;
+      const isOnce = judged?.repeats === "once" && errors < 2;
+      const isFreed = judged?.status === 424 && needs.some((needed) => again.has(needed));
+      if (isAsked(entry) || isOnce || isFreed) again.add(index);
+    }
+    return entries.filter(({ index }) => again.has(index));
   }
 
   return {
     add<T>(call: BatchableCall<T>): Item<T> {
-      const { operation, path } = call;
-      if (!operation.isBatchable) throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
+      const { isBatchable, isIdempotent, isRepeatable, method } = call.operation;
+      if (!isBatchable) throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
       const index = entries.length;
       const parameters = encodeParameters(call.parameters ?? {});
-      const needs = references.find([path, parameters]).filter((needed) => needed < index);
-      const idempotencyKey = operation.isIdempotent ? newUuid() : undefined;
-      const entry: Entry = { call, index, idempotencyKey, parameters, needs, attempts: 0, errors: 0 };
+      const needs = references.find([call.path, parameters]).filter((needed) => needed < index);
+      const idempotencyKey = isIdempotent ? newUuid() : undefined;
+      const isRead = method === "GET";
+      const canRepeat = isRead || isIdempotent || !!isRepeatable;
+      const entry = { call, index, idempotencyKey, parameters, needs, isRead, canRepeat, attempts: 0, errors: 0 };
       const item = { call, ref: references.refsOf<T>(index) };
       entries.push(entry);
       entryOf.set(item, entry);
@@ -240,27 +234,22 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
     },
     async send(options = {}) {
       const deadline = pace.now() + (options.timeoutMs ?? pace.totalMs);
-      const nextRepeat = pace.repeats(options);
+      const nextRepeat = pace.repeats(options.retry);
       let waiting: readonly Entry[] = entries;
-      for (let round = 0; waiting.length > 0; round += 1) {
-        await sendAll(waiting, options, round === 0);
+      for (let isFirst = true; waiting.length > 0; isFirst = false) {
+        await sendAll(waiting, options, isFirst);
         waiting = findRepeats();
         const [longest] = waiting
-          .flatMap(({ failure }) => (failure === undefined || failure.repeats === "no" ? [] : [failure]))
+          .flatMap(({ judged }) => (judged?.repeats ? [judged] : []))
           .sort((a, b) => (b.retryAfterMs ?? 0) - (a.retryAfterMs ?? 0));
         const waitMs = longest && nextRepeat(longest, deadline - pace.now());
         if (waitMs === undefined) break;
         await pace.wait(waitMs, options, { call: describeCall(runBatch({})) });
       }
-      const failed = entries.find(({ failure }) => failure !== undefined && failure.status !== 424);
-      if (mode === "atomic" && failed?.outcome?.ok === false) {
-        throw new BatchFailed(`BatchFailed: ${failed.outcome.error.message}`, results, failed.outcome.error);
-      }
+      const failed = entries.find(({ judged }) => judged?.fail && judged.status !== 424)?.outcome;
+      if (mode === "atomic" && failed?.ok === false)
+        throw new BatchFailed(`BatchFailed: ${failed.error.message}`, results, failed.error);
       return results;
     },
   };
-}
-
-function sizeOf(value: object): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length;
 }

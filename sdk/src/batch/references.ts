@@ -25,9 +25,7 @@ export interface References {
 /** A reference is a text of letters and digits that no app writes by chance. */
 export function createReferences(): References {
   const nonce = hexOf(randomBytes());
-  const pattern = `r${nonce}n(\\d+)n`;
-  const anywhere = new RegExp(pattern, "g");
-  const whole = new RegExp(`^${pattern}$`);
+  const anywhere = new RegExp(`r${nonce}n(\\d+)n`, "g");
   const targets: { readonly index: number; readonly member: string }[] = [];
 
   const targetOf = (id: string | undefined) => targets[Number(id)] ?? { index: -1, member: "" };
@@ -51,10 +49,10 @@ export function createReferences(): References {
       const mark = (text: string) => (escapes ? text.replaceAll("{{", "\\{{") : text);
       return JSON.parse(JSON.stringify(value), (_, text) => {
         if (typeof text !== "string") return text;
-        const id = whole.exec(text)?.[1];
-        const { index, member } = targetOf(id);
-        const known = id === undefined || results.isPending(index) ? text : results.read(index, member);
+        const [first] = text.matchAll(anywhere);
+        const { index, member } = targetOf(first?.[1]);
         // A text that is nothing but a reference takes the value with its type.
+        const known = first?.[0] === text && !results.isPending(index) ? results.read(index, member) : text;
         return typeof known === "string" ? replaceIn(mark(text), results, mark) : known;
       });
     },

@@ -1,12 +1,11 @@
 import { changeDevice, registerDevice } from "../generated/calls.ts";
-import type { DeviceRegistration, DeviceToken as IssuedToken } from "../generated/types.ts";
+import type { DeviceToken as IssuedToken } from "../generated/types.ts";
 import { isInsecure, normalizeAddress } from "../lib/address.ts";
-import type { Awaitable } from "../lib/awaitable.ts";
 import { inBackground } from "../lib/background.ts";
 import { createFlights } from "../lib/flights.ts";
 import { newUuid } from "../lib/uuid.ts";
 import { type Answered, type Credentials, fixedPrincipal, type Principal } from "../transport/principal.ts";
-import { ConfigurationError, ServiceError } from "../wire/errors.ts";
+import { ConfigurationError, isNamed, ServiceError } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
 import { digestsOf, factsOf } from "./facts.ts";
 import type { DeviceFacts } from "./options.ts";
@@ -30,7 +29,7 @@ export interface Device {
 }
 
 const minuteMs = 60_000;
-const hourMs = 3_600_000;
+const hourMs = 60 * minuteMs;
 
 /** The service does not accept the registration, and will not do so soon. */
 interface Refusal {
@@ -41,24 +40,28 @@ interface Refusal {
 }
 
 export function createDevice({ store, state, tabs, clock, serviceClock, notify }: ScopeParts): Device {
-  const registrations = createFlights<DeviceToken>();
+  const join = createFlights<DeviceToken>();
+  const compared = new WeakSet<IdentityClient>();
   let isRegistering = false;
   let refusal: Refusal | undefined;
   /** A token near its end is replaced at most once an hour. */
-  let nextRefresh = Number.NEGATIVE_INFINITY;
-  const compared = new WeakSet<IdentityClient>();
+  let nextRefresh = 0;
 
-  const answered = (_: Credentials, { date }: Answered) => serviceClock.observe(date);
+  const answered = (_: Credentials, { time }: Answered) => serviceClock.observe(time);
 
   /** @param dead the token that must not be used again @param hint where the service says that the app is */
   function register(client: IdentityClient, dead = "", hint?: string): Promise<DeviceToken> {
-    return registrations.join(dead, async () => {
-      throwIfRefused();
+    return join(dead, async () => {
+      // The clock of the machine may have been set back since.
+      if (refusal && Math.abs(clock.now() - refusal.since) < refusal.waitMs) throw refusal.error;
       const { appkey } = client.options;
-      const key = typeof appkey === "function" ? await askForKey(appkey) : appkey;
+      const ask = async () => (typeof appkey === "function" ? appkey() : appkey);
+      const key = await ask().catch((cause) => {
+        throw new ConfigurationError("registerDevice: the function of the option appkey failed.", { cause });
+      });
       const work = async () => {
         const { device } = await state.refresh(); // another tab may have registered
-        if (device !== undefined && device.token !== dead) return device;
+        if (device && device.token !== dead) return device;
         isRegistering = true;
         return registerNow(client, key, hint).finally(() => {
           isRegistering = false;
@@ -70,52 +73,47 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
 
   async function registerNow(client: IdentityClient, appkey: string, hint: string | undefined): Promise<DeviceToken> {
     const { url, options } = client;
-    const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
     const facts = factsOf(options);
+    const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
     const call = registerDevice({ appid: options.appid, appkey, ...facts, uniqueId });
     let root = url;
-    const sendTo = (address: string) => {
-      root = address;
-      return client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
-    };
-    const result = await sendTo(url).catch((error: unknown) => {
+    const send = () => client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
+    const result = await send().catch((error: unknown) => {
       noteRefusal(error);
-      const hinted = normalizeAddress(hint);
-      if (error instanceof ServiceError || hinted === undefined || !options.roots?.includes(hinted)) throw error;
-      return sendTo(hinted);
+      root = normalizeAddress(hint) ?? "";
+      if (error instanceof ServiceError || !options.roots?.includes(root)) throw error;
+      return send();
     });
     refusal = undefined;
     await client.verifyRegistration?.(result, appkey);
-    const issued = serviceClock.now();
-    const registered = Math.max(issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration
-    const device = { ...tokenOf(result, rootOf(result, root), issued), registered };
+    const { serviceRoot } = result;
+    if (serviceRoot !== undefined) {
+      root = normalizeAddress(serviceRoot) ?? "";
+      if (!root || (isInsecure(root) && !isInsecure(url)))
+        throw new ConfigurationError(`registerDevice: the service names the root ${serviceRoot}, which is not https.`);
+    }
+    const token = tokenOf(result, root, serviceClock.now());
+    const registered = Math.max(token.issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration
+    const device = { ...token, registered };
     await state.change((now) => ({ ...now, device }));
     await store.write("facts", { digests: digestsOf(facts) });
     compared.add(client);
     return device;
   }
 
-  function throwIfRefused(): void {
-    if (refusal === undefined) return;
-    const passedMs = clock.now() - refusal.since;
-    if (passedMs >= 0 && passedMs < refusal.waitMs) throw refusal.error;
-  }
-
   /** Remembers that the service refuses this app. */
   function noteRefusal(error: unknown): void {
-    if (!(error instanceof ServiceError)) return;
-    const isDisabled = error.is("AuthAPICallDisabledByDeveloper");
-    const isMalformed = error.is("ParameterOutOfRange") && error.status === 401;
-    if (!isDisabled && !isMalformed && !error.is("AuthAppCredentialsInvalid")) return;
-    const waitMs = Math.min(hourMs, refusal === undefined ? minuteMs : refusal.waitMs * 2);
+    const isDisabled = isNamed(error, "AuthAPICallDisabledByDeveloper");
+    const isMalformed = isNamed(error, "ParameterOutOfRange") && error.status === 401;
+    if (!isDisabled && !isMalformed && !isNamed(error, "AuthAppCredentialsInvalid")) return;
+    const waitMs = refusal ? Math.min(hourMs, refusal.waitMs * 2) : minuteMs;
     refusal = { error, state: isDisabled ? "disabled" : "rejected", since: clock.now(), waitMs };
     notify({ type: "deviceRejected", error, message: "The service refuses to register this app." });
   }
 
   /** Registers again when less than a tenth of the token's life is left, spread over time. */
   function refreshSoon(client: IdentityClient, { token, issued, expires }: DeviceToken): void {
-    const now = serviceClock.now();
-    const left = expires - now;
+    const left = expires - serviceClock.now();
     if (left >= (expires - issued) / 10 || clock.now() < nextRefresh) return;
     const waitMs = clock.random() * Math.min(hourMs, Math.max(0, left) / 2);
     nextRefresh = clock.now() + waitMs + hourMs;
@@ -127,8 +125,8 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     if (compared.has(client)) return;
     compared.add(client);
     const facts = factsOf(client.options);
-    const stored = await store.read("facts", { digests: {} as Readonly<Record<string, string>> });
     const digests = digestsOf(facts);
+    const stored = await store.read("facts", { digests: {} as typeof digests });
     const isChanged = ([name]: [string, unknown]) => digests[name] !== stored?.digests[name];
     const changed: DeviceFacts = Object.fromEntries(Object.entries(facts).filter(isChanged));
     if (changed.platform !== undefined) await register(client, token);
@@ -143,7 +141,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
       id: "device",
       async credentials() {
         const { device } = await state.load();
-        if (device === undefined) return register(client);
+        if (!device) return register(client);
         refreshSoon(client, device);
         inBackground(compareFacts(client, device));
         return device;
@@ -155,20 +153,19 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
 
   return {
     get state() {
-      if (isRegistering) return "registering";
-      return refusal?.state ?? (state.now?.device === undefined ? "new" : "registered");
+      return isRegistering ? "registering" : (refusal?.state ?? (state.now?.device ? "registered" : "new"));
     },
     principal,
     async start(client) {
       refusal = undefined;
       await principal(client).credentials();
     },
-    async offer(issued, root) {
-      const now = serviceClock.now();
-      await state.change((state) => {
-        const { device } = state;
-        const isBetter = device?.root === root && issued.accessTokenExpires.getTime() > device.expires;
-        return isBetter ? { ...state, device: { ...device, ...tokenOf(issued, root, now) } } : state;
+    offer(issued, root) {
+      const token = tokenOf(issued, root, serviceClock.now());
+      return state.change((now) => {
+        const { device } = now;
+        const isBetter = device?.root === root && token.expires > device.expires;
+        return isBetter ? { ...now, device: { ...device, ...token } } : now;
       });
     },
     async forget() {
@@ -180,25 +177,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
   };
 }
 
-async function askForKey(appkey: () => Awaitable<string>): Promise<string> {
-  try {
-    return await appkey();
-  } catch (cause) {
-    throw new ConfigurationError("registerDevice: the function of the option appkey failed.", { cause });
-  }
-}
-
 /** The members of a token that a call of the service has issued. */
 export function tokenOf({ accessToken, accessTokenExpires }: IssuedToken, root: string, issued: number): Token {
   return { token: accessToken, root, expires: accessTokenExpires.getTime(), issued };
-}
-
-/** Where the service says that the calls of the device go. */
-function rootOf({ serviceRoot }: DeviceRegistration, url: string): string {
-  if (serviceRoot === undefined) return url;
-  const root = normalizeAddress(serviceRoot);
-  if (root === undefined || (isInsecure(root) && !isInsecure(url))) {
-    throw new ConfigurationError(`registerDevice: the service names the root ${serviceRoot}, which is not https.`);
-  }
-  return root;
 }

@@ -32,20 +32,18 @@ export interface IdentityParts {
 
 export function createIdentity({ scope, store, secrets, clock, onEvent }: IdentityParts): Identity {
   const serviceClock = createServiceClock(clock);
-  let hasFailed = false;
-  const onFailed = (error: unknown) => {
-    const message = "The store failed: the client goes on from memory.";
-    if (!hasFailed) onEvent({ type: "storeFailed", error, message });
-    hasFailed = true;
-  };
+  const reported = new Set<string>();
+  const onFailed = (error: unknown) =>
+    onEvent({ type: "storeFailed", error, message: "The store failed: the client goes on from memory." });
   /** The current session of this tab may be another one than that of the others. */
   const notify = (event: IdentityEvent) =>
     onEvent(event.type === "sessionChanged" ? { ...event, session: sessions.current } : event);
   const tabs = createTabs(scope, () => {
-    if (state.now !== undefined) inBackground(state.refresh());
+    if (state.now) inBackground(state.refresh());
   });
   const onWarning = (message: string) => notify({ type: "warning", message });
-  const recordsOf = (store: Store) => createRecords({ store, prefix: scope, onFailed, onWarning, lock: tabs.lock });
+  const recordsOf = (store: Store) =>
+    createRecords({ store, prefix: scope, onFailed, onWarning, lock: tabs.lock, reported });
   const plain = recordsOf(store);
   const secret = secrets === store ? plain : recordsOf(secrets);
   const state: SharedState = createState({ store: plain, secrets: secret, tabs, notify });

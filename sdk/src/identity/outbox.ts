@@ -4,10 +4,10 @@ import { inBackground } from "../lib/background.ts";
 import { newUuid } from "../lib/uuid.ts";
 import type { CallOptions } from "../transport/options.ts";
 import { fixedPrincipal } from "../transport/principal.ts";
-import { ServiceError } from "../wire/errors.ts";
+import { isNamed } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
 import type { ScopeParts } from "./scope-parts.ts";
-import type { UserToken } from "./state.ts";
+import { tokenPattern, type UserToken } from "./state.ts";
 
 /** Tokens that the app has given up and the service has still to revoke. */
 export interface Outbox {
@@ -21,71 +21,62 @@ export interface Outbox {
 
 const tokensMax = 20;
 const pauseMs = 30_000;
-const pattern = { token: "", root: "", expires: 0, issued: 0, id: "" };
 
 /** @param onDeviceToken called with the token of the device that a logout answers */
 export function createOutbox(
   { secrets, clock, serviceClock }: ScopeParts,
   onDeviceToken: (issued: IssuedToken, root: string) => Promise<void>,
 ): Outbox {
-  /** Whether there may be tokens; unknown at the start. */
-  let isEmpty = false;
-  let flushing: Promise<void> | undefined;
-  let nextFlush = Number.NEGATIVE_INFINITY;
+  /** Whether there may be tokens, as at the start. */
+  let isFilled = true;
+  let flushing = Promise.resolve();
+  let nextFlush = 0;
   let order = 0;
 
-  /** The tokens, the oldest first. */
-  async function entries(): Promise<(typeof pattern & { readonly name: string })[]> {
-    const found = [];
-    for (const name of await secrets.list("outbox:")) {
-      const entry = await secrets.read(name, pattern);
-      if (entry !== undefined) found.push({ ...entry, name });
-    }
-    return found;
-  }
+  /** The names of the tokens, the oldest first. */
+  const list = () => secrets.list("outbox:");
 
-  async function revokeAll(client: IdentityClient, options: CallOptions): Promise<void> {
-    for (const entry of await entries()) {
-      if (entry.expires <= serviceClock.now() || (await revoke(client, entry, options)))
-        await secrets.remove(entry.name);
+  async function revokeAll(client: IdentityClient, options: CallOptions | undefined): Promise<void> {
+    isFilled = false;
+    for (const name of await list()) {
+      const entry = await secrets.read<UserToken>(name, { ...tokenPattern, id: "" });
+      if (!entry || entry.expires <= serviceClock.now() || (await revoke(client, entry, options)))
+        await secrets.remove(name);
+      else isFilled = true;
     }
-    isEmpty = (await secrets.list("outbox:")).length === 0;
   }
 
   /** Whether the token is dead now. */
   async function revoke(
-    client: IdentityClient,
+    { transport }: IdentityClient,
     { root, token, id }: UserToken,
-    options: CallOptions,
+    options: CallOptions | undefined,
   ): Promise<boolean> {
     try {
       const principal = fixedPrincipal(`outbox:${id}`, { root, token });
-      await onDeviceToken(await client.transport.send(logoutUser(), principal, { retry: false, ...options }), root);
-      return true;
+      await onDeviceToken(await transport.send(logoutUser(), principal, { retry: false, ...options }), root);
     } catch (error) {
-      return error instanceof ServiceError && error.is("AuthAccessTokenInvalid");
+      return isNamed(error, "AuthAccessTokenInvalid");
     }
+    return true;
   }
 
   const outbox: Outbox = {
     async add(token) {
-      isEmpty = false;
-      nextFlush = Number.NEGATIVE_INFINITY;
+      isFilled = true;
+      nextFlush = 0;
       order = Math.max(order + 1, clock.now());
       // Names of equal length, so that the oldest comes first in a listing.
       await secrets.write(`outbox:${order}:${newUuid()}`, token);
-      const old = (await entries()).slice(0, -tokensMax);
-      for (const { name } of old) await secrets.remove(name);
+      for (const name of (await list()).slice(0, -tokensMax)) await secrets.remove(name);
     },
-    flush(client, options = {}) {
+    flush(client, options) {
       nextFlush = clock.now() + pauseMs;
-      const before = flushing ?? Promise.resolve();
-      const current = before.then(() => revokeAll(client, options)).catch(() => {});
-      flushing = current;
-      return current;
+      flushing = flushing.then(() => revokeAll(client, options));
+      return flushing;
     },
     flushSoon(client) {
-      if (!isEmpty && clock.now() >= nextFlush) inBackground(outbox.flush(client));
+      if (isFilled && clock.now() >= nextFlush) inBackground(outbox.flush(client));
     },
   };
   return outbox;

@@ -4,16 +4,16 @@ import type { Clock } from "../lib/clock.ts";
 export interface ServiceClock {
   /** Milliseconds since 1970-01-01 UTC; those of the local clock before any answer. */
   now(): number;
-  /** @param date what an answer says */
-  observe(date: Date | undefined): void;
+  /** @param time what an answer says, if it says it */
+  observe(time: number | undefined): void;
 }
 
 export function createServiceClock(clock: Clock): ServiceClock {
   let aheadMs = 0;
   return {
     now: () => clock.now() + aheadMs,
-    observe(date) {
-      if (date !== undefined) aheadMs = date.getTime() - clock.now();
+    observe(time) {
+      if (time) aheadMs = time - clock.now();
     },
   };
 }

@@ -7,7 +7,6 @@ import { SessionEnded } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
 import type { Identity } from "./identity.ts";
 import type { EndReason } from "./options.ts";
-import { profileOf } from "./sessions.ts";
 import type { SessionState } from "./state.ts";
 
 /** A token for a server of the app's own, which may put it into an HttpOnly cookie. */
@@ -87,7 +86,7 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
       return new Date(token?.expires ?? expires);
     },
     get user() {
-      return profileOf(latest());
+      return latest().user as unknown as OwnUser;
     },
     async signOut({ everywhere = false, ...options } = {}) {
       if (sessions.find(userId)?.login !== login) return;

@@ -1,9 +1,7 @@
 import { loginSocialUser, loginUser, renewToken } from "../generated/calls.ts";
-import { dateMembers } from "../generated/dates.ts";
 import type {
   LoginSocialUserRequest,
   LoginUserRequest,
-  OwnUser,
   SocialUserWithToken,
   UserWithToken,
 } from "../generated/types.ts";
@@ -11,6 +9,7 @@ import { normalizeAddress } from "../lib/address.ts";
 import { inBackground } from "../lib/background.ts";
 import { createFlights } from "../lib/flights.ts";
 import { newUuid } from "../lib/uuid.ts";
+import { within } from "../lib/wait.ts";
 import type { CallOptions } from "../transport/options.ts";
 import {
   type Answered,
@@ -20,10 +19,9 @@ import {
   type PrincipalSource,
 } from "../transport/principal.ts";
 import type { AnyCall, Call } from "../wire/call.ts";
-import { describeCall, NotSignedIn, ServiceError, SessionEnded } from "../wire/errors.ts";
+import { describeCall, isNamed, NotSignedIn, ServiceError, SessionEnded } from "../wire/errors.ts";
 import type { IdentityClient } from "./client.ts";
 import { type Device, tokenOf } from "./device.ts";
-import type { EndedSession, EndReason } from "./options.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ScopeParts } from "./scope-parts.ts";
 import { currentSession, type SessionState, type UserToken } from "./state.ts";
@@ -78,8 +76,8 @@ export function createSessions(
   device: Device,
   outbox: Outbox,
 ): Sessions {
-  const recoveries = createFlights<Credentials>();
-  const renewals = createFlights<void>();
+  const joinRecovery = createFlights<Credentials>();
+  const joinRenewal = createFlights<void>();
   /** When the token of a sign-in may be renewed again. */
   const nextRenewal = new Map<string, number>();
   /** The user whom this tab alone has chosen. */
@@ -97,8 +95,7 @@ export function createSessions(
   function update(login: string, change: (session: SessionState) => SessionState | undefined): Promise<void> {
     return state.change((now) => {
       const sessions = now.sessions.flatMap((session) => (session.login === login ? (change(session) ?? []) : session));
-      const isThere = sessions.some(({ userId }) => userId === now.current);
-      return { ...now, sessions, current: isThere ? now.current : undefined };
+      return { ...now, sessions, current: sessions.find(({ userId }) => userId === now.current)?.userId };
     });
   }
 
@@ -107,43 +104,20 @@ export function createSessions(
     return update(login, () => undefined);
   }
 
-  /** The principal of a user, which stays the same for all attempts of a call. */
-  function userPrincipal(client: IdentityClient, userId: string, call: AnyCall): Principal {
-    return {
-      id: `user:${userId}`,
-      credentials() {
-        const session = find(userId);
-        const details = { call: describeCall(call) };
-        if (session === undefined) throw new NotSignedIn("the user is not signed in", details);
-        if (session.token === undefined) throw new SessionEnded("the session has ended", details);
-        renewSoon(client, session, session.token);
-        return session.token;
-      },
-      replace: (dead, error, call) => recoveries.join(dead.token, () => recover(client, userId, dead, error, call)),
-      answered: (credentials, answer) => observe(client, userId, credentials, answer),
-    };
-  }
-
   /** Follows what the answers say about the user. */
-  function observe(
-    client: IdentityClient,
-    userId: string,
-    { token }: Credentials,
-    { call, error, date }: Answered,
-  ): void {
-    serviceClock.observe(date);
+  function observe(client: IdentityClient, userId: string, { token }: Credentials, answer: Answered): void {
+    const { call, error, time } = answer;
+    serviceClock.observe(time);
+    if (!error) outbox.flushSoon(client);
     const session = find(userId);
-    const isSuccess = error === undefined;
-    if (isSuccess) outbox.flushSoon(client);
     if (session?.token?.token !== token) return;
-    const { id } = call.operation;
-    if (isSuccess && (id === "deleteUser" || id === "logoutUser")) {
-      inBackground(remove(session));
-      return;
-    }
+    const { login } = session;
     const isDisabled = session.state === "disabled";
-    if (isSuccess ? isDisabled : error.is("AuthUserAccountDisabled"))
-      inBackground(update(session.login, (now) => ({ ...now, state: isSuccess ? "active" : "disabled" })));
+    if (error) {
+      if (isNamed(error, "AuthUserAccountDisabled"))
+        inBackground(update(login, (now) => ({ ...now, state: "disabled" })));
+    } else if (/^(?:delete|logout)User$/.test(call.operation.id)) inBackground(remove(session));
+    else if (isDisabled) inBackground(update(login, (now) => ({ ...now, state: "active" })));
   }
 
   /** Finds other credentials of a user whose token the service refuses, or ends the session. */
@@ -151,44 +125,32 @@ export function createSessions(
     client: IdentityClient,
     userId: string,
     dead: Credentials,
-    error: ServiceError,
+    cause: ServiceError,
     call: AnyCall,
   ): Promise<Credentials> {
     await state.refresh(); // another tab may have renewed the token, or signed in again
     const session = find(userId);
-    const ended = new SessionEnded("the session has ended", { call: describeCall(call), cause: error });
-    if (session?.token === undefined) throw ended;
+    const ended = new SessionEnded("the session has ended", { call: describeCall(call), cause });
+    if (!session?.token) throw ended;
     const { userName, token, login } = session;
     if (token.token !== dead.token) return token;
-    const reason = reasonOf(token, error);
-    const input = await askForCredentials(client, { userId, userName, reason });
+    const { root, expires } = token;
+    const isMoved = cause.serviceRoot !== undefined && normalizeAddress(cause.serviceRoot) !== root;
+    const reason = isMoved ? "moved" : expires <= serviceClock.now() ? "expired" : "revoked";
+    const ask = async () => client.options.reauthenticate?.({ userId, userName, reason });
+    const warn = () => notify({ type: "warning", message: "The function of the option reauthenticate failed." });
+    const input = await within(
+      reauthenticateMsMax,
+      clock,
+      () => ask().catch(warn),
+      () => {},
+    );
     const again = input && (await signInAgain(client, userId, input));
-    if (again !== undefined) return again;
-    await update(login, (now) => (now.token?.token === dead.token ? endOf(now, reason) : now));
+    if (again) return again;
+    await update(login, ({ token, ...now }) =>
+      token?.token === dead.token ? { ...now, state: "ended", reason, expires } : { ...now, ...(token && { token }) },
+    );
     throw ended;
-  }
-
-  function reasonOf({ root, expires }: UserToken, { serviceRoot }: ServiceError): EndReason {
-    if (serviceRoot !== undefined && normalizeAddress(serviceRoot) !== root) return "moved";
-    return expires <= serviceClock.now() ? "expired" : "revoked";
-  }
-
-  /** What the app answers within its time; undefined if it cannot. */
-  function askForCredentials(
-    { options: { reauthenticate } }: IdentityClient,
-    ended: EndedSession,
-  ): Promise<Input | undefined> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(reauthenticateMsMax, () => resolve(undefined));
-      const ask = async () => reauthenticate?.(ended);
-      ask()
-        .catch(() => {
-          notify({ type: "warning", message: "The function of the option reauthenticate failed." });
-          return undefined;
-        })
-        .then(resolve)
-        .then(cancel);
-    });
   }
 
   /**
@@ -201,19 +163,14 @@ export function createSessions(
       if (result.user.id === userId) return (await accept(result)).token;
       await outbox.add(result.token);
       inBackground(outbox.flush(client));
-      return undefined;
     } catch (error) {
-      if (error instanceof ServiceError && !error.isRetryable) return undefined;
-      throw error;
+      if (!(error instanceof ServiceError) || error.isRetryable) throw error;
     }
+    return undefined;
   }
 
   /** Sends a sign-in for the device, whose root is that of the token. */
-  async function login(
-    client: IdentityClient,
-    call: Call<UserWithToken | SocialUserWithToken>,
-    options?: CallOptions,
-  ): Promise<Login> {
+  async function login(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<Login> {
     const principal = device.principal(client);
     let root = client.url;
     const answered = (credentials: Credentials, answer: Answered) => {
@@ -226,15 +183,15 @@ export function createSessions(
   }
 
   /** Makes a sign-in the current session, in place of an earlier one of the same user. */
-  async function accept({ user, token }: Login): Promise<SessionState & { readonly token: UserToken }> {
+  async function accept({ user, token }: Login): Promise<SessionState> {
     await state.load();
     const { accessToken, accessTokenExpires, isNew, ...profile } = { isNew: false, ...user };
     const { id: userId, userName } = profile;
     const old = find(userId);
     const at = Math.max(serviceClock.now(), (old?.at ?? 0) + 1);
-    const session = { login: newUuid(), userId, userName, user: profile, at, state: "active" as const, token };
+    const session: SessionState = { login: newUuid(), userId, userName, user: profile, at, state: "active", token };
     here = undefined;
-    if (old?.token !== undefined) await outbox.add(old.token);
+    if (old?.token) await outbox.add(old.token);
     await state.change((now) => ({
       ...now,
       sessions: [...now.sessions.filter((other) => other.userId !== userId), session],
@@ -244,53 +201,61 @@ export function createSessions(
   }
 
   /** Replaces a token in the second half of its life by its successor, which every tab gets from the service alike. */
-  function renewSoon(client: IdentityClient, { login, userId }: SessionState, old: UserToken): void {
-    const { root, issued, expires } = old;
-    const isEarly =
-      expires - serviceClock.now() >= (expires - issued) / 2 || clock.now() < (nextRenewal.get(login) ?? 0);
-    if (isEarly || client.options.renewal === "never") return;
+  function renewSoon({ transport, options }: IdentityClient, session: SessionState, old: UserToken): void {
+    const { login, userId } = session;
+    const { token, root, issued, expires } = old;
+    const isEarly = expires - serviceClock.now() >= (expires - issued) / 2;
+    if (isEarly || clock.now() < (nextRenewal.get(login) ?? 0) || options.renewal === "never") return;
     const renew = async () => {
       nextRenewal.set(login, clock.now() + hourMs);
       await state.refresh();
-      const session = find(userId);
-      if (session?.login !== login || session.token?.token !== old.token) return;
+      if (find(userId)?.token?.token !== token) return;
       try {
-        const renewed = await client.transport.send(renewToken(), fixedPrincipal(`user:${userId}`, old));
-        const token = { ...tokenOf(renewed, root, serviceClock.now()), id: userId };
-        if (token.expires <= expires) return;
+        const renewed = await transport.send(renewToken(), fixedPrincipal(`user:${userId}`, old));
+        const next = { ...tokenOf(renewed, root, serviceClock.now()), id: userId };
+        if (next.expires <= expires) return;
         nextRenewal.delete(login);
-        await update(login, (now) => ({ ...now, token }));
+        await update(login, (now) => ({ ...now, token: next }));
       } catch (error) {
-        if (!(error instanceof ServiceError && error.is("OperationNotFound"))) return;
+        if (!isNamed(error, "OperationNotFound")) return;
         nextRenewal.set(login, Number.POSITIVE_INFINITY);
         const message = "This server does not renew user tokens: sessions end when their tokens expire.";
         notify({ type: "warning", message });
       }
     };
-    const lockAndRenew = () => tabs.lock(`renewal:${login}`, renew, client.transport.hasInterceptors);
-    inBackground(renewals.join(old.token, lockAndRenew));
-  }
-
-  function principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource {
-    const { id, caller } = call.operation;
-    const choose = () => {
-      const user = userId ?? current()?.userId;
-      if (ofDevice.has(id) || (user === undefined && caller === "device")) return device.principal(client);
-      if (user === undefined) throw new NotSignedIn("no user is signed in", { call: describeCall(call) });
-      return userPrincipal(client, user, call);
-    };
-    return () => {
-      if (caller === "anyone" && userId === undefined)
-        return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
-      return state.now === undefined ? state.load().then(choose) : choose();
-    };
+    inBackground(joinRenewal(token, () => tabs.lock(`renewal:${login}`, renew, transport.hasInterceptors)));
   }
 
   return {
-    principal,
     find,
     get current() {
       return current();
+    },
+    principal(client, call, ofUser) {
+      const { id, caller } = call.operation;
+      const choose = (): Principal => {
+        const userId = ofUser ?? current()?.userId;
+        if (ofDevice.has(id) || (!userId && caller === "device")) return device.principal(client);
+        const details = { call: describeCall(call) };
+        if (!userId) throw new NotSignedIn("no user is signed in", details);
+        return {
+          id: `user:${userId}`,
+          credentials() {
+            const session = find(userId);
+            if (!session) throw new NotSignedIn("the user is not signed in", details);
+            if (!session.token) throw new SessionEnded("the session has ended", details);
+            renewSoon(client, session, session.token);
+            return session.token;
+          },
+          replace: (dead, error, call) => joinRecovery(dead.token, () => recover(client, userId, dead, error, call)),
+          answered: (credentials, answer) => observe(client, userId, credentials, answer),
+        };
+      };
+      return () => {
+        if (caller === "anyone" && !ofUser)
+          return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
+        return state.now ? choose() : state.load().then(choose);
+      };
     },
     async signIn(client, call, options) {
       const result = await login(client, call, options);
@@ -300,19 +265,19 @@ export function createSessions(
     },
     async signOut(client, userId, options) {
       const session = find(userId);
-      if (session === undefined) return;
-      const kept = session.token && outbox.add(session.token);
-      await Promise.all([kept, remove(session)]);
-      if (kept !== undefined) await outbox.flush(client, { timeoutMs: signOutMsMax, ...options });
+      if (!session) return;
+      const { token } = session;
+      await Promise.all([token && outbox.add(token), remove(session)]);
+      if (token) await outbox.flush(client, { timeoutMs: signOutMsMax, ...options });
     },
     async forget(userId) {
       const session = find(userId);
-      if (session !== undefined) await remove(session);
+      if (session) await remove(session);
     },
     async use(userId, isHere) {
       await state.load();
       const session = find(userId);
-      if (session === undefined) throw new NotSignedIn("use: the user is not signed in");
+      if (!session) throw new NotSignedIn("use: the user is not signed in");
       if (session.state === "ended") throw new SessionEnded("use: the session of the user has ended");
       const before = current()?.login;
       here = isHere ? userId : undefined;
@@ -322,21 +287,9 @@ export function createSessions(
   };
 }
 
+type LoginCall = Call<UserWithToken | SocialUserWithToken>;
+
 interface Login {
   readonly user: UserWithToken | SocialUserWithToken;
   readonly token: UserToken;
-}
-
-function endOf({ token, ...session }: SessionState, reason: EndReason): SessionState {
-  return { ...session, state: "ended", reason, expires: token?.expires };
-}
-
-/** The profile of a session. The dates of one that was stored are texts. */
-export function profileOf({ user }: SessionState): OwnUser {
-  const members = Object.entries(user).map(([name, value]) => [
-    name,
-    dateMembers.has(name) ? new Date(value as Date | string) : value,
-  ]);
-  const profile = Object.fromEntries(members);
-  return profile;
 }

@@ -1,3 +1,4 @@
+import { decodeResult } from "../transport/decode.ts";
 import type { EndReason } from "./options.ts";
 import type { Records } from "./records.ts";
 import type { Tabs } from "./tabs.ts";
@@ -72,7 +73,7 @@ export interface SharedState {
   change(update: (state: State) => State): Promise<void>;
 }
 
-const tokenPattern = { token: "", root: "", expires: 0, issued: 0 };
+export const tokenPattern = { token: "", root: "", expires: 0, issued: 0 };
 const sessionPattern = { login: "", userId: "", userName: "", user: {}, at: 0, state: "active" as const };
 
 export function createState({
@@ -103,18 +104,18 @@ export function createState({
   function apply(next: State): void {
     const before = now;
     now = next;
-    if (before !== undefined) changesBetween(before, next).forEach(notify);
+    if (before) notifyChanges(before, next, notify);
   }
 
   /** Calls that come before the read has begun share it. */
-  function readLater(): Promise<State> {
+  function refresh(): Promise<State> {
     later ??= enqueue(async () => {
       later = undefined;
       const next = await readStores();
       if (unwritten > 0) return undefined; // a change has come that these stores do not have yet
       apply(next);
       return next;
-    }).then((next) => next ?? readLater());
+    }).then((next) => next ?? refresh());
     return later;
   }
 
@@ -124,14 +125,16 @@ export function createState({
     const newest = new Map<string, SessionState>();
     for (const name of await store.list("session:")) {
       const session = await store.read<SessionState>(name, sessionPattern);
-      if (session === undefined) continue;
-      const token = await secrets.read<UserToken>(`user:${session.login}`, { ...tokenPattern, id: "" });
+      if (!session) continue;
+      const { login, userId, at } = session;
+      const token = await secrets.read<UserToken>(`user:${login}`, { ...tokenPattern, id: "" });
       // Without its token it is a session of which the tokens are kept in another place.
-      if (token === undefined && session.state !== "ended") continue;
-      const other = newest.get(session.userId);
-      const older = other !== undefined && other.at > session.at ? session : other;
-      if (older !== session) newest.set(session.userId, { ...session, ...(token && { token }) });
-      if (older !== undefined) await removeSession(older.login);
+      if (!token && session.state !== "ended") continue;
+      decodeResult(session.user);
+      const other = newest.get(userId);
+      const isOlder = other && other.at > at;
+      if (!isOlder) newest.set(userId, { ...session, ...(token && { token }) });
+      if (other) await removeSession(isOlder ? login : other.login);
     }
     return {
       device,
@@ -146,49 +149,45 @@ export function createState({
   }
 
   /** Writes what differs, what is new before what is gone. */
-  async function write(before: State, next: State): Promise<void> {
-    const { device, sessions, current = "" } = next;
-    if (device !== undefined && device !== before.device) await secrets.write("device", device);
+  async function write(before: State, { device, sessions, current = "" }: State): Promise<void> {
+    if (device !== before.device) await secrets.write("device", device);
     for (const session of sessions) {
       const { token, ...rest } = session;
       const { login } = rest;
       const old = before.sessions.find((other) => other.login === login);
-      if (old === session) continue;
+      if (session === old) continue;
       await store.write(`session:${login}`, rest);
-      if (token === undefined) await secrets.remove(`user:${login}`);
-      else if (token !== old?.token) await secrets.write(`user:${login}`, token);
+      if (token !== old?.token) await secrets.write(`user:${login}`, token);
     }
-    if (next.current !== before.current) await store.write("current", { userId: current });
+    if (current !== before.current) await store.write("current", { userId: current });
     for (const { login } of before.sessions)
       if (!sessions.some((session) => session.login === login)) await removeSession(login);
-    if (device === undefined && before.device !== undefined) await secrets.remove("device");
     tabs.announce("state");
   }
 
-  const state: SharedState = {
+  async function load(): Promise<State> {
+    loading ??= refresh();
+    const first = await loading;
+    return now ?? first;
+  }
+
+  return {
     get now() {
       return now;
     },
-    async load() {
-      loading ??= state.refresh();
-      const first = await loading;
-      return now ?? first;
-    },
-    refresh: readLater,
+    load,
+    refresh,
     async change(update) {
-      const loaded = now ?? (await state.load());
+      const loaded = now ?? (await load());
       const base = now ?? loaded;
       const next = update(base);
       if (next === base) return;
       apply(next);
       unwritten += 1;
-      await enqueue(async () => {
-        await write(base, next);
-        unwritten -= 1;
-      });
+      await enqueue(() => write(base, next));
+      unwritten -= 1;
     },
   };
-  return state;
 }
 
 /** The session for which calls are made, unless it has ended. */
@@ -196,10 +195,9 @@ export function currentSession({ sessions, current }: State): SessionState | und
   return sessions.find(({ userId, state }) => userId === current && state !== "ended");
 }
 
-function changesBetween(before: State, { device, ...next }: State): Change[] {
-  const changes: Change[] = [];
+function notifyChanges(before: State, { device, ...next }: State, notify: (change: Change) => void): void {
   const note = (type: Change["type"], isSo: unknown, session?: SessionState) => {
-    if (isSo) changes.push({ type, session });
+    if (isSo) notify({ type, session });
   };
   note("deviceRegistered", device && device.registered !== before.device?.registered);
   note("rootChanged", device && before.device && device.root !== before.device.root);
@@ -218,5 +216,4 @@ function changesBetween(before: State, { device, ...next }: State): Change[] {
   }
   const session = currentSession(next);
   note("sessionChanged", hasOtherState || session?.login !== currentSession(before)?.login, session);
-  return changes;
 }

@@ -1,5 +1,5 @@
+import type { Awaitable } from "./awaitable.ts";
 import type { Clock } from "./clock.ts";
-import { type Stop, unlessStopped } from "./stop.ts";
 
 /** Calls back as soon as the signal is aborted. Returns what stops the watch. */
 export function whenAborted(signal: AbortSignal | undefined, abort: () => void): () => void {
@@ -8,11 +8,15 @@ export function whenAborted(signal: AbortSignal | undefined, abort: () => void):
   return () => signal?.removeEventListener("abort", abort);
 }
 
-/** Waits, or rejects with `stopped` as soon as it has to stop. */
-export async function sleep(ms: number, stop: Stop, clock: Clock): Promise<void> {
+/** The result of the work, or of `late` when the work takes longer. */
+export async function within<T>(ms: number, clock: Clock, work: () => Awaitable<T>, late: () => T): Promise<T> {
   let cancel = () => {};
   const passed = new Promise<void>((resolve) => {
     cancel = clock.after(ms, resolve);
   });
-  await unlessStopped(passed, stop).finally(cancel);
+  try {
+    return await Promise.race([work(), passed.then(late)]);
+  } finally {
+    cancel();
+  }
 }

@@ -1,15 +1,22 @@
-import { changeBlob, createBlob, deleteBlob, getBlob, readBlobFile, searchBlobs } from "../generated/calls.ts";
-import type { Blob, ChangeBlobRequest, CreateBlobRequest, SearchBlobsQuery } from "../generated/types.ts";
-import { createFileMethods, type FilesNoun } from "./files.ts";
-import { createOwnedNoun } from "./owned.ts";
+import type {
+  Blob,
+  ChangeBlobRequest,
+  CreateBlobForm,
+  CreateBlobRequest,
+  SearchBlobsQuery,
+} from "../generated/types.ts";
+import { createFilesNoun, type FilesNoun } from "./files.ts";
+import { type OwnedCalls, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
 /** Files of any kind. */
 export interface BlobsNoun extends FilesNoun<Blob, CreateBlobRequest, ChangeBlobRequest, SearchBlobsQuery> {}
 
+const calls: OwnedCalls<Blob, CreateBlobForm, ChangeBlobRequest, SearchBlobsQuery> = /* @__PURE__ */ ownedCalls(
+  "Blob",
+  "sf",
+);
+
 export function createBlobsNoun(send: Send): BlobsNoun {
-  return {
-    ...createOwnedNoun(send, { get: getBlob, search: searchBlobs, change: changeBlob, remove: deleteBlob }),
-    ...createFileMethods<Blob, CreateBlobRequest>(send, { create: createBlob, get: getBlob, read: readBlobFile }),
-  };
+  return createFilesNoun(send, calls);
 }

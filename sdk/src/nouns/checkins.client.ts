@@ -1,7 +1,6 @@
-import { changeCheckin, createCheckin, deleteCheckin, getCheckin, searchCheckins } from "../generated/calls.ts";
 import type { ChangeCheckinRequest, Checkin, CreateCheckinRequest, SearchCheckinsQuery } from "../generated/types.ts";
 import type { CallOptions } from "../transport/options.ts";
-import { createOwnedNoun, type OwnedNoun } from "./owned.ts";
+import { createOwnedNoun, type OwnedCalls, type OwnedNoun, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
 /** Check-ins: where a user is, at a time. */
@@ -9,9 +8,9 @@ export interface CheckinsNoun extends OwnedNoun<Checkin, ChangeCheckinRequest, S
   create(fields: CreateCheckinRequest, options?: CallOptions): Promise<Checkin>;
 }
 
+const calls: OwnedCalls<Checkin, CreateCheckinRequest, ChangeCheckinRequest, SearchCheckinsQuery> =
+  /* @__PURE__ */ ownedCalls("Checkin");
+
 export function createCheckinsNoun(send: Send): CheckinsNoun {
-  return {
-    create: (fields, options) => send(createCheckin(fields), options),
-    ...createOwnedNoun(send, { get: getCheckin, search: searchCheckins, change: changeCheckin, remove: deleteCheckin }),
-  };
+  return createOwnedNoun(send, calls);
 }

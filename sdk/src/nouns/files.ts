@@ -1,10 +1,9 @@
 import { hexOf } from "../lib/hex.ts";
 import type { CallOptions } from "../transport/options.ts";
-import type { Call } from "../wire/call.ts";
 import type { Download } from "../wire/download.ts";
 import { describeCall, UnexpectedAnswer } from "../wire/errors.ts";
 import type { Source } from "../wire/source.ts";
-import type { OwnedNoun } from "./owned.ts";
+import { createOwnedNoun, type OwnedCalls, type OwnedNoun } from "./owned.ts";
 import type { Send } from "./send.ts";
 
 /** The largest width and height of a scaled picture, in pixels. */
@@ -28,47 +27,46 @@ export interface FilesNoun<T, Create, Change, Query> extends OwnedNoun<T, Change
   download(id: string, options?: DownloadOptions): Promise<Download>;
 }
 
-interface FileCalls<T, Create> {
-  readonly create: (fields: Create & { readonly data: Source }) => Call<T>;
-  readonly get: (id: string) => Call<T>;
-  readonly read: (id: string, query?: { readonly size?: string | undefined }) => Call<Download>;
-}
-
 interface FileMethods<T, Create> {
   create(source: Source, fields?: Create, options?: CallOptions): Promise<T>;
   url(file: { readonly signedUrl: string }, options?: { readonly size?: PictureSize }): string;
   download(id: string, options?: DownloadOptions & { readonly size?: PictureSize }): Promise<Download>;
 }
 
-export function createFileMethods<T extends { readonly contentHash?: string }, Create extends object>(
+export function createFilesNoun<
+  T extends { readonly contentHash?: string },
+  Form extends { readonly data: Source },
+  Change,
+  Query extends { readonly pagingToken?: string | undefined },
+>(
   send: Send,
-  { create, get, read }: FileCalls<T, Create>,
-): FileMethods<T, Create> {
+  calls: OwnedCalls<T, Form, Change, Query>,
+): OwnedNoun<T, Change, Query> & FileMethods<T, Omit<Form, "data">> {
+  const { create, get, read } = calls;
   return {
+    ...createOwnedNoun(send, calls),
     // All of the fields are optional.
-    create: (data, fields, options) => send(create({ ...(fields as Create), data }), options),
-    url: ({ signedUrl }, { size } = {}) => (size === undefined ? signedUrl : `${signedUrl}&size=${sizeText(size)}`),
+    create: (data, fields, options) => send(create({ ...fields, data } as Form), options),
+    url: ({ signedUrl }, { size } = {}) => signedUrl + (size ? `&size=${sizeText(size)}` : ""),
     async download(id, { range, size, verify, ...options } = {}) {
       const headers = { ...options.headers, ...(range && { Range: `bytes=${range.from}-${range.to ?? ""}` }) };
       const call = read(id, { size: sizeText(size) });
       const file = await send(call, { ...options, headers });
       if (!verify) return file;
       const { contentHash } = await send(get(id), options);
-      return verified(file, contentHash, call);
+      const blob = await file.blob();
+      const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
+      if (hexOf(new Uint8Array(digest)) !== contentHash)
+        throw new UnexpectedAnswer("the bytes are not those of the object", {
+          status: 200,
+          call: describeCall(call),
+          attempts: 1,
+        });
+      return { ...file, stream: () => blob.stream(), blob: async () => blob, text: () => blob.text() };
     },
   };
 }
 
 export function sizeText(size: PictureSize | undefined): string | undefined {
   return size && `${size.w},${size.h}`;
-}
-
-async function verified(file: Download, hash: string | undefined, call: Call<Download>): Promise<Download> {
-  const blob = await file.blob();
-  const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
-  if (hexOf(new Uint8Array(digest)) !== hash) {
-    const details = { status: 200, call: describeCall(call), attempts: 1 };
-    throw new UnexpectedAnswer("the bytes are not those of the object", details);
-  }
-  return { ...file, stream: () => blob.stream(), blob: async () => blob, text: () => blob.text() };
 }

@@ -1,11 +1,4 @@
-import {
-  changeLocation,
-  createLocation,
-  deleteLocation,
-  flagLocation,
-  getLocation,
-  searchLocations,
-} from "../generated/calls.ts";
+import { flagLocation } from "../generated/calls.ts";
 import type {
   ChangeLocationRequest,
   CreateLocationRequest,
@@ -14,7 +7,7 @@ import type {
   SearchLocationsQuery,
 } from "../generated/types.ts";
 import type { CallOptions } from "../transport/options.ts";
-import { createOwnedNoun, type OwnedNoun } from "./owned.ts";
+import { createOwnedNoun, type OwnedCalls, type OwnedNoun, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
 /** Described places, which users share. */
@@ -24,15 +17,12 @@ export interface LocationsNoun extends OwnedNoun<Location, ChangeLocationRequest
   flag(id: string, fields: FlagLocationRequest, options?: CallOptions): Promise<void>;
 }
 
+const calls: OwnedCalls<Location, CreateLocationRequest, ChangeLocationRequest, SearchLocationsQuery> =
+  /* @__PURE__ */ ownedCalls("Location");
+
 export function createLocationsNoun(send: Send): LocationsNoun {
   return {
-    create: (fields, options) => send(createLocation(fields), options),
-    ...createOwnedNoun(send, {
-      get: getLocation,
-      search: searchLocations,
-      change: changeLocation,
-      remove: deleteLocation,
-    }),
+    ...createOwnedNoun(send, calls),
     flag: (id, fields, options) => send(flagLocation(id, fields), options),
   };
 }

@@ -9,6 +9,7 @@ import {
 import type { MetadataItem, Permission, SearchMetadataQuery } from "../generated/types.ts";
 import type { PageOptions, Pages } from "../pages/pages.ts";
 import type { CallOptions } from "../transport/options.ts";
+import type { Call } from "../wire/call.ts";
 import type { Place } from "../wire/values.ts";
 import { listPages, orUndefined, type Send } from "./send.ts";
 
@@ -39,25 +40,29 @@ export interface MetadataNoun {
 }
 
 export function createMetadataNoun(send: Send): MetadataNoun {
-  const of = (id: string, usual: Permission = "User"): ObjectMetadata => ({
-    // The app says what it has put there.
-    get: async <T>(key: string, { visibility = usual, ...options }: MetadataOptions = {}) =>
-      (await orUndefined(send(getMetadata(id, key, { visibility }), options)))?.value as T | undefined,
-    getMany: (query, options) =>
-      listPages<SearchMetadataQuery, MetadataItem>(
-        send,
-        (query) => searchMetadata(id, query),
-        { visibility: usual, ...query },
-        options,
-      ),
-    put: (key, value, { visibility = usual, location, ...options } = {}) =>
-      send(putMetadata(id, key, { value, visibility, location }), options),
-    putMany: (values, { visibility = usual, ...options } = {}) =>
-      send(putManyMetadata(id, { values, visibility }), options),
-    increment: (key, delta, { visibility = usual, ...options } = {}) =>
-      send(incrementMetadata(id, key, { delta, visibility }), options),
-    delete: (key, { visibility = usual, ...options } = {}) => send(deleteMetadata(id, key, { visibility }), options),
-  });
+  const of = (id: string, usual: Permission = "User"): ObjectMetadata => {
+    const sendOf = <T>(
+      { visibility = usual, ...options }: MetadataOptions = {},
+      describe: (fields: { readonly visibility: Permission }) => Call<T>,
+    ) => send(describe({ visibility }), options);
+    return {
+      // The app says what it has put there.
+      get: async <T>(key: string, options: MetadataOptions | undefined) =>
+        (await orUndefined(sendOf(options, (fields) => getMetadata(id, key, fields))))?.value as T | undefined,
+      getMany: (query, options) =>
+        listPages<SearchMetadataQuery, MetadataItem>(
+          send,
+          (query) => searchMetadata(id, query),
+          { visibility: usual, ...query },
+          options,
+        ),
+      put: (key, value, { location, ...options } = {}) =>
+        sendOf(options, (fields) => putMetadata(id, key, { ...fields, value, location })),
+      putMany: (values, options) => sendOf(options, (fields) => putManyMetadata(id, { ...fields, values })),
+      increment: (key, delta, options) => sendOf(options, (fields) => incrementMetadata(id, key, { ...fields, delta })),
+      delete: (key, options) => sendOf(options, (fields) => deleteMetadata(id, key, fields)),
+    };
+  };
   return {
     of: (object) => of(typeof object === "string" ? object : object.id),
     ofMe: () => of("me"),

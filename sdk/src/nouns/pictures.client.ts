@@ -1,15 +1,13 @@
-import {
-  changePicture,
-  createPicture,
-  deletePicture,
-  getPicture,
-  readPictureFile,
-  searchPictures,
-} from "../generated/calls.ts";
-import type { ChangePictureRequest, CreatePictureRequest, Picture, SearchPicturesQuery } from "../generated/types.ts";
+import type {
+  ChangePictureRequest,
+  CreatePictureForm,
+  CreatePictureRequest,
+  Picture,
+  SearchPicturesQuery,
+} from "../generated/types.ts";
 import type { Download } from "../wire/download.ts";
-import { createFileMethods, type DownloadOptions, type FilesNoun, type PictureSize } from "./files.ts";
-import { createOwnedNoun } from "./owned.ts";
+import { createFilesNoun, type DownloadOptions, type FilesNoun, type PictureSize } from "./files.ts";
+import { type OwnedCalls, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
 /** Pictures of users. */
@@ -21,13 +19,9 @@ export interface PicturesNoun
   download(id: string, options?: DownloadOptions & { readonly size?: PictureSize }): Promise<Download>;
 }
 
+const calls: OwnedCalls<Picture, CreatePictureForm, ChangePictureRequest, SearchPicturesQuery> =
+  /* @__PURE__ */ ownedCalls("Picture", "sf");
+
 export function createPicturesNoun(send: Send): PicturesNoun {
-  return {
-    ...createOwnedNoun(send, { get: getPicture, search: searchPictures, change: changePicture, remove: deletePicture }),
-    ...createFileMethods<Picture, CreatePictureRequest>(send, {
-      create: createPicture,
-      get: getPicture,
-      read: readPictureFile,
-    }),
-  };
+  return createFilesNoun(send, calls);
 }

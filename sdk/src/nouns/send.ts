@@ -1,7 +1,7 @@
 import { createPages, type PageOptions, type Pages, type WirePage } from "../pages/pages.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Call } from "../wire/call.ts";
-import { RollcallError } from "../wire/errors.ts";
+import { isNamed } from "../wire/errors.ts";
 
 /** Sends calls for a principal. */
 export type Send = <T>(call: Call<T>, options?: CallOptions) => Sent<T>;
@@ -30,7 +30,7 @@ export async function orUndefined<T>(sent: Promise<T>): Promise<T | undefined> {
   try {
     return await sent;
   } catch (error) {
-    if (error instanceof RollcallError && error.is("ItemDoesNotExist")) return undefined;
+    if (isNamed(error, "ItemDoesNotExist")) return undefined;
     throw error;
   }
 }

@@ -1,34 +1,30 @@
 import { dateMembers } from "../generated/dates.ts";
 
 /** Values that belong to the app, and responses of a batch, each of which is decoded by itself. */
-const untouched: ReadonlySet<string> = new Set(["value", "values", "details", "responses"]);
+const untouched: ReadonlySet<string> = /* @__PURE__ */ new Set(["value", "values", "details", "responses"]);
 /** Repeats another member. */
 const misspelt = "elaspedTimeInMs";
 
 /** Converts a result of the wire: dates become `Date`, and `true`, which says no more than success, undefined. */
 export function decodeResult(result: unknown): unknown {
-  return result === true ? undefined : decode(result);
+  if (typeof result === "object") decode(result as Record<string, unknown>);
+  return result === true ? undefined : result;
 }
 
-/** Changes what JSON.parse has made. */
-function decode(result: unknown): unknown {
-  if (typeof result !== "object" || result === null) return result;
-  if (Array.isArray(result)) {
-    for (const item of result) decode(item);
-    return result;
-  }
-  const members = result as Record<string, unknown>;
+/** Changes what JSON.parse has made: an object, an array or null. */
+function decode(members: Record<string, unknown>): void {
   for (const name in members) {
     const value = members[name];
-    if (typeof value === "string") {
-      if (dateMembers.has(name)) members[name] = readDate(value) ?? value;
-    } else if (!untouched.has(name)) decode(value);
+    if (typeof value === "object") {
+      if (!untouched.has(name)) decode(value as Record<string, unknown>);
+    } else if (name === misspelt) delete members[name];
+    else if (typeof value === "string" && dateMembers.has(name)) members[name] = readDate(value);
   }
-  if (misspelt in members) delete members[misspelt];
-  return result;
 }
 
-function readDate(text: string): Date | undefined {
-  const ms = /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1];
-  return ms === undefined ? undefined : new Date(Number(ms));
+/** Also dates of results that were stored as JSON. */
+function readDate(text: string): Date | string {
+  const isIso = /^\d{4}-.+Z$/.test(text);
+  const ms = text.startsWith("/Date(") ? Number(text.slice(6, -2)) : isIso ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? text : new Date(ms);
 }

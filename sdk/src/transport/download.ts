@@ -1,9 +1,21 @@
-import { Stop, unlessStopped } from "../lib/stop.ts";
-import { whenAborted } from "../lib/wait.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { AnyCall } from "../wire/call.ts";
 import type { Download } from "../wire/download.ts";
-import { AbortedError, ConnectionError, describeCall, type RollcallError, TimeoutError } from "../wire/errors.ts";
+import { ConnectionError, describeCall, RollcallError } from "../wire/errors.ts";
+import type { Limits } from "./limits.ts";
+import type { CallOptions } from "./options.ts";
 import { reportProgress } from "./progress.ts";
-import type { Run } from "./run.ts";
+
+/** What a download needs of its call. */
+interface DownloadCall {
+  readonly call: AnyCall;
+  readonly options: CallOptions;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly stallMs: number;
+  /** Ends the request. */
+  readonly end: () => void;
+}
 
 /** Whether a response is the bytes of a file rather than an envelope. */
 export function isFile({ ok, headers }: Response): boolean {
@@ -11,86 +23,51 @@ export function isFile({ ok, headers }: Response): boolean {
   return ok && (headers.has("content-disposition") || !/html/.test(headers.get("content-type") ?? ""));
 }
 
-/**
- * The bytes of a response, which end with an error unless all of them have come.
- *
- * @param end ends the request
- */
-export function openDownload(response: Response, run: Run, end: () => void): Download {
-  const { headers } = response;
+/** The bytes of a response, which end with an error unless all of them have come. */
+export function openDownload(
+  { headers, body }: Response,
+  { call, options: { signal, onProgress }, clock, limits, stallMs, end }: DownloadCall,
+): Download {
   const length = headers.get("content-length");
-  const type = headers.get("content-type");
+  const type = headers.get("content-type") ?? "application/octet-stream";
   // An encoding changes the number of bytes.
-  const contentLength = length === null || headers.has("content-encoding") ? undefined : Number(length);
-  const stream = () => checkedStream(response, contentLength, run, end);
-  const read = () => new Response(stream());
-  return {
-    contentType: type ?? "application/octet-stream",
-    contentLength,
-    stream,
-    blob: async () => new Blob([await read().arrayBuffer()], { type: type ?? "" }),
-    text: () => read().text(),
-  };
-}
-
-function checkedStream(
-  response: Response,
-  total: number | undefined,
-  { call, options: { signal, onProgress }, shared: { closing, clock, timeouts } }: Run,
-  end: () => void,
-): ReadableStream<Uint8Array> {
-  const reader = (response.body ?? new Blob().stream()).getReader();
-  const report = onProgress === undefined ? () => {} : reportProgress(onProgress, total, clock);
+  const total = length && !headers.has("content-encoding") ? Number(length) : undefined;
   const details = { call: describeCall(call), attempts: 1, isRetryable: true };
-  const stop = new Stop();
-  let problem: RollcallError | undefined;
-  let done = 0;
 
-  function fail(error: RollcallError): void {
-    problem ??= error;
-    stop.stop();
-  }
-
-  function onAbort(): void {
-    const cause = signal?.reason;
-    fail(new AbortedError("the download was aborted", { ...details, isRetryable: false, cause }));
-  }
-
-  function finish(): void {
-    closing.remove(onAbort);
-    release();
-    end();
-  }
-
-  const release = whenAborted(signal, onAbort);
-  closing.add(onAbort);
-
-  return new ReadableStream<Uint8Array>(
-    {
+  function stream(): ReadableStream<Uint8Array> {
+    const reader = (body ?? new Blob().stream()).getReader();
+    const report = reportProgress(onProgress, total, clock);
+    let done = 0;
+    const source: UnderlyingDefaultSource<Uint8Array> = {
       async pull(controller) {
-        const cancelTimer = clock.after(timeouts.stallMs, () =>
-          fail(new TimeoutError("the download has stalled", "stalled", details)),
-        );
         try {
-          const { value } = await unlessStopped(reader.read(), stop);
-          if (value !== undefined) {
+          const read = () => reader.read();
+          const { value } = await limits.run(stallMs, "stalled", signal, () => details, read);
+          if (value) {
             done += value.byteLength;
             report(done);
             controller.enqueue(value);
-          } else if (total !== undefined && done !== total) throw new Error(`${done} of ${total} bytes`);
-          else {
-            finish();
-            controller.close();
+            return;
           }
+          if (total !== undefined && done !== total) throw new Error(`${done} of ${total} bytes`);
+          controller.close();
         } catch (cause) {
-          finish();
-          controller.error(problem ?? new ConnectionError("the download has ended early", { ...details, cause }));
-        } finally {
-          cancelTimer();
+          const isOwn = cause instanceof RollcallError;
+          controller.error(isOwn ? cause : new ConnectionError("the download has ended early", { ...details, cause }));
         }
+        end();
       },
-      cancel: finish,
-    },
-    { highWaterMark: 0 },
-  );
+      cancel: end,
+    };
+    return new ReadableStream(source, { highWaterMark: 0 });
+  }
+
+  const read = () => new Response(stream());
+  return {
+    contentType: type,
+    contentLength: total,
+    stream,
+    blob: async () => new Blob([await read().arrayBuffer()], { type }),
+    text: () => read().text(),
+  };
 }

@@ -12,31 +12,30 @@ export interface Form {
 export function buildForm(source: Source, fields: string): Form {
   const boundary = newUuid();
   const file = source instanceof ArrayBuffer ? new Blob([source]) : source;
-  const name = "name" in file && typeof file.name === "string" ? file.name : "file";
+  const { name = "file", type } = file as { readonly name?: string; readonly type?: string };
+  const part = `--${boundary}\r\nContent-Disposition: form-data; name="`;
   const quoted = name.replace(/["\r\n]/g, encodeURIComponent);
-  const head = [
-    `--${boundary}\r\nContent-Disposition: form-data; name="body"\r\nContent-Type: application/json\r\n\r\n${fields}\r\n`,
-    `--${boundary}\r\nContent-Disposition: form-data; name="data"; filename="${quoted}"\r\n`,
-    `Content-Type: ${file.type || "application/octet-stream"}\r\n\r\n`,
-  ].join("");
+  const head = `${part}body"\r\nContent-Type: application/json\r\n\r\n${fields}\r\n${part}data"; filename="${quoted}"\r\nContent-Type: ${type || "application/octet-stream"}\r\n\r\n`;
   const tail = `\r\n--${boundary}--\r\n`;
+  const isBlob = file instanceof Blob;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    length: new Blob([head, tail]).size + (file instanceof Blob ? file.size : file.length),
-    body: () => (file instanceof Blob ? new Blob([head, file, tail]) : joined([head, file.open(), tail])),
+    length: new Blob([head, tail]).size + (isBlob ? file.size : file.length),
+    body: () => (isBlob ? new Blob([head, file, tail]) : join([toStream(head), file.open(), toStream(tail)])),
   };
 }
 
-function joined(parts: readonly (string | ReadableStream<Uint8Array>)[]): ReadableStream<Uint8Array> {
+function toStream(text: string): ReadableStream<Uint8Array> {
+  return new Blob([text]).stream();
+}
+
+/** One stream after the other. A stream that fails makes the whole fail, and with it the request. */
+function join(streams: readonly ReadableStream<Uint8Array>[]): ReadableStream<Uint8Array> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const write = async () => {
-    for (const part of parts) {
-      const stream = typeof part === "string" ? new Blob([part]).stream() : part;
-      await stream.pipeTo(writable, { preventClose: true });
-    }
+    for (const stream of streams) await stream.pipeTo(writable, { preventClose: true });
     await writable.close();
   };
-  // A source that fails makes the body fail, and with it the request.
-  write().catch((error) => writable.abort(error).catch(() => {}));
+  write().catch(() => {});
   return readable;
 }

@@ -1,77 +1,65 @@
 import type { Clock } from "../lib/clock.ts";
-import { type Stop, unlessStopped } from "../lib/stop.ts";
-
-/** Why a gate is closed, and for how long. */
-export interface Closing<Reason> {
-  readonly reason: Reason;
-  readonly retryAfterMs: number;
-}
-
-/** Reports how an attempt ended; `silent` is without an answer. */
-export type Leave<Reason> = (outcome: Closing<Reason> | "answered" | "silent") => void;
+import type { Judged } from "./answer.ts";
+import type { Run } from "./limits.ts";
 
 /** Holds back the calls of one principal while the service would refuse them. */
-export interface Gate<Reason> {
-  readonly isOpen: boolean;
-  /** For calls that have passed the open gate. */
-  readonly leave: Leave<Reason>;
-  /** Waits until the gate is open. Returns why the call must not wait, if it is closed for longer than it has time. */
-  enter(deadline: number, stop: Stop): Promise<Leave<Reason> | Closing<Reason>>;
+export interface Gate {
+  /** Why calls are held back; undefined while the gate is open. */
+  readonly closing: Judged | undefined;
+  /**
+   * Waits until the gate is open, or the call is the one that goes first, which is a probe.
+   *
+   * @throws the error of `refuse` if the gate is closed for longer than the call has time
+   */
+  enter(deadline: number, run: Run, refuse: (closing: Judged, waitMs: number) => unknown): Promise<boolean>;
+  /** Notes how an attempt of a call that has entered has ended; without status it was not answered. */
+  leave(judged: Judged | undefined, isProbe: boolean): void;
 }
 
 const waitingMax = 1000;
 
+/** A wait as the service asks for it, and a random part, so that not all clients come back at once. */
+export function spread(ms: number, clock: Clock): number {
+  return ms + clock.random() * Math.max(1000, ms / 10);
+}
+
 /** After its time, a closed gate lets one call through, and the others follow when that is answered. */
-export function createGate<Reason>(clock: Clock): Gate<Reason> {
-  let closing: Closing<Reason> | undefined;
+export function createGate(clock: Clock): Gate {
+  const waiting = new Set<() => void>();
   let until = 0;
-  let waiting = 0;
   let isProbing = false;
-  /** Resolves when the waiting calls have to look at the gate again, in their order. */
-  let change: Promise<void> | undefined;
-  let announce = () => {};
-
-  function awaitChange(): Promise<void> {
-    change ??= new Promise((resolve) => {
-      announce = resolve;
-      if (!isProbing) clock.after(until - clock.now(), resolve);
-    });
-    const current = change;
-    return current.then(() => {
-      if (change === current) change = undefined;
-    });
-  }
-
-  function leave(outcome: Closing<Reason> | "answered" | "silent", isProbe = false): void {
-    if (typeof outcome === "object") {
-      const { retryAfterMs } = outcome;
-      closing = outcome;
-      until = Math.max(until, clock.now() + retryAfterMs + clock.random() * Math.max(1000, retryAfterMs / 10));
-    } else if (isProbe && outcome === "answered") closing = undefined;
-    if (!isProbe) return;
-    isProbing = false;
-    announce();
-  }
-
-  return {
-    get isOpen() {
-      return closing === undefined;
-    },
-    leave: (outcome) => leave(outcome),
-    async enter(deadline, stop) {
-      while (closing !== undefined) {
+  const gate: { -readonly [Member in keyof Gate]: Gate[Member] } = {
+    closing: undefined,
+    async enter(deadline, run, refuse) {
+      while (gate.closing) {
         const waitMs = until - clock.now();
         if (waitMs <= 0 && !isProbing) {
           isProbing = true;
-          return (outcome) => leave(outcome, true);
+          return true;
         }
-        if (until >= deadline || waiting >= waitingMax) return { ...closing, retryAfterMs: Math.max(0, waitMs) };
-        waiting += 1;
-        await unlessStopped(awaitChange(), stop).finally(() => {
-          waiting -= 1;
+        if (until >= deadline || waiting.size >= waitingMax) throw refuse(gate.closing, Math.max(0, waitMs));
+        await new Promise<void>((resolve) => {
+          const cancel = isProbing ? () => {} : clock.after(waitMs, () => run.wake());
+          run.wake = () => {
+            cancel();
+            waiting.delete(run.wake);
+            resolve();
+          };
+          waiting.add(run.wake);
         });
+        run.check();
       }
-      return (outcome) => leave(outcome);
+      return false;
+    },
+    leave(judged, isProbe) {
+      if (judged?.closesGate) {
+        gate.closing = judged;
+        until = Math.max(until, clock.now() + spread(judged.retryAfterMs ?? 0, clock));
+      } else if (isProbe && judged?.status) gate.closing = undefined;
+      if (!isProbe) return;
+      isProbing = false;
+      for (const wake of [...waiting]) wake();
     },
   };
+  return gate;
 }

@@ -21,15 +21,3 @@ export interface Interceptor {
 
 /** The headers that no app sets: the client decides them. */
 export const ownHeaders: readonly string[] = ["authorization", "content-type", "idempotency-key"];
-
-/** Runs the interceptors around a piece of work, the first one outermost. */
-export function runIntercepted<T>(
-  interceptors: readonly (((request: InterceptedRequest, next: () => Promise<T>) => Promise<T>) | undefined)[],
-  request: InterceptedRequest,
-  work: () => Promise<T>,
-): Promise<T> {
-  return interceptors.reduceRight<() => Promise<T>>(
-    (next, interceptor) => (interceptor === undefined ? next : async () => interceptor(request, next)),
-    work,
-  )();
-}

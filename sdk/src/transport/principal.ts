@@ -15,8 +15,8 @@ export interface Answered {
   readonly call: AnyCall;
   /** The error of the service; absent after a success. */
   readonly error?: ServiceError | undefined;
-  /** The time of the service, where the answer says it. */
-  readonly date?: Date | undefined;
+  /** The time of the service in milliseconds; NaN or absent where the answer does not say it. */
+  readonly time?: number;
 }
 
 /** The device, user or operator for whom a call is sent. */

@@ -11,16 +11,16 @@ const intervalMs = 100;
 
 /** Reports at most ten times a second, and never a smaller number than before. */
 export function reportProgress(
-  listener: (progress: Progress) => void,
+  listener: ((progress: Progress) => void) | undefined,
   total: number | undefined,
   clock: Clock,
 ): (done: number) => void {
   let reported = -1;
-  let reportedAt = Number.NEGATIVE_INFINITY;
+  let next = 0;
   return (done) => {
-    if (done <= reported || (done !== total && clock.now() - reportedAt < intervalMs)) return;
+    if (done <= reported || (done !== total && clock.now() < next)) return;
     reported = done;
-    reportedAt = clock.now();
-    listener({ done, total });
+    next = clock.now() + intervalMs;
+    listener?.({ done, total });
   };
 }

@@ -1,19 +1,19 @@
 import { systemClock } from "../lib/clock.ts";
-import { Stop } from "../lib/stop.ts";
-import { sleep } from "../lib/wait.ts";
-import { withoutAbsent } from "../lib/without-absent.ts";
+import { newUuid } from "../lib/uuid.ts";
 import type { Call } from "../wire/call.ts";
-import { type ErrorDetails, RollcallError } from "../wire/errors.ts";
-import type { Failure } from "./answer.ts";
-import { createGate, type Gate } from "./gate.ts";
-import type { Interceptor } from "./interceptors.ts";
-import { runWithin } from "./limits.ts";
+import { ConfigurationError, describeCall, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
+import { type Judged, judge, judgeSilence, readEnvelope, timeOf } from "./answer.ts";
+import { decodeResult } from "./decode.ts";
+import { isFile, openDownload } from "./download.ts";
+import { createGate, type Gate, spread } from "./gate.ts";
+import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
+import { createLimits, type Run, timeoutOf } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
-import type { CallOptions, Meta, Sent, Signer, TransportOptions } from "./options.ts";
-import type { PrincipalSource } from "./principal.ts";
-import { budgetMax, createRepeats, type NextRepeat } from "./repeats.ts";
-import type { Shared } from "./run.ts";
-import { runCall } from "./run-call.ts";
+import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from "./options.ts";
+import type { Credentials, PrincipalSource } from "./principal.ts";
+import { reportProgress } from "./progress.ts";
+import { buildRequest, readTunnelled } from "./request.ts";
+import { sendWatched, type Upload } from "./upload.ts";
 
 /** Sends calls, and repeats them until they are answered or their time is up. */
 export interface Transport {
@@ -31,53 +31,258 @@ export interface Transport {
   close(): void;
 }
 
+/** Decides how often something is repeated: returns the milliseconds to wait before the next attempt, if there may be one. */
+export type NextRepeat = (judged: Judged, msLeft: number) => number | undefined;
+
 /** When calls are repeated. */
 export interface Pace {
   /** How long a call may take with all its repeats. */
   readonly totalMs: number;
-  repeats(options: CallOptions): NextRepeat;
+  repeats(retry: Retry | undefined): NextRepeat;
   /** @throws AbortedError once the app has aborted the call or closed the client */
   wait(ms: number, options: CallOptions, details: ErrorDetails): Promise<void>;
   now(): number;
 }
 
-const timeoutsDefault = { attemptMs: 30_000, totalMs: 90_000, stallMs: 60_000 };
+const budgetMax = 10;
+export const repeatsMax = 10;
+const backoffMs = 250;
+const backoffMsMax = 20_000;
+/** How fast an upload has to be where its progress cannot be seen, in bytes per millisecond. */
+const uploadSpeedMin = 16_384 / 1000;
+/** The repeat of such a call finds its token dead if the first attempt was done. */
+const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "deleteUser", "endToken"]);
 
 export function createTransport(options: TransportOptions = {}): Transport {
-  const { clock = systemClock, logger = consoleLogger } = options;
-  const closing = new Stop();
-  const gates = new Map<string, Gate<Failure>>();
+  const { clock = systemClock, logger = consoleLogger, scheme = "Service" } = options;
+  const { attemptMs = 30_000, totalMs = 90_000, stallMs = 60_000 } = options.timeouts ?? {};
+  const limits = createLimits(clock);
+  const gates = new Map<string, Gate>();
   const interceptors = new Set<Interceptor>();
-  const shared: Shared = {
-    options,
-    timeouts: { ...timeoutsDefault, ...withoutAbsent(options.timeouts ?? {}) },
-    clock,
-    logger,
-    closing,
-    interceptors,
-    budget: { left: budgetMax },
-    gateOf({ id }) {
-      const gate = gates.get(id) ?? createGate<Failure>(clock);
-      gates.set(id, gate);
-      return gate;
-    },
-  };
+  let signer: Signer | undefined;
+  /** Limits the repeats of all calls while few of them succeed. */
+  let budget = budgetMax;
+
+  function repeats(retry: Retry | undefined = options.retry): NextRepeat {
+    let left = retry === false ? 0 : Math.min(repeatsMax, retry?.repeats ?? 3);
+    let backoff = backoffMs;
+    let errors = 0;
+    return ({ repeats, retryAfterMs }, msLeft) => {
+      if (repeats === "once") errors += 1;
+      if (!repeats || errors > 1 || left < 1) return undefined;
+      const waitMs = retryAfterMs === undefined ? clock.random() * backoff : spread(retryAfterMs, clock);
+      if (waitMs >= msLeft || budget < 1) return undefined;
+      backoff = Math.min(backoffMsMax, backoff * 2);
+      budget -= 1;
+      left -= 1;
+      return waitMs;
+    };
+  }
+
+  /** Runs the interceptors around a piece of work, the first one outermost. */
+  function intercepted<T>(kind: "call" | "attempt", seen: InterceptedRequest, work: () => Promise<T>): Promise<T> {
+    type Wrap = ((seen: InterceptedRequest, next: () => Promise<T>) => Promise<T>) | undefined;
+    return [...interceptors].reduceRight((next, interceptor) => {
+      const wrap = interceptor[kind] as Wrap;
+      return wrap ? async () => wrap.call(interceptor, seen, next) : next;
+    }, work)();
+  }
+
+  function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
+    const { operation, path } = call;
+    const { id, isDownload, hasFile } = operation;
+    const { signal, context, onProgress, retry, headers: ownOfApp } = callOptions;
+    const startedAt = clock.now();
+    const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
+    const key = operation.isIdempotent ? (callOptions.idempotencyKey ?? newUuid()) : undefined;
+    const isRead = operation.method === "GET";
+    const repeatability = { isRead, canRepeat: isRead || !!key || !!operation.isRepeatable };
+    let attempts = 0;
+    /** Whether an attempt of a write may have been done. */
+    let isUncertain = false;
+    let durationMs = 0;
+    let last: Judged = {};
+
+    const detailsOf = (isRetryable: boolean): ErrorDetails => ({
+      call: describeCall(call),
+      attempts,
+      idempotencyKey: key,
+      outcome: isUncertain ? "unknown" : "none",
+      isRetryable,
+    });
+
+    async function begin(run: Run): Promise<unknown> {
+      await undefined; // the request begins in the next microtask
+      run.check();
+      const headers = ownOfApp && new Headers(ownOfApp);
+      for (const name of ownHeaders)
+        if (headers?.has(name))
+          throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(false));
+      const request = buildRequest(call, key, options.methods === "get-post");
+      const { method } = request;
+
+      /** Sends the request once. Resolves early when the run has to end. */
+      function attempt(
+        { root, token }: Credentials,
+        signature: string | undefined,
+        added: Headers | undefined,
+      ): Promise<Judged> {
+        const end = new AbortController();
+        const authorization = token && `${scheme} ${token}${signature === undefined ? "" : ` ${signature}`}`;
+
+        return new Promise((resolve) => {
+          const settle = (judged: Judged) => {
+            cancelTimer();
+            resolve(judged);
+          };
+          const fail = (cause?: unknown) => settle(judgeSilence(repeatability, cause));
+          const endLate = () => {
+            settle({ ...judgeSilence(repeatability), fail: (details) => timeoutOf("attempt", details) });
+            end.abort();
+          };
+          const restart = () => {
+            cancelTimer();
+            if (!end.signal.aborted) cancelTimer = clock.after(stallMs, endLate);
+          };
+          let cancelTimer = clock.after(
+            hasFile ? stallMs + (request.length ?? 0) / uploadSpeedMin : attemptMs,
+            endLate,
+          );
+          run.wake = () => {
+            fail();
+            end.abort();
+          };
+
+          const exchange = (headers: Headers | undefined): Promise<Response> => {
+            headers?.delete("authorization");
+            const sent: Record<string, string> = headers ? Object.fromEntries(headers) : {};
+            if (authorization) sent["authorization"] = authorization;
+            if (request.key) sent["idempotency-key"] = request.key;
+            if (request.contentType) sent["content-type"] = request.contentType;
+            const url = root + request.path + (request.query ?? "");
+            const isForm = typeof request.body === "function";
+            const init = {
+              method,
+              headers: sent,
+              body: isForm ? request.body() : request.body,
+              signal: end.signal,
+              credentials: "omit",
+              // What an API answers with a redirect was written by a proxy; a store may send a file from elsewhere.
+              redirect: isDownload ? "follow" : "manual",
+              duplex: "half",
+            };
+            if (!isForm || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
+            const report = reportProgress(onProgress, request.length, clock);
+            const moved = (done: number) => {
+              restart();
+              report(done);
+            };
+            return sendWatched(url, init as Upload, moved, options.fetch);
+          };
+
+          const work = async () => {
+            let response: Response;
+            if (interceptors.size > 0) {
+              const headers = new Headers(added);
+              if (authorization) headers.set("authorization", "[secret]");
+              const seen = { operation, method, path, headers, context, attempt: attempts };
+              response = await intercepted("attempt", seen, () => exchange(headers));
+            } else response = await exchange(added);
+            if (isDownload && isFile(response)) {
+              const result = openDownload(response, {
+                call,
+                options: callOptions,
+                clock,
+                limits,
+                stallMs,
+                end: () => end.abort(),
+              });
+              return { status: response.status, headers: response.headers, result };
+            }
+            const text = await response.text();
+            const envelope = readEnvelope(text);
+            return judge(repeatability, request.isTunnelled ? readTunnelled(envelope) : envelope, response, text);
+          };
+          work().then(settle, fail);
+        });
+      }
+
+      async function attemptAll(added: Headers | undefined): Promise<unknown> {
+        const principal = await (typeof source === "function" ? source() : source);
+        const gate = gates.get(principal.id) ?? createGate(clock);
+        gates.set(principal.id, gate);
+        let credentials = await principal.credentials();
+        let nextRepeat: NextRepeat | undefined;
+        let isReplaced = false;
+        for (;;) {
+          run.check();
+          const wasUncertain = isUncertain;
+          const isProbe =
+            !!gate.closing &&
+            (await gate.enter(startedAt + limitMs, run, ({ fail, repeats }, retryAfterMs) =>
+              fail?.({ ...detailsOf(!!repeats), retryAfterMs }),
+            ));
+          let judged: Judged | undefined;
+          try {
+            const signature = signer && (await signer(method, request.path));
+            run.check();
+            attempts += 1;
+            isUncertain ||= !isRead;
+            judged = await attempt(credentials, signature, added);
+            run.check();
+          } finally {
+            gate.leave(judged, isProbe);
+          }
+          const { fail, status, headers, result } = judged;
+          isUncertain = !!fail && (!!judged.mayBeDone || (wasUncertain && !judged.provesUndone));
+          const error = fail?.(detailsOf(!!judged.repeats));
+          logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name });
+          // What a proxy answers says nothing about the principal.
+          if (!error || error instanceof ServiceError)
+            principal.answered?.(credentials, { call, error, time: timeOf(headers) });
+          if (!error) {
+            budget = Math.min(budgetMax, budget + 0.1);
+            last = judged;
+            return isDownload ? result : decodeResult(result);
+          }
+          if (isNamed(error, "AuthAccessTokenInvalid") && credentials.token) {
+            if (wasUncertain && endsToken.has(id)) {
+              principal.answered?.(credentials, { call });
+              return undefined;
+            }
+            if (isReplaced || !principal.replace) throw error;
+            isReplaced = true;
+            credentials = await principal.replace(credentials, error, call);
+            continue;
+          }
+          nextRepeat ??= repeats(retry);
+          const waitMs = nextRepeat(judged, startedAt + limitMs - clock.now());
+          if (waitMs === undefined) throw error;
+          logger.info("repeating a call", { operation: id, attempt: attempts, reason: error.name, waitMs });
+          await limits.wait(waitMs, run);
+        }
+      }
+
+      const seen = { operation, method, path, headers: headers ?? new Headers(), context };
+      const result = await (interceptors.size > 0
+        ? intercepted("call", seen, () => attemptAll(seen.headers))
+        : attemptAll(headers));
+      durationMs = clock.now() - startedAt;
+      return result;
+    }
+
+    const sent = limits.run(limitMs, "total", signal, () => detailsOf(repeatability.canRepeat), begin);
+    const meta = sent.then((): Meta => {
+      const { status = 200, requestId = "", replayed = false } = last;
+      return { status, requestId, replayed, attempts, durationMs };
+    });
+    meta.catch(() => {});
+    // The type of the result is that of the generated description.
+    return Object.assign(sent as Promise<T>, { meta });
+  }
 
   return {
-    send<T>(call: Call<T>, principal: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
-      const origin = new Error(); // its text is made when it is read, which costs more than a request
-      const answer = runCall(call, principal, callOptions, shared);
-      const result = answer.then(
-        // The type of the result is that of the generated description.
-        ({ result }) => result as T,
-        (error) => {
-          throw withStack(error, origin);
-        },
-      ) as Promise<T> & { meta: Promise<Meta> };
-      result.meta = answer.then(({ meta }) => meta);
-      result.meta.catch(() => {});
-      return result;
-    },
+    send,
     get hasInterceptors() {
       return interceptors.size > 0;
     },
@@ -85,33 +290,22 @@ export function createTransport(options: TransportOptions = {}): Transport {
       interceptors.add(interceptor);
       return () => void interceptors.delete(interceptor);
     },
-    sign(signer) {
-      shared.signer = signer;
+    sign(own) {
+      signer = own;
     },
     pace: {
-      totalMs: shared.timeouts.totalMs,
-      repeats: ({ retry }) => createRepeats(retry ?? options.retry, shared.budget, clock),
-      wait(ms, { signal }, details) {
-        const limits = { totalMs: Number.POSITIVE_INFINITY, signal, closing, clock };
-        return runWithin(
-          limits,
+      totalMs,
+      repeats,
+      wait: (ms, { signal }, details) =>
+        limits.run(
+          Number.POSITIVE_INFINITY,
+          "total",
+          signal,
           () => details,
-          (stop) => sleep(ms, stop, clock),
-        );
-      },
+          (run) => limits.wait(ms, run),
+        ),
       now: clock.now,
     },
-    close() {
-      closing.stop();
-    },
+    close: limits.close,
   };
-}
-
-/** Shows in an error where the call was made, rather than where its answer was read. */
-function withStack(error: unknown, { stack }: Error): unknown {
-  const frames = stack?.indexOf("\n") ?? -1;
-  if (error instanceof RollcallError && stack !== undefined && frames >= 0) {
-    error.stack = `${error.name}: ${error.message}${stack.slice(frames)}`;
-  }
-  return error;
 }

@@ -1,38 +1,23 @@
 import { whenAborted } from "../lib/wait.ts";
 
-/** Sends a request by XMLHttpRequest, which reports the progress of an upload in browsers. */
-export function sendByXhr(
-  url: string,
-  {
-    method,
-    headers,
-    body,
-    signal,
-  }: { method: string; headers: Readonly<Record<string, string>>; body: Blob; signal: AbortSignal },
-  onProgress: (done: number) => void,
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open(method, url);
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded }) => onProgress(loaded);
-    request.onerror = request.onabort = () => reject(new TypeError("the upload has failed"));
-    request.onload = () => {
-      const answered = new Headers();
-      for (const [, name = "", value = ""] of request.getAllResponseHeaders().matchAll(/^(.+?): ?(.*)$/gm))
-        answered.append(name, value);
-      resolve(new Response(request.responseText, { status: request.status, headers: answered }));
-    };
-    request.onloadend = whenAborted(signal, () => request.abort());
-    request.send(body);
-  });
+/** The request of an upload. */
+export interface Upload {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Blob | ReadableStream<Uint8Array>;
+  readonly signal: AbortSignal;
 }
 
-/** Reports the bytes that have been read of a body. */
-export function countBytes(
-  body: Blob | ReadableStream<Uint8Array>,
+/** Sends an upload, and reports how many bytes of it have been sent. */
+export function sendWatched(
+  url: string,
+  upload: Upload,
   onProgress: (done: number) => void,
-): ReadableStream {
+  ownFetch: typeof fetch | undefined,
+): Promise<Response> {
+  const { body } = upload;
+  if (body instanceof Blob && !ownFetch && typeof XMLHttpRequest === "function")
+    return sendByXhr(url, upload, body, onProgress);
   let done = 0;
   const count = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
@@ -41,5 +26,32 @@ export function countBytes(
       controller.enqueue(chunk);
     },
   });
-  return (body instanceof Blob ? body.stream() : body).pipeThrough(count);
+  const counted = (body instanceof Blob ? body.stream() : body).pipeThrough(count);
+  return (ownFetch ?? fetch)(url, { ...upload, body: counted });
+}
+
+/** Browsers report the progress of an upload only here. */
+function sendByXhr(
+  url: string,
+  { method, headers, signal }: Upload,
+  body: Blob,
+  onProgress: (done: number) => void,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    for (const name in headers) request.setRequestHeader(name, `${headers[name]}`);
+    request.upload.onprogress = ({ loaded }) => onProgress(loaded);
+    request.onload = () => {
+      const lines = request.getAllResponseHeaders().matchAll(/^(.+?): ?(.*)$/gm);
+      const answered = Array.from(lines, ([, name = "", value = ""]): [string, string] => [name, value]);
+      resolve(new Response(request.responseText, { status: request.status, headers: answered }));
+    };
+    const release = whenAborted(signal, () => request.abort());
+    request.onloadend = () => {
+      release();
+      reject(new TypeError("the upload has failed")); // unless it has loaded
+    };
+    request.send(body);
+  });
 }

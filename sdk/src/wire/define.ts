@@ -17,21 +17,16 @@ export function define<Args extends readonly unknown[], Described extends AnyCal
   flags = "",
 ): (...args: Args) => Described {
   let operation: Operation | undefined;
-  /** The path without its parameters, before, between and after them. */
-  let parts: string[] = [];
   return (...args) => {
-    if (operation === undefined) {
-      operation = describe(id, verb, flags);
-      parts = operation.route.split(/\{\w+\}/);
-    }
-    const count = parts.length - 1;
-    let path = parts[0] ?? "";
-    for (let index = 0; index < count; index += 1) path += segmentOf(args[index], id) + parts[index + 1];
+    operation ??= describe(id, verb, flags);
+    let count = 0;
+    const path = operation.route.replace(/\{\w+\}/g, () => segmentOf(args[count++], id));
     const parameters = args[count];
-    const call: AnyCall =
-      typeof parameters === "object"
-        ? { operation, path, parameters: Object.freeze({ ...parameters }) }
-        : { operation, path };
+    const call: AnyCall = {
+      operation,
+      path,
+      ...(typeof parameters === "object" && { parameters: Object.freeze({ ...parameters }) }),
+    };
     // The flags of the generated code say what its type says.
     return Object.freeze(call) as Described;
   };

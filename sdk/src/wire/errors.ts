@@ -84,6 +84,11 @@ export class ServiceError extends RollcallError {
   }
 }
 
+/** Whether the service answered with an error of this name. */
+export function isNamed(error: unknown, name: string): error is ServiceError {
+  return error instanceof ServiceError && error.name === name;
+}
+
 /** The service could not be reached, or the connection ended before the answer. */
 export class ConnectionError extends RollcallError {
   static override readonly kind: string = "ConnectionError";
