@@ -14,7 +14,7 @@ const resultsFolder = path.join(import.meta.dirname, "results");
 let folder: string | undefined;
 let isEnding = false;
 
-/** True once a signal has begun to end the run: later failures are a consequence of that. */
+/** True once a signal has started to end the run: later failures are a consequence of that. */
 export function isInterrupted(): boolean {
   return isEnding;
 }

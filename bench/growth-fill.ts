@@ -5,7 +5,7 @@ import { cellOf } from "../server/src/lib/cells.ts";
 import type { Deployment } from "./engine.ts";
 import { formatMany } from "./report.ts";
 
-/** How many rows a grown database has. */
+/** The number of rows of a grown database. */
 export interface GrownSizes {
   readonly applications: number;
   readonly users: number;

@@ -6,7 +6,7 @@ import type { Row } from "./report.ts";
 import { startServer } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
-/** What a deployment has behind the console. */
+/** The data behind the console. */
 const sizes = { applications: 1_000, users: 100_000, devices: 100_000, checkins: 100_000 };
 const goalMs = 500;
 const rounds = 7;

@@ -13,7 +13,7 @@ const slowChunkBytes = 16_384;
 const slowGrowthGoal = 100_000_000;
 const largeGrowthGoal = 50_000_000;
 
-/** How much the memory of a fresh server grows with slow uploads, and with large files. */
+/** The growth of a fresh server's memory with slow uploads, and with large files. */
 export async function measureFileMemory(
   fixture: Fixture,
   options: Options,

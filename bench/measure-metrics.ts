@@ -91,7 +91,7 @@ function bulkBody(): string {
   return JSON.stringify({ sentAt: now, tag: numberMark, events });
 }
 
-/** How long it takes until fewer events wait than compaction takes at a time. */
+/** The time until fewer events wait than compaction takes at a time. */
 async function untilCompacted(database: Database): Promise<number> {
   const startedAt = performance.now();
   for (;;) {

@@ -8,7 +8,7 @@ import { untilQuiet } from "./quiet.ts";
 import type { Row } from "./report.ts";
 import { median } from "./statistics.ts";
 
-/** How much longer the time of a write with a reader of events may be. */
+/** The factor by which a write may take longer with a reader of events. */
 const factorGoal = 1.1;
 const rounds = 6;
 

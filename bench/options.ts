@@ -10,7 +10,7 @@ export interface Options {
   readonly warmUpSeconds: number;
   readonly runs: number;
   readonly starts: number;
-  /** How long each measurement waits for the machine to become idle. */
+  /** The time for which each measurement waits until the machine is idle. */
   readonly patienceSeconds: number;
   readonly connections: number;
   /** The numbers of check-ins to search in; the first is the baseline of the others. */

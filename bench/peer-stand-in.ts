@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Answers like PocketBase, from memory, to what the benchmark asks: `npm run bench -- --peers --quick --pocketbase
+ * Answers the requests of the benchmark like PocketBase, from memory: `npm run bench -- --peers --quick --pocketbase
  * bench/peer-stand-in.ts` checks the machinery without another product.
  */
 import { createServer } from "node:http";

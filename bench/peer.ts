@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 import type { RequestShape } from "./load-plan.ts";
 import { findFreePort, plainEnvironment, readTreeResidentBytes } from "./server-process.ts";
 
-/** What every product can do, in the order of the table. */
+/** The requests that are measured of every product, in the order of the table. */
 export const peerRows = {
   me: "read own profile",
   get: "read one object",

@@ -24,7 +24,7 @@ export async function untilQuiet(patienceSeconds: number): Promise<void> {
   }
 }
 
-/** How many measurements began on a machine that other programs kept busy. */
+/** The number of measurements that began on a machine that other programs kept busy. */
 export function readDisturbedCount(): number {
   return disturbedCount;
 }

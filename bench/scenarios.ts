@@ -18,9 +18,9 @@ export interface Scenario {
   readonly connectionsMax?: number;
   /** The upper bound of the numbers in its bodies. */
   readonly numbersMax?: number;
-  /** Whether its slow responses must be waited for, because the server goes on working after a cut connection. */
+  /** Whether its slow responses must be awaited, because the server continues to work after a connection is cut. */
   readonly isSlow?: boolean;
-  /** What a machine with two cores should reach. */
+  /** The result that a machine with two cores should reach. */
   readonly goals?: Readonly<Partial<Record<Engine["name"], Goal>>>;
 }
 

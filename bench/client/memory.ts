@@ -17,7 +17,7 @@ const client = connect({
 
 let made = 0;
 
-/** Makes calls until there have been so many, and returns the bytes in the heap. */
+/** Makes calls up to this number, and returns the bytes in the heap. */
 answerRequests(async ({ calls }: { calls: number }) => {
   for (; made < calls; made += 2) {
     await client.send(getCheckin("chk_1"));

@@ -1,4 +1,4 @@
-/** What the worker of the client's measurements is started with. */
+/** The arguments of the worker for the client's measurements. */
 export interface ClientSetting {
   readonly url: string;
   readonly token: string;

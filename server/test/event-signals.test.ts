@@ -100,7 +100,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
       await checkIn("unheard", unheard);
       assert.equal((await stream.next()).data.object.tag, "unheard");
       await until(async () =>
-        unheard.logLines.some(({ msg }) => msg === "other processes could not be told of new events"),
+        unheard.logLines.some(({ msg }) => msg === "other processes could not be notified of new events"),
       );
     } finally {
       await sql`alter database ${database} reset search_path`.execute(reads);

@@ -6,7 +6,7 @@ import { describeEndpointOperation, describeRoute, operatorSecurity } from "./op
 import { describeShared, findShared, referToShared } from "./openapi-parameters.ts";
 import { createSchemaComponents } from "./openapi-schemas.ts";
 
-/** What the document describes: the operations, and their paths with protocols of their own. */
+/** The content of the document: the operations, and their paths with protocols of their own. */
 export interface DescribedApi {
   readonly routes: readonly Route[];
   readonly endpoints: readonly Endpoint[];

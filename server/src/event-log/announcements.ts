@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
 
-/** Tells other processes that logs may have new events. A hint, which may be lost: they poll as well. */
+/** Notifies other processes that logs may have new events. A hint, which may be lost: they poll as well. */
 export interface Announcements {
   announce(applicationIds: Iterable<string>): void;
   /** @returns the applications that an announcement names; undefined for all */
@@ -35,7 +35,7 @@ export function createAnnouncements({
         await database.signal(text.length > bytesMax ? "" : text);
         isFailing = false;
       } catch (err) {
-        if (!isFailing && !isClosed) log.warn({ err }, "other processes could not be told of new events");
+        if (!isFailing && !isClosed) log.warn({ err }, "other processes could not be notified of new events");
         isFailing = true;
       }
       await sleep(restMs, undefined, { ref: false });

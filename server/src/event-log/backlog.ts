@@ -11,7 +11,7 @@ export interface Backlog {
   readonly oldestAt: number | undefined;
 }
 
-/** @param rowsMax counts no further */
+/** @param rowsMax stops counting at this number */
 export async function measureBacklog(applicationId: string, rowsMax: number, queries: Queries): Promise<Backlog> {
   const { rows } = await sql<{ rows: number | string; oldest_at: number | string | null }>`
     select count(*) as rows, min(at) as oldest_at from (
@@ -38,13 +38,13 @@ export async function dropBacklog(applicationId: string, database: Database): Pr
   });
 }
 
-/** A measure is no longer true after this time: another process may do the maintenance by now. */
+/** A measurement is outdated after this time, because another process may do the maintenance by now. */
 const staleMs = 180_000;
 
-/** The latest measures of this process, by application. */
+/** The latest measurements of this process, by application. */
 export interface Backlogs {
   note(applicationId: string, backlog: Backlog): void;
-  /** Of all applications together. */
+  /** For all applications together. */
   total(): Backlog;
 }
 

@@ -1,7 +1,7 @@
 import { createSeriesSealer } from "../lib/seal.ts";
 import type { LogPosition } from "./log-rows.store.ts";
 
-/** Where a client is in the log of an application. */
+/** The position of a client in the log of an application. */
 export interface Cursor extends LogPosition {
   /** The name of the log. */
   readonly log: string;
@@ -14,7 +14,7 @@ export interface Cursors {
   open(applicationId: string, text: string): Cursor | undefined;
 }
 
-/** Enough of an event's id to tell it from another one at its position. */
+/** Enough of an event's id to distinguish it from another one at its position. */
 const idCharacters = 10;
 
 export function createCursors({ secrets }: { readonly secrets: readonly string[] }): Cursors {

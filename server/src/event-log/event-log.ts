@@ -17,13 +17,13 @@ import { logStream } from "./log-search.ts";
 import { createPositions, rowsPerTurn } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
 
-/** An application's log, as readers see it (spec/events). */
+/** The event log of an application, as readers see it (spec/events). */
 export interface EventLog extends Cursors {
-  /** The end of the log, behind every write that was answered before the call; the log records from then on. */
+  /** The end of the log, after every write that was answered before the call; the log records events from then on. */
   findEnd(applicationId: string): Promise<Cursor>;
   /** Assigns positions to every event that was committed before the call; does not make the log record. */
   settle(applicationId: string): Promise<void>;
-  /** The events that fit, newest first. A search of bounded length: see `logStream`. */
+  /** The events that match, newest first. A search of bounded length: see `logStream`. */
   search(applicationId: string, fits: (event: PlacedEvent) => boolean): Stream<PlacedEvent>;
   /** The event or revocation at a position; undefined if it has been dropped, or does not exist yet. */
   find(applicationId: string, position: number): Promise<PlacedEvent | undefined>;
@@ -38,9 +38,9 @@ export interface EventLog extends Cursors {
    */
   listRevocations(applicationId: string, after: number): Promise<readonly Revocation[]>;
   /**
-   * Assigns positions to what readers have not asked for, and drops what is too old, in bounded steps.
+   * Assigns positions to events that no reader has requested, and drops expired events, in bounded steps.
    *
-   * @returns how many events were dropped because they were too many to get a position (spec/events#retention)
+   * @returns the number of events dropped because there were too many without a position (spec/events#retention)
    */
   maintain(applicationId: string, signal?: AbortSignal): Promise<number>;
   /** The events without a position that the maintenance of this process has found. */
@@ -62,7 +62,7 @@ export function createEventLog(
   const positions = createPositions({ database });
   const backlogs = createBacklogs();
 
-  /** @returns how many events were dropped */
+  /** @returns the number of dropped events */
   async function settleBacklog(applicationId: string, signal: AbortSignal | undefined): Promise<number> {
     if (!database.dialect.hasRowLocks) return 0; // writes assign positions
     const backlog = await measureBacklog(applicationId, eventsBacklogMax, database.reads);

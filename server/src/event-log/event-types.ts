@@ -10,7 +10,7 @@ const otherClientTypes = [
   ...(["device.registered", "device.changed", "device.revoked"] as const),
 ] as const;
 
-/** The types that no client learns of: operators and their systems do. */
+/** The types that clients do not receive, and that operators and their systems do. */
 const operationEventTypes = [
   ...(["user.created", "user.disabled", "user.enabled", "crash_group.opened", "location.flagged"] as const),
   ...(["application.settings_changed", "application.keys_changed", "application.compromised"] as const),
@@ -18,7 +18,7 @@ const operationEventTypes = [
   ...(["webhook.disabled", "webhook.gap", "webhook.test"] as const),
 ] as const;
 
-/** The kinds of events, and what can happen to each (spec/events#types). */
+/** The kinds of events, and the actions of each (spec/events#types). */
 export type EventType =
   | `${OwnedKindName}.${OwnedChange}`
   | (typeof otherClientTypes)[number]
@@ -39,12 +39,12 @@ export const eventTypes: readonly EventType[] = [...clientEventTypes, ...operati
 
 const clientTypes: ReadonlySet<string> = new Set(clientEventTypes);
 
-/** Whether clients may learn of events of a type. */
+/** Whether clients may receive events of a type. */
 export function isForClients(type: string): boolean {
   return clientTypes.has(type);
 }
 
-/** The type of what happened to an owned object. */
+/** The event type of an action on an owned object. */
 export function ownedEventType(kind: IdKind, change: OwnedChange): EventType {
   return `${kind.toLowerCase() as OwnedKindName}.${change}`; // users own objects of these kinds alone
 }

@@ -7,28 +7,28 @@ import { createAnnouncements } from "./announcements.ts";
 import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";
 
-/** Notices new events, for all readers of a process that wait for them. */
+/** Detects new events, for all readers of a process that wait for them. */
 export interface LogFollower {
   /**
    * Calls a listener whenever the head of an application's log may have changed, until the returned function is called.
    *
-   * @param listener gets undefined when the application has been erased
+   * @param listener receives undefined when the application has been erased
    */
   follow(applicationId: string, listener: (head: LogHead | undefined) => void): () => void;
-  /** Resolves when the log has an event behind a position or another revision, or after a time. */
+  /** Resolves when the log has an event after a position or another revision, or after a time. */
   wait(applicationId: string, position: number, ms: number): Promise<void>;
-  /** Notes that a transaction of this process, which may still fail, has recorded an event. */
+  /** Records that a transaction of this process, which may still fail, has recorded an event. */
   touch(applicationId: string): void;
   close(): void;
 }
 
-/** How often commits of other processes are looked for on an engine that shows them at no cost. */
+/** The interval at which commits of other processes are detected on an engine that shows them at no cost. */
 const foreignPollMs = 20;
-/** After an own event was recorded, each commit of the process may be that of its transaction, for so long. */
+/** After this process has recorded an event, each of its commits may be that of the transaction, for this time. */
 const touchedMs = 1_000;
-/** Between two looks at the logs on an engine where a look is a round trip. */
+/** The pause between two polls on an engine where a poll is a round trip. */
 const restMs = 5;
-/** A connection listens for so long after the last reader: clients that wait come and go. */
+/** A connection listens for this time after the last reader, because waiting clients come and go. */
 const lingerMs = 60_000;
 
 interface Followed {
@@ -50,9 +50,9 @@ export function createLogFollower(
   const touched = new Map<string, number>();
   const due = new Set<string>();
   const announcements = createAnnouncements({ database, log });
-  // A look belongs to no call, and must not run inside of a transaction of the call that began it.
+  // A poll belongs to no call, and must not run inside of a transaction of the call that started it.
   const context = new AsyncResource("LogFollower");
-  let isLooking = false;
+  let isPolling = false;
   let isClosed = false;
   let lastMark = 0;
   let ticker: NodeJS.Timeout | undefined;
@@ -60,38 +60,38 @@ export function createLogFollower(
   let lingering: NodeJS.Timeout | undefined;
   let isFailing = false;
 
-  function look(applicationIds: Iterable<string>): void {
+  function poll(applicationIds: Iterable<string>): void {
     for (const id of applicationIds) if (followed.has(id)) due.add(id);
-    if (isLooking || due.size === 0 || isClosed) return;
-    isLooking = true;
-    void context.runInAsyncScope(lookUntilDone);
+    if (isPolling || due.size === 0 || isClosed) return;
+    isPolling = true;
+    void context.runInAsyncScope(pollUntilDone);
   }
 
-  async function lookUntilDone(): Promise<void> {
+  async function pollUntilDone(): Promise<void> {
     while (due.size > 0 && !isClosed) {
-      const asked = [...due].filter((id) => followed.has(id));
+      const applicationIds = [...due].filter((id) => followed.has(id));
       due.clear();
       try {
-        await lookOnce(asked);
+        await pollOnce(applicationIds);
         isFailing = false;
       } catch (err) {
-        // The poll looks again.
+        // The next poll reads them again.
         if (!isFailing && !isClosed) log.warn({ err }, "the logs of events could not be read");
         isFailing = true;
       }
       if (database.dialect.hasRowLocks) await sleep(restMs);
       else await new Promise(setImmediate);
     }
-    isLooking = false;
+    isPolling = false;
   }
 
-  async function lookOnce(asked: readonly string[]): Promise<void> {
+  async function pollOnce(applicationIds: readonly string[]): Promise<void> {
     refresh();
-    const heads = await findHeads(asked, database.reads);
-    const waiting = asked.filter((id) => heads.get(id)?.isWaiting === true);
+    const heads = await findHeads(applicationIds, database.reads);
+    const waiting = applicationIds.filter((id) => heads.get(id)?.isWaiting === true);
     await Promise.all(waiting.map(eventLog.settle));
     const settled = waiting.length === 0 ? undefined : await findHeads(waiting, database.reads);
-    for (const id of asked) report(id, settled?.get(id) ?? heads.get(id));
+    for (const id of applicationIds) report(id, settled?.get(id) ?? heads.get(id));
   }
 
   function report(applicationId: string, head: LogHead | undefined): void {
@@ -104,21 +104,21 @@ export function createLogFollower(
     for (const listener of [...entry.listeners]) listener(head);
   }
 
-  function beginToLook(): void {
+  function startPolling(): void {
     if (isClosed) return;
     clearTimeout(lingering);
     stopListening ??= database.listen?.({
-      onBegin: lookAtAll,
-      onSignal: (text) => look(announcements.read(text) ?? followed.keys()),
+      onBegin: pollAll,
+      onSignal: (text) => poll(announcements.read(text) ?? followed.keys()),
     });
     if (ticker !== undefined) return;
     lastMark = database.foreignMark() ?? 0;
     const isMarked = database.foreignMark() !== undefined;
-    ticker = setInterval(isMarked ? lookAfterForeignCommits : lookAtAll, isMarked ? foreignPollMs : eventsPollMs);
+    ticker = setInterval(isMarked ? pollAfterForeignCommits : pollAll, isMarked ? foreignPollMs : eventsPollMs);
     ticker.unref();
   }
 
-  function lookAfterForeignCommits(): void {
+  function pollAfterForeignCommits(): void {
     let mark: number | undefined;
     try {
       mark = database.foreignMark();
@@ -127,21 +127,21 @@ export function createLogFollower(
     }
     if (mark === lastMark || mark === undefined) return;
     lastMark = mark;
-    lookAtAll();
+    pollAll();
   }
 
-  function lookAtAll(): void {
-    look(followed.keys());
+  function pollAll(): void {
+    poll(followed.keys());
   }
 
-  function endToLook(): void {
+  function stopPolling(): void {
     clearInterval(ticker);
     ticker = undefined;
     clearTimeout(lingering);
-    lingering = setTimeout(endToListen, lingerMs).unref();
+    lingering = setTimeout(unlisten, lingerMs).unref();
   }
 
-  function endToListen(): void {
+  function unlisten(): void {
     stopListening?.();
     stopListening = undefined;
   }
@@ -150,10 +150,10 @@ export function createLogFollower(
     if (touched.size === 0) return;
     const now = performance.now();
     const ready = [...touched.keys()];
-    // Where transactions run side by side, this commit may be that of another one.
+    // Where transactions run concurrently, this commit may be that of another one.
     for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
-    setImmediate(look, ready);
-    // Processes on an engine with one writer see the commits of others by themselves.
+    setImmediate(poll, ready);
+    // Processes on an engine with one writer detect the commits of others themselves.
     if (database.dialect.hasRowLocks) context.runInAsyncScope(announcements.announce, undefined, ready);
   });
 
@@ -161,12 +161,12 @@ export function createLogFollower(
     follow(applicationId, listener) {
       const entry = followed.getOrInsertComputed(applicationId, () => ({ listeners: new Set(), head: undefined }));
       entry.listeners.add(listener);
-      context.runInAsyncScope(beginToLook);
+      context.runInAsyncScope(startPolling);
       return () => {
         entry.listeners.delete(listener);
         if (entry.listeners.size > 0 || followed.get(applicationId) !== entry) return;
         followed.delete(applicationId);
-        if (followed.size === 0) endToLook();
+        if (followed.size === 0) stopPolling();
       };
     },
 
@@ -180,7 +180,7 @@ export function createLogFollower(
       const timer = setTimeout(resolve, ms);
       const known = followed.get(applicationId)?.head;
       revision = known?.revision;
-      look([applicationId]);
+      poll([applicationId]);
       await promise;
       clearTimeout(timer);
       stop();
@@ -193,9 +193,9 @@ export function createLogFollower(
     close() {
       isClosed = true;
       announcements.close();
-      endToLook();
+      stopPolling();
       clearTimeout(lingering);
-      endToListen();
+      unlisten();
       followed.clear();
     },
   };

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 
-/** Where the log of an application ends at a moment. */
+/** The end of an application's log at one moment. */
 export interface LogHead {
   /** Changes with every revocation in the application. */
   readonly revision: string;
@@ -12,7 +12,7 @@ export interface LogHead {
   readonly isWaiting: boolean;
 }
 
-/** One statement asks for one application, or for this many. */
+/** The number of applications per statement: one, or this many. */
 const headsPerStatement = 16;
 
 /** The heads of several logs; an application that has been erased has none. */

@@ -9,12 +9,12 @@ import type { Clock } from "../lib/clock.ts";
 import { newLogName } from "./log-names.ts";
 import { dayMs, defaultLogSettings } from "./log-settings.ts";
 
-/** The log is wanted for longer at most this often, so that readers rarely write. */
+/** The minimum interval at which readers extend the recording, so that they rarely write. */
 const renewalMs = 3_600_000;
 const pollMs = 10;
 /**
- * How long a process remembers whether an application wants events, on an engine where asking is a round trip: so writes without a reader
- * cost nothing. The first reader waits as long before it relies on the log.
+ * The time for which a process caches whether an application wants events, on an engine where the query is a round
+ * trip: so writes without a reader cost nothing. The first reader waits as long before it relies on the log.
  */
 export const rememberedMs = 250;
 
@@ -34,8 +34,8 @@ export const findHead = prepare<{ applicationId: string }, EventLogRow>(
  * The log of an application, which records from now on. When it did not before, resolves once every write that may be
  * missing has ended, and the log has another name.
  *
- * @throws ApiError AuthAPICallDisabledByDeveloper when the application records never, AuthAccessTokenInvalid when it has
- * been erased
+ * @throws ApiError AuthAPICallDisabledByDeveloper when the application never records, AuthAccessTokenInvalid when it
+ * has been erased
  */
 export async function openLog(applicationId: string, services: HeadServices): Promise<EventLogRow> {
   const { database, clock } = services;

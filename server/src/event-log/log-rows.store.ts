@@ -9,7 +9,7 @@ import { type Revocation, toRevocation } from "./revocations.ts";
 /** An event whose position is known. */
 export type PlacedEvent = EventRow & { readonly position: number };
 
-/** Where a reader is in a log: behind the event with this id; the id is empty if the event is not known. */
+/** The position of a reader in a log: after the event with this id; the id is empty if the event is not known. */
 export interface LogPosition {
   readonly position: number;
   readonly id: string;
@@ -23,7 +23,7 @@ export async function findLogEnd(applicationId: string, queries: Queries): Promi
   return { position: log?.dropped_to ?? 0, id: "" };
 }
 
-/** The events behind a position, in the order of the log. */
+/** The events after a position, in the order of the log. */
 export function listEvents(
   applicationId: string,
   after: number,
@@ -42,7 +42,7 @@ export async function findEventId(
   return (await findAt(queries, { applicationId, position }))[0]?.id;
 }
 
-/** The revocations behind a position, and those that have none yet. */
+/** The revocations after a position, and those that have none yet. */
 export async function listRevocations(applicationId: string, after: number, queries: Queries): Promise<Revocation[]> {
   return (await findRevocations(queries, { applicationId, after })).map(toRevocation);
 }

@@ -5,10 +5,10 @@ import { scopeStream } from "../db/scope.ts";
 import type { Stream, Taken } from "../db/stream.ts";
 import { yieldWork } from "../lib/call-work.ts";
 import type { PlacedEvent } from "./log-rows.store.ts";
-import { msPerLook, rowsPerLook, rowsPerStep } from "./look.ts";
+import { msPerRead, rowsPerRead, rowsPerStep } from "./read-limits.ts";
 
 /**
- * The events of a log that fit, newest first. The log has no index but its order, so a search looks at a bounded part of
+ * The events of a log that match, newest first. The log has no index but its order, so a search reads a bounded part of
  * it, and reports where it stopped.
  */
 export function logStream(
@@ -21,7 +21,7 @@ export function logStream(
     conditions: [equals("application_id", applicationId), hasPosition],
   };
   const rows = scopeStream<PlacedEvent>(scope, byPosition, true, queries);
-  const endsAt = performance.now() + msPerLook;
+  const endsAt = performance.now() + msPerRead;
   let examined = 0;
   return {
     ...rows,
@@ -36,7 +36,7 @@ export function logStream(
         const last = chunk.rows.at(-1);
         if (last === undefined || chunk.rows.length < rowsPerStep) return { rows: found } satisfies Taken<PlacedEvent>;
         const key = rows.keyOf(last);
-        if (examined >= rowsPerLook || performance.now() > endsAt) return { rows: found, reached: key };
+        if (examined >= rowsPerRead || performance.now() > endsAt) return { rows: found, reached: key };
         bound = { side: take.direction === "forward" ? "after" : "before", key };
         await yieldWork(work);
       }

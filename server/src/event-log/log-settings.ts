@@ -5,7 +5,7 @@ import type { EventLogRow } from "../db/tables.ts";
 import { eventTypes } from "./event-types.ts";
 import { newLogName } from "./log-names.ts";
 
-/** What an application records (spec/events#recording); defaults where a member is absent. */
+/** The events that an application records (spec/events#recording); defaults apply where a member is absent. */
 export interface LogSettings {
   readonly record?: EventLogRow["recording"];
   readonly retentionDays?: number;
@@ -33,7 +33,7 @@ export function isRecorded(types: string, type: string): boolean {
   return types === "" || marksOf(type).some((mark) => types.includes(`,${mark},`));
 }
 
-/** Whether the settings are stored with the log, or none of both is there. */
+/** Whether the settings are stored with the log, or neither exists. */
 export async function hasLogSettings(
   applicationId: string,
   settings: LogSettings | undefined,

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 
-/** Positions that one transaction assigns. */
+/** The number of positions that one transaction assigns. */
 export const rowsPerTurn = 1_000;
-/** How long one call assigns positions; more remain only after a backlog. */
+/** The time for which one call assigns positions; more remain only after a backlog. */
 const settleMsMax = 200;
 
 /** Assigns positions to the events of committed writes. */
@@ -13,14 +13,14 @@ export interface Positions {
 }
 
 /**
- * On PostgreSQL numbers become visible in another order than they were drawn. Readers therefore assign positions, in the
- * order of the numbers, under a lock of the log: an event that becomes visible later is placed behind the others. Writers
- * of one object draw their numbers one after the other, so its events keep their order.
+ * On PostgreSQL, numbers become visible in another order than they were generated. Readers therefore assign positions,
+ * in the order of the numbers, under a lock of the log: an event that becomes visible later is placed behind the
+ * others. Writers of one object generate their numbers one after the other, so its events keep their order.
  */
 export function createPositions({ database }: { readonly database: Database }): Positions {
   const turns = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
 
-  /** Starts a turn, or one after that which is running: that one may have read before the latest commit. */
+  /** Starts a run, or one after the current run, which may have read before the latest commit. */
   function share(applicationId: string): Promise<void> {
     const turn = turns.get(applicationId);
     if (turn === undefined) return begin(applicationId);

@@ -12,7 +12,7 @@ import { isRecorded } from "./log-settings.ts";
 import { findWantedTypes, insertNumbered, insertUnnumbered, type NewEventRow } from "./recorder.store.ts";
 import { isRevocation, type RevokedSubject, revocationType } from "./revocations.ts";
 
-/** What a write changed. */
+/** A change by a write. */
 export interface NewEvent {
   readonly type: EventType;
   /** The object that the event is about; for metadata, the object that carries it. */
@@ -45,13 +45,16 @@ export interface EventRecorder {
    * (`EventLog.listRevocations`), and close what those tokens have opened.
    */
   recordRevocation(applicationId: string, subject: RevokedSubject, queries: Queries): Promise<void>;
-  /** To be called after a commit that changes what an application records; other processes learn of it by themselves. */
+  /**
+   * Must be called after a commit that changes the recording of an application; other processes detect the change
+   * themselves.
+   */
   forgetSettings(applicationId: string): void;
-  /** How many rows this process has inserted, those of transactions that failed afterwards included. */
+  /** The number of rows that this process has inserted, including those of transactions that failed afterwards. */
   readonly recordedCount: number;
 }
 
-/** Records nothing: for writes that are no events, such as those of a restore. */
+/** Records nothing, for writes that are no events, such as those of a restore. */
 export const noEvents: EventRecorder = {
   async record() {},
   async recordRevocation() {},
@@ -60,12 +63,12 @@ export const noEvents: EventRecorder = {
 };
 
 /**
- * Clocks of processes differ: a writer records this much longer than the log is wanted, so that readers notice the gap
- * before it begins.
+ * Clocks of processes differ: a writer records for this much longer than a reader has requested, so that readers notice
+ * the gap before it begins.
  */
 const overlapMs = 3_600_000;
 
-/** Applications of which a process remembers whether they want events. */
+/** The number of applications of which a process caches whether they want events. */
 const applicationsMax = 10_000;
 
 /** @param touch runs for each recorded event, before its transaction is committed */
@@ -80,7 +83,7 @@ export function createEventRecorder({
   readonly ids: IdGenerator;
   readonly touch?: (applicationId: string) => void;
 }): EventRecorder {
-  /** What the log of an application said, and until when it is not asked again, by the time of this process. */
+  /** The cached state of an application's log, and the time until which it is valid, by the clock of this process. */
   const known = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(applicationsMax);
 
   let recordedCount = 0;

@@ -1,8 +1,8 @@
 import type { EventRow } from "../db/tables.ts";
 
 /**
- * What has lost its tokens, or what its callers may do: they have to be identified again. A change of the settings of an
- * application is one about the application.
+ * The subject of revoked tokens or changed permissions, whose callers must be identified again. A change of the
+ * settings of an application is one about the application.
  */
 export interface RevokedSubject {
   readonly kind: "token" | "user" | "device" | "key" | "application";
@@ -11,11 +11,14 @@ export interface RevokedSubject {
   readonly exceptTokenId?: string;
 }
 
-/** A revocation in the log, which no client, operator or webhook sees: readers of the log close streams by it. */
+/**
+ * A revocation in the log, which no client, operator or webhook receives: readers of the log close streams when they
+ * read it.
+ */
 export interface Revocation extends RevokedSubject {
-  /** The same wherever the revocation is met. */
+  /** A stable identifier of the revocation. */
   readonly eventId: string;
-  /** Null until the log has given it one. */
+  /** Null until the log has assigned one. */
   readonly position: number | null;
 }
 

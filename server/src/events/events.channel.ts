@@ -18,7 +18,7 @@ import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from 
 import { type EventStream, live } from "./events.stream.ts";
 import { type EventView, viewOf } from "./events.views.ts";
 
-/** What streams are served with. */
+/** The services that streams use. */
 export interface StreamServices {
   readonly clock: Clock;
   readonly database: Database;
@@ -33,7 +33,7 @@ export interface StreamServices {
 
 interface ChannelHooks {
   end(stream: EventStream, reason: ByeReason): void;
-  /** Whether the application still allows streams, and why not. */
+  /** Whether the application still allows streams, or the reason why not. */
   refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
   /** Runs for events that were sent, with the time of their write. */
   told(event: PlacedEvent, streams: number): void;
@@ -41,16 +41,16 @@ interface ChannelHooks {
   keepLog(channel: EventChannel): void;
 }
 
-/** How many rows of the log a round reads, fewer if many streams want them. */
+/** The number of rows of the log that one round reads, fewer if many streams want them. */
 const rowsPerRound = 200;
 const deliveriesPerRound = 20_000;
-/** How many streams are served before other work of the process gets its turn. */
+/** The number of streams that are served before other work of the process runs. */
 const streamsPerTick = 500;
 const retryMs = 250;
-/** No caller sends this call. */
+/** No client sends this call. */
 const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
 
-/** An event as some of the streams see it: all that may read the same of it. */
+/** An event as a group of streams sees it: all streams that may read the same data of it. */
 interface Showing {
   readonly view: EventView;
   readonly read: ReadEvent;
@@ -60,8 +60,8 @@ interface Showing {
 }
 
 /**
- * The streams of one application. Those that have everything are live and share their position; others go on from the
- * log by themselves until they have caught up. Each event is read and presented once for its owner and once for others.
+ * The streams of one application. Those that have everything are live and share their position; others read the log
+ * separately until they have caught up. Each event is read and presented once for its owner and once for others.
  */
 export class EventChannel {
   readonly applicationId: string;
@@ -115,12 +115,12 @@ export class EventChannel {
     return [...this.#behind].filter((stream) => stream.isBlocked);
   }
 
-  /** Whether a cursor is exactly where the live streams are. */
+  /** Whether a cursor is exactly at the position of the live streams. */
   isAtEnd({ log, position, id }: Cursor): boolean {
     return log === this.#log && position === this.#position && (id === "" || this.#lastId.endsWith(id));
   }
 
-  /** Adds a stream that has everything up to a position. */
+  /** Adds a stream that has received everything up to a position. */
   add(stream: EventStream, { log, position }: Cursor): void {
     this.#unconfirmed.add(stream); // its token may have ended since it was checked
     if (log !== this.#log) this.#reset([stream], "log");
@@ -138,7 +138,7 @@ export class EventChannel {
     this.#unconfirmed.delete(stream);
   }
 
-  /** What the client of a stream has to go on from. */
+  /** The cursor from which the client of a stream continues. */
   cursorOf(stream: EventStream): string {
     const { eventLog } = this.#services;
     if (stream.position !== live) {
@@ -152,7 +152,7 @@ export class EventChannel {
     return this.#cursor;
   }
 
-  /** Confirms every caller at the next turn. */
+  /** Checks every caller again in the next round. */
   distrust(): void {
     this.#revision = undefined;
     this.wake();
@@ -201,7 +201,7 @@ export class EventChannel {
     if (isFurther || !isCaughtUp) this.#isWoken = true;
   }
 
-  /** A log that has paused, was restored or put back begins again. */
+  /** A log that was paused, restored or set back begins again. */
   async #followName(): Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
@@ -219,7 +219,7 @@ export class EventChannel {
     this.#cursor = undefined;
   }
 
-  /** Lets streams go on from the end of the log. */
+  /** Lets streams continue from the end of the log. */
   #reset(streams: readonly EventStream[], reason: ResetReason): void {
     for (const stream of streams) {
       this.#behind.delete(stream);
@@ -229,7 +229,7 @@ export class EventChannel {
     }
   }
 
-  /** @returns whether the log goes on */
+  /** @returns whether the log continues */
   async #serveLive(): Promise<boolean> {
     const end = this.#head?.position ?? this.#position;
     if (this.#position >= end) return false;
@@ -246,7 +246,7 @@ export class EventChannel {
     return last.position < end;
   }
 
-  /** Retention has dropped what live streams had yet to be sent. */
+  /** Retention has dropped events that live streams have not sent yet. */
   async #skipGap(found: PlacedEvent | undefined): Promise<void> {
     if (found === undefined) return;
     const end = await this.#services.eventLog.findEnd(this.applicationId);
@@ -254,7 +254,7 @@ export class EventChannel {
     this.#reset([...this.#live], "expired");
   }
 
-  /** @returns false if there is more to serve at once */
+  /** @returns false if there is more to send at once */
   async #serveBehind(): Promise<boolean> {
     const ready: EventStream[] = [];
     for (const stream of this.#behind) {
@@ -289,7 +289,7 @@ export class EventChannel {
     if (!stream.isEnded) this.#live.add(stream);
   }
 
-  /** Stops a stream behind a position until its client has read. */
+  /** Stops a stream at a position until its client has read. */
   #block(stream: EventStream, position: number): void {
     if (stream.isEnded) return;
     this.#live.delete(stream);
@@ -309,14 +309,14 @@ export class EventChannel {
     return this.#services.eventLog.list(this.applicationId, after, count);
   }
 
-  /** @returns the streams whose clients have to read first, and how far they got */
+  /** @returns the streams whose clients must read first, and their positions */
   async #deliver(
     rows: readonly PlacedEvent[],
     streams: Iterable<EventStream>,
   ): Promise<ReadonlyMap<EventStream, number>> {
     const shown = await this.#choose(rows, [...streams]);
     await Promise.all(rows.flatMap((row, index) => (shown[index] ?? []).map((showing) => this.#present(row, showing))));
-    await this.#confirm(); // behind the reads: what they found is from before any later revocation
+    await this.#confirm(); // after the reads, whose results are from before any later revocation
     const cut = new Map<EventStream, number>();
     let sent = 0;
     for (const [index, row] of rows.entries()) {
@@ -410,8 +410,8 @@ export class EventChannel {
 }
 
 /**
- * What two callers have in common who see the same of an event: its owner, all other users, all devices without a user.
- * What belongs to one device is read for each of its tokens.
+ * The group of callers that see the same data of an event: its owner, all other users, or all devices without a user.
+ * Data of one device is read for each of its tokens.
  *
  * @returns undefined for values of another user
  */

@@ -23,7 +23,7 @@ const expirySecondsMin = 60;
 const expirySecondsMax = 86_400;
 export const expirySecondsDefault = 3_600;
 
-/** What all ways of reading events can be asked for. */
+/** The parameters that all ways of reading events share. */
 const filterProperties = {
   types: Type.Optional(
     Text({

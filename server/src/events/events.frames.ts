@@ -1,10 +1,10 @@
 import { createSerializer } from "../contract/serializer.ts";
 import { EventResult, type PresentedEvent } from "./events.contract.ts";
 
-/** Why a stream begins again (spec/streams#reset-a-stream). */
+/** The reason why a stream begins again (spec/streams#reset-a-stream). */
 export type ResetReason = "expired" | "log" | "cursor";
 
-/** Why the server ends a stream (spec/streams#end-of-a-stream). */
+/** The reason why the server ends a stream (spec/streams#end-of-a-stream). */
 export type ByeReason =
   | "tokenEnded"
   | "tokenExpired"
@@ -21,7 +21,7 @@ export function eventFrame(cursor: string, event: PresentedEvent): Buffer {
   return Buffer.from(`id: ${cursor}\ndata: ${oneLine(writeEvent(event))}\n\n`);
 }
 
-/** Moves the client's Last-Event-ID, and runs none of its code. */
+/** Advances the client's Last-Event-ID without running any of its code. */
 export function heartbeatFrame(cursor: string): Buffer {
   return Buffer.from(`id: ${cursor}\n\n`);
 }

@@ -29,9 +29,9 @@ export interface OperatorReading {
 export type PresentToOperator = (event: PlacedEvent) => Promise<PresentedOperatedEvent | undefined>;
 
 /**
- * Presents events as operators and webhooks see them: what happened, with the object as a GET of
- * an operator answers at this moment (spec/events#operators-view). Reads an object once, however many events are about
- * it, so use one presenter for a page and not for longer.
+ * Presents events as operators and webhooks see them, with the object as an operator's GET currently returns it
+ * (spec/events#operators-view). Reads an object once, however many events are about it, so use one presenter for a page
+ * and not for longer.
  */
 export function createOperatorPresenter(
   { caller = systemReader, outer = outsideOfRequests, locations }: OperatorReading,
@@ -110,7 +110,7 @@ function itemOf(page: JsonObject, { key }: PlacedEvent): JsonObject | undefined 
   return items.find((item) => item["key"] === key);
 }
 
-/** Replaces a true location by the one that other users see, or leaves it out. */
+/** Replaces a true location by the one that other users see, or omits it. */
 function withShownLocation(object: JsonObject, { object_id, slot }: PlacedEvent): JsonObject {
   const { location, shownLocation, ...others } = object;
   const kind = kindOfId(object_id);

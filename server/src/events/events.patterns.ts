@@ -4,7 +4,7 @@ import { matchTypes } from "../event-log/type-patterns.ts";
 import { LruMap } from "../lib/lru-map.ts";
 
 const patternsMax = 20;
-/** Streams of one application mostly ask for the same types. */
+/** Cached, because streams of one application mostly request the same types. */
 const ofClients = new LruMap<string, (type: string) => boolean>(1_000);
 
 /** Reads `types` of a client. @see readPatterns */
@@ -19,7 +19,7 @@ export function readClientPatterns(types = "*"): (type: string) => boolean {
 /**
  * Reads `types`: types, `<kind>.*` or `*`, in any case.
  *
- * @param known the types that the reader may ask for
+ * @param known the types that the reader may request
  * @returns whether a type is wanted
  * @throws ApiError ParameterIncorrectFormat
  */

@@ -12,13 +12,13 @@ import type { EventFilters, PresentedEvent } from "./events.contract.ts";
 import { readClientPatterns } from "./events.patterns.ts";
 import { type EventView, viewOf } from "./events.views.ts";
 
-/** Objects that are larger as JSON are left out of events. */
+/** Objects whose JSON is longer are omitted from events. */
 export const objectBytesMax = 32_768;
 
-/** Presents events to a reader; undefined for those that do not concern it. */
+/** Presents events to a reader; undefined for those that it must not receive. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
 
-/** An event as a reader sees it, with the object of this moment. */
+/** An event as a reader sees it, with the current object. */
 export interface SeenEvent {
   readonly event: PlacedEvent;
   readonly view: EventView;
@@ -26,7 +26,7 @@ export interface SeenEvent {
   readonly object: string | undefined;
 }
 
-/** Reads the object of an event for a reader; undefined if the reader must not learn of the event any more. */
+/** Reads the object of an event for a reader; undefined if the reader must no longer receive the event. */
 export type ReadEvent = (event: PlacedEvent, view: EventView) => Promise<SeenEvent | undefined>;
 
 /** Refusals that make an object look as if it did not exist. */
@@ -35,7 +35,10 @@ const unreadable: ReadonlySet<ErrorCondition> = new Set([
   "AuthUserAccessTokenRequired",
 ]);
 
-/** Presents the events that pass the filters, as the caller may see them at this moment. @throws ApiError ParameterIncorrectFormat */
+/**
+ * Presents the events that pass the filters, as the caller may currently see them.
+ * @throws ApiError ParameterIncorrectFormat
+ */
 export function createPresenter(
   filters: EventFilters,
   caller: Caller,
@@ -81,7 +84,7 @@ export function createEventReader(
   };
 }
 
-/** What a reader has asked for, in the order in which it is cheap to find out. */
+/** The conditions of a reader, cheapest first. */
 export interface EventFilter {
   matchesRow(event: PlacedEvent): boolean;
   matchesType(type: string): boolean;
@@ -142,7 +145,7 @@ async function mayReadCarrier(
   read: (path: string) => Promise<string | undefined>,
 ): Promise<boolean> {
   const path = objectPath(object_id);
-  if (user_id === userId || path === undefined) return true; // one's own; the own device, and the application
+  if (user_id === userId || path === undefined) return true; // own values; those of the own device, and of the application
   return (await read(path)) !== undefined;
 }
 
@@ -164,7 +167,7 @@ function objectIdOf(given: string, { applicationId, userId, deviceId }: Caller):
   return words.has(given) ? words.get(given) : given;
 }
 
-/** Judges the object that the caller sees, so that an area finds no location that a search would not. */
+/** Evaluates the object that the caller sees, so that an area finds no location that a search would not find. */
 function matchesObject(
   json: string,
   { locationRange, tag }: EventFilters,

@@ -1,16 +1,18 @@
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Cursor } from "../event-log/cursors.ts";
-import { msPerLook, rowsPerLook, rowsPerStep } from "../event-log/look.ts";
+import { msPerRead, rowsPerRead, rowsPerStep } from "../event-log/read-limits.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { type EventFilters, EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
 import { openCursor } from "./events.cursor.ts";
 import { createPresenter } from "./events.reading.ts";
 
-/** How often a waiting call looks whether its client and the process are still there. */
+/**
+ * The interval at which a waiting call checks whether its client is still connected and the process is still running.
+ */
 const lookMs = 500;
-/** Calls of a process that wait at the same time; others are answered at once. */
+/** The maximum number of calls of a process that wait; further calls are answered at once. */
 const waitingMax = 1_000;
 const waitingPageSizeMax = 100;
 
@@ -62,12 +64,15 @@ interface EventRequest {
 
 interface FoundEvents {
   readonly events: PresentedEvent[];
-  /** Behind the last event that was looked at. */
+  /** After the last event that was read. */
   readonly cursor: Cursor;
   readonly hasMore: boolean;
 }
 
-/** Reads events, and waits for one as long as the call asks for. @throws ApiError AuthAccessTokenInvalid */
+/**
+ * Reads events, and waits for one as long as the call requests.
+ * @throws ApiError AuthAccessTokenInvalid
+ */
 async function waitForEvents(
   from: Cursor,
   end: Cursor,
@@ -108,11 +113,11 @@ async function readEvents(
 ): Promise<FoundEvents> {
   const present = createPresenter(filters, caller, call, services);
   const events: PresentedEvent[] = [];
-  const endsAt = performance.now() + msPerLook;
+  const endsAt = performance.now() + msPerRead;
   let cursor = from;
   let rows = 0;
   while (cursor.position < end.position && events.length < size) {
-    const isSpent = rows > 0 && (rows >= rowsPerLook || performance.now() > endsAt);
+    const isSpent = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
     if (isSpent) return { events, cursor, hasMore: true };
     const found = await services.eventLog.list(caller.applicationId, cursor.position, rowsPerStep);
     if (found.length === 0) break; // dropped meanwhile, which the next call notices

@@ -22,7 +22,7 @@ import { streamRoute } from "./events.streams.ts";
 import { readSubscriptions } from "./events.subscriptions.ts";
 import type { Ticket } from "./events.tickets.ts";
 
-/** The head of every stream: no cache and no proxy may hold it back. */
+/** The headers of every stream: no cache and no proxy may hold it back. */
 const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store, no-transform",
@@ -30,9 +30,9 @@ const streamHeaders = {
   "referrer-policy": "no-referrer", // the address may hold a ticket
 };
 
-/** Subscriptions of a ticket, as JSON: they travel in its address. */
+/** Subscriptions of a ticket, as JSON in its URL. */
 const ticketBytesMax = 2_048;
-/** When browsers come back that were refused for a while. */
+/** The time after which browsers reconnect that were refused temporarily. */
 const busyMsMin = 5_000;
 const busyMsMax = 60_000;
 
@@ -84,7 +84,7 @@ const createEventStream = operation({
     const { expiresInSeconds = expirySecondsDefault, after, ...conditions } = parameters;
     readSubscriptions(conditions, caller);
     if (after !== undefined) openCursor(caller.applicationId, after, eventLog);
-    // As they were sent: what the readers of parameters return is not what they take.
+    // As they were sent, because parsed parameters differ from their input.
     const asked = Object.fromEntries([...call.readParameters()].filter(([name]) => isOfStream(name)));
     if (Buffer.byteLength(JSON.stringify(asked)) > ticketBytesMax) {
       throw new ApiError("RequestTooLarge", `The parameters of a url may have ${ticketBytesMax} bytes.`);
@@ -122,7 +122,10 @@ interface Start {
   readonly resetReason?: ResetReason;
 }
 
-/** A Last-Event-ID that does not open is a reset, because browsers send it again. @throws ApiError ParameterIncorrectFormat */
+/**
+ * An unreadable Last-Event-ID is a reset, because browsers send it again.
+ * @throws ApiError ParameterIncorrectFormat
+ */
 async function findStart(
   caller: Caller,
   { after, call }: { readonly after: string | undefined; readonly call: Call },

@@ -4,7 +4,7 @@ import type { Timed } from "../lib/timer-wheel.ts";
 import { type ByeReason, byeFrame } from "./events.frames.ts";
 import type { EventFilter } from "./events.reading.ts";
 
-/** More than this that a client has not read yet stops its stream. */
+/** A stream is stopped when its client has more unread bytes than this. */
 const waitingBytesMax = 65_536;
 
 /** A stream at the end of the log has no position of its own. */
@@ -16,11 +16,11 @@ export class EventStream {
   readonly caller: Caller;
   readonly filters: readonly EventFilter[];
   readonly sink: StreamSink;
-  /** Sent up to here, or {@link live}. */
+  /** The position up to which events were sent, or {@link live}. */
   position = live;
-  /** Its client has not read what was sent. */
+  /** Its client has not read the bytes that were sent. */
   isBlocked = false;
-  /** When a blocked client last read something, and what it had not read by then. */
+  /** When a blocked client last read bytes, and the bytes that were unread then. */
   readAt = 0;
   unreadBytes = 0;
   isEnded = false;
@@ -55,7 +55,7 @@ export class EventStream {
     return true;
   }
 
-  /** Says goodbye. A client that reads nothing is cut off. */
+  /** Sends a goodbye message. A client that reads nothing is disconnected. */
   finish(reason: ByeReason, retryMs: number): void {
     if (this.isEnded) return;
     this.isEnded = true;

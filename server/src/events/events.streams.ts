@@ -12,13 +12,13 @@ import { type ByeReason, heartbeatFrame, type ResetReason, readyFrame, resetFram
 import type { EventFilter } from "./events.reading.ts";
 import { EventStream, type StreamTimer } from "./events.stream.ts";
 
-/** What a stream begins with. */
+/** The initial state of a stream. */
 export interface StreamRequest {
   readonly caller: Caller;
   readonly filters: readonly EventFilter[];
-  /** Where it goes on. */
+  /** The position from which it continues. */
   readonly from: Cursor;
-  /** The end of the log, which is at `from` or behind it. */
+  /** The end of the log, which is at `from` or after it. */
   readonly end: Cursor;
   readonly isResumed: boolean;
   readonly resetReason?: ResetReason | undefined;
@@ -33,15 +33,15 @@ export interface Streams {
   /** @param release the function that `take` has returned */
   open(request: StreamRequest, sink: StreamSink, release: () => void): void;
   statistics(): StreamStatistics;
-  /** Ends all streams, whose clients connect to another process or come back. */
+  /** Ends all streams, whose clients connect to another process or reconnect later. */
   close(): void;
 }
 
 export interface StreamStatistics {
   readonly live: number;
-  /** Going on from the log, or waiting for their clients to read. */
+  /** Catching up from the log, or waiting for their clients to read. */
   readonly behind: number;
-  /** From the write of an event to the moment at which it was handed to the connections. */
+  /** The time from the write of an event until it was passed to the connections. */
   readonly toldSeconds: Histogram;
   readonly frames: number;
 }
@@ -50,11 +50,11 @@ export const streamRoute = { method: "GET", path: "/events/stream" };
 
 const deviceStreamsMax = 10;
 const userStreamsMax = 50;
-/** How exactly times are kept. */
+/** The resolution of times. */
 const stepMs = 250;
-/** A client that reads nothing for so long is cut off. */
+/** A client that reads nothing for this time is disconnected. */
 const slowMs = 30_000;
-/** How often each token is confirmed, and the log is asked for, whatever happens. */
+/** The interval at which each token is checked and recording is extended, whatever happens. */
 const confirmationMs = 60_000;
 
 export function createStreams(
@@ -143,13 +143,13 @@ export function createStreams(
     }
   }
 
-  /** The log must stay wanted, and tokens may have ended in ways that no process has reported. */
+  /** Recording must be extended, and tokens may have ended in ways that no process has reported. */
   function keepOpen(channel: EventChannel): void {
     channel.distrust();
     keepLog(channel);
   }
 
-  /** Asks for the log, and ends the streams of an application that records no events any more. */
+  /** Extends the recording, and ends the streams of an application that no longer records events. */
   function keepLog(channel: EventChannel): void {
     eventLog.findEnd(channel.applicationId).catch((err) => {
       if (!(err instanceof ApiError)) services.log.error({ err }, "the log of events could not be kept open");
@@ -233,7 +233,7 @@ function tooMany(owner: string, max: number): ApiError {
   });
 }
 
-/** When a client connects again: another time for each, so that they do not come back together. */
+/** When a client reconnects: a different time for each, so that they do not reconnect simultaneously. */
 function retry(): number {
   return Math.round(between(1_000, 5_000));
 }

@@ -7,7 +7,7 @@ import { createFilter, type EventFilter } from "./events.reading.ts";
 const readSubscription = compileParameters(EventFilterShape);
 
 /**
- * What a stream is asked for: the conditions of its parameters, or each of its subscriptions.
+ * The conditions of a stream: those of its parameters, or of each of its subscriptions.
  *
  * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
  */

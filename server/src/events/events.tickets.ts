@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Policies } from "../tenancy/policies.ts";
 
-/** What a ticket was made for. */
+/** The content of a ticket. */
 export interface Ticket {
   readonly caller: Caller;
   /** The parameters of the stream, as they were sent. */
@@ -17,7 +17,7 @@ export interface Ticket {
 export interface Tickets {
   seal(caller: Caller, asked: Ticket["asked"], expiresAt: number): string;
   /**
-   * The caller of a ticket, with the policy of this moment. It expires with the ticket, whatever happens to the token
+   * The caller of a ticket, with the current policy. It expires with the ticket, whatever happens to the token
    * that made it, unless the session of that token ends.
    *
    * @throws ApiError AuthSignatureInvalid, AuthAccessTokenInvalid

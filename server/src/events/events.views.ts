@@ -2,7 +2,7 @@ import type { Caller } from "../contract/route.ts";
 import type { EventRow } from "../db/tables.ts";
 import { isForClients } from "../event-log/event-types.ts";
 
-/** What a reader may learn of an event, before its object is read. */
+/** The parts of an event that a reader may see, before its object is read. */
 export interface EventView {
   readonly type: string;
   readonly kind: string;
@@ -15,10 +15,10 @@ export interface EventView {
 type Reader = Pick<Caller, "applicationId" | "userId" | "deviceId">;
 
 /**
- * The event as this reader sees the world of its own reads (spec/events#views): an object that becomes readable is
+ * The event from the view of this reader's own reads (spec/events#views): an object that becomes readable is
  * created, one that stops being readable is deleted.
  *
- * @returns undefined when the reader must not learn of it
+ * @returns undefined when the reader must not receive it
  */
 export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
   if (!isForClients(event.type)) return undefined;
@@ -36,7 +36,7 @@ export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
     const changed = sharedNames(event);
     return changed.length === 0 ? undefined : { ...view, changed };
   }
-  // Sign-ups are reported to no client, and a user who becomes visible is no new one.
+  // Sign-ups are reported to no client, and a user who becomes visible is not a new one.
   return kind === "user" ? view : { type: `${kind}.created`, kind };
 }
 

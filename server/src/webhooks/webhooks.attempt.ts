@@ -4,7 +4,7 @@ import { type Outgoing, type OutgoingAnswer, OutgoingError } from "../outgoing/o
 import { version } from "../version.ts";
 import { type OpenedWebhook, signWebhook } from "./webhooks.secrets.ts";
 
-/** What is sent. */
+/** The content of an attempt. */
 export interface Message {
   /** Of the event; the receiver knows repeats by it. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface Message {
   readonly isReplay: boolean;
 }
 
-/** How an attempt ended. */
+/** The result of an attempt. */
 export type Outcome = "delivered" | "failed" | "refused" | "held" | "gone";
 
 export interface AttemptResult {
@@ -22,7 +22,7 @@ export interface AttemptResult {
   readonly ms?: number;
   readonly error?: string;
   readonly response?: string;
-  /** How long the receiver asked for no attempt. */
+  /** The time for which the receiver requested no attempt. */
   readonly holdMs?: number;
 }
 

@@ -5,10 +5,10 @@ import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
 import { typesOf } from "./webhooks.fields.ts";
 import type { Backlog } from "./webhooks.operator.contract.ts";
 
-/** What is counted at most. */
+/** The maximum of the counts. */
 const countMax = 10_000;
 
-/** Counts what of a webhook's events waits behind its cursor, and for another attempt. */
+/** Counts a webhook's events that wait behind its cursor, and those that wait for another attempt. */
 export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
   const { application_id, id, position } = row;
   const types = [...typesOf(row.types).keys()];

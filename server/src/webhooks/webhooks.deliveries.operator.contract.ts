@@ -66,7 +66,7 @@ export const DeliveryResult = named(
 );
 export const DeliveryPage = PageOf(DeliveryResult);
 
-/** @param isEditor whether the reader may see what the receiver answered */
+/** @param isEditor whether the reader may see the receiver's answer */
 export function presentDelivery(row: WebhookDeliveryRow, isEditor: boolean): Static<typeof DeliveryResult> {
   return {
     id: row.id,

@@ -144,5 +144,5 @@ async function isKept({ application_id, event_id, position }: WebhookDeliveryRow
   return (await findEventId(application_id, position, queries)) === event_id;
 }
 
-/** What was sent to a webhook, and what to send again (spec/webhooks#deliveries). */
+/** The deliveries of a webhook, and their replays (spec/webhooks#deliveries). */
 export const webhookDeliveryOperations = [listDeliveries, repeatDelivery, redeliver];

@@ -102,7 +102,7 @@ interface OfWebhook {
   readonly webhookId: string;
 }
 
-/** How many deliveries wait for an attempt, at most `countMax`, and the position of the oldest. */
+/** The number of deliveries that wait for an attempt, at most `countMax`, and the position of the oldest. */
 export async function sumOpenDeliveries(
   applicationId: string,
   webhookId: string,

@@ -11,7 +11,7 @@ interface PresentedEvent {
   readonly object?: string;
 }
 
-/** Presents an event with its object of this moment; undefined for a row that is no event. */
+/** Presents an event with its current object; undefined for a row that is no event. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
 
 /**

@@ -36,7 +36,7 @@ export function readStoredPatterns(types: string): PlacedPatterns {
   return JSON.parse(types); // as `writePatterns` wrote it
 }
 
-/** The types that a webhook is sent, each with the position behind which it is. */
+/** The types that a webhook receives, each with the position after which it does. */
 export function typesOf(types: string): ReadonlyMap<string, number> {
   const found = computed.get(types) ?? computeTypes(types);
   computed.set(types, found);
@@ -60,7 +60,7 @@ const headerValueCharactersMax = 4_096;
 const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Visible characters, blanks and tabs (RFC 9110 section 5.5), without line breaks. */
 const valuePattern = /^[\t\x20-\x7e]*$/;
-/** What Rollcall sends itself, what is about the connection, and what would be a session. */
+/** The headers that Rollcall sends itself, those of the connection, and those that would be a session. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|upgrade|te|trailer|expect|content-.*|transfer-encoding|cookie|proxy-.*|accept-encoding|user-agent|webhook-.*|rollcall-.*)$/;
 

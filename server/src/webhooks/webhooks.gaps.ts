@@ -21,9 +21,8 @@ interface GapServices {
 const rowsPerRead = 500;
 
 /**
- * Moves a webhook, whose place the log has passed, to the oldest event that there is. An event says so, which the
- * webhook gets first (spec/webhooks#gaps). A crash in between leads to another such event.
- *
+ * Moves a webhook whose position is older than the log to the oldest event. The webhook first receives an event about
+ * the gap (spec/webhooks#gaps). A crash in between leads to another such event.
  * @param end of the log
  */
 export async function passGap(

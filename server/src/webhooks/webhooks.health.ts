@@ -5,7 +5,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** When a failed event is attempted again, after each of its attempts but the last. */
+/** The delays between the attempts of a failed event. */
 const retryMs = [
   ...[5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs],
   ...[10 * hourMs, 14 * hourMs, 20 * hourMs, 24 * hourMs],
@@ -24,7 +24,7 @@ const failingAfterMs = 30_000;
 const probeMsMax = 60 * minuteMs;
 const disabledAfterMs = 5 * dayMs;
 
-/** The columns that say how a webhook is doing. */
+/** The columns of a webhook's health. */
 export type Health = Pick<
   WebhookRow,
   | "state"
@@ -50,8 +50,8 @@ export const calm = {
 } as const;
 
 /**
- * What an attempt changes (spec/webhooks#failing): ten failures in a row, of three events or more and over half a minute, make a webhook
- * failing; a success ends that, and five days of it disable the webhook.
+ * The changes of an attempt (spec/webhooks#failing): ten failures in a row, of three events or more and over half a
+ * minute, make a webhook failing; a success ends that state, and five days of it disable the webhook.
  *
  * @param isProbe whether the attempt was made because the webhook is failing
  */
@@ -106,12 +106,12 @@ function isOver(since: number, now: number): boolean {
   return now - since >= disabledAfterMs;
 }
 
-/** An operator's pause outlasts what the receiver asks for. */
+/** An operator's pause outlasts a delay that the receiver requests. */
 function changed(current: WebhookRow["state"], next: WebhookRow["state"]): WebhookRow["state"] {
   return current === "paused" ? current : next;
 }
 
-/** When a failing webhook is probed next: after 1, 2, 4 … 60 minutes. */
+/** The time of the next probe of a failing webhook: after 1, 2, 4 … 60 minutes. */
 export function nextProbeAt({ failing_since, last_failure_at, probes }: Health): number {
   const from = probes === 0 ? failing_since : last_failure_at;
   return (from ?? 0) + Math.min(probeMsMax, 2 ** Math.min(probes, 10) * minuteMs);

@@ -6,8 +6,8 @@ import { updateWebhook } from "./webhooks.store.ts";
 const rowsPerStep = 1_000;
 
 /**
- * Keeps the log of an application for its webhooks, deletes deliveries with their events, those of deleted webhooks, and seals
- * under the newest ROLLCALL_SECRET.
+ * Keeps the log of an application for its webhooks, deletes deliveries together with their events, deletes those of
+ * deleted webhooks, and reseals secrets under the newest ROLLCALL_SECRET.
  */
 export async function maintainWebhooks(
   applicationId: string,

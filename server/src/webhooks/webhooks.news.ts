@@ -7,11 +7,11 @@ const webhooksMax = 10_000;
 const rowsMax = 5_000;
 const rowsPerRead = 500;
 
-/** Whether the log has anything for a webhook. */
+/** Whether the log has events for a webhook. */
 export interface WebhookNews {
   /**
-   * Reads what this process has not looked at before, so that events of other types cost a webhook no write. True also when
-   * its place is far behind, so that it moves on with the log.
+   * Reads only rows that this process has not read before, so that events of other types cost a webhook no write. True
+   * also when its place is far behind, so that it moves on with the log.
    */
   hasNews(row: WebhookRow): Promise<boolean>;
 }
@@ -21,7 +21,7 @@ export function createWebhookNews({
 }: {
   readonly eventLog: Pick<EventLog, "list" | "findEnd">;
 }): WebhookNews {
-  /** Up to where the log has nothing for a webhook, and for which row that holds. */
+  /** The position up to which the log has no event for a webhook, and the row for which that holds. */
   const quietTo = new LruMap<string, { readonly of: string; readonly position: number }>(webhooksMax);
 
   return {

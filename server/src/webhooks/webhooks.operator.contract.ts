@@ -128,13 +128,13 @@ export const RotatedSecret = named(
   }),
 );
 
-/** What of a webhook's events has not been delivered. */
+/** The undelivered events of a webhook. */
 export interface Backlog {
   readonly events: number;
   readonly since: number | undefined;
 }
 
-/** @param now decides which secrets are still good */
+/** @param now decides which secrets are still valid */
 export function presentWebhook(row: WebhookRow, { events, since }: Backlog, now: number): Static<typeof WebhookResult> {
   const secrets = [
     ...(row.secret === null ? [] : [{ created: formatDate(row.secret_at) }]),

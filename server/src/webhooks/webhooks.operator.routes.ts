@@ -91,7 +91,7 @@ const createWebhook = operation({
   },
 });
 
-/** What a new webhook has where the request says nothing. */
+/** The defaults of a new webhook. */
 const newColumns = {
   name: "",
   url: "",
@@ -335,7 +335,7 @@ function readColumns(
 }
 
 /**
- * A webhook that tells true locations is the owners' matter: whether it does, and where it leads.
+ * Only owners may make a webhook send true locations, and change the URL of one that does.
  *
  * @throws ApiError ObjectPermissionDenied
  */
@@ -354,7 +354,7 @@ function requireUrl(url: string, { database, outgoing }: Services): Promise<void
   return database.apart(`webhook at ${url}`, () => requireWebhookUrl(url, outgoing), { hasEffect: true });
 }
 
-/** The end of the log, which records from then on. */
+/** The end of the log, which records events from then on. */
 function findEnd(appid: string, { database, eventLog }: Services): Promise<Cursor> {
   return database.apart(`end of the log of ${appid}`, () => eventLog.findEnd(appid), { hasEffect: true });
 }
@@ -368,7 +368,10 @@ export async function requireWebhook(appid: string, id: string, queries: Queries
 
 type ColumnsFor = (current: WebhookRow) => WebhookColumns;
 
-/** Changes a webhook by what it is. @throws ApiError ItemDoesNotExist */
+/**
+ * Changes a webhook according to its current state.
+ * @throws ApiError ItemDoesNotExist
+ */
 function changeRow(appid: string, id: string, { database }: Services, columnsFor: ColumnsFor): Promise<WebhookRow> {
   return database.write(async ({ queries }) => {
     await lockRow(database.dialect, "webhooks", appid, id, queries);
@@ -387,7 +390,7 @@ async function present(row: WebhookRow, { database, clock }: Services) {
   return presentWebhook(row, await findBacklog(row, database.reads), clock.now());
 }
 
-/** Where an application sends its events (spec/webhooks). */
+/** The webhooks of an application (spec/webhooks). */
 export const webhookOperations = [
   createWebhook,
   listWebhooks,

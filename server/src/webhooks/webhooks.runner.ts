@@ -17,24 +17,27 @@ import {
 import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";
 import { findWebhook } from "./webhooks.store.ts";
 
-/** How often a process looks for webhooks with something to send that no write of its own has named. */
+/** The interval at which a process looks for due webhooks that none of its own writes has named. */
 const scanMs = 5_000;
 const scansPerLongScan = 12;
 const wakeMs = 1_000;
-/** After a write of this process: when it is committed, if it takes long, and if another process served the webhook. */
+/**
+ * The delays after a write of this process: for its commit, for a slow one, and in case another process served the
+ * webhook.
+ */
 const hintMs = [20, 300, 1_500] as const;
 
 /** Sends the events of webhooks in this process. */
 export interface WebhookRunner {
-  /** Notes that a transaction of this process, which may still fail, has recorded an event of an application. */
+  /** Records that a transaction of this process, which may still fail, has recorded an event of an application. */
   notice(applicationId: string): void;
-  /** Begins to look for webhooks, and to serve them. */
+  /** Starts to look for webhooks, and to serve them. */
   start(services: ServingServices, onDisabled?: (name: WebhookName) => void): void;
-  /** Looks for webhooks with something to send, and serves them; resolves when all have been served. */
+  /** Looks for due webhooks, and serves them; resolves when all have been served. */
   serveAll(): Promise<void>;
-  /** Ends attempts that are under way, or leaves them after `graceMs`. */
+  /** Ends attempts in progress, or leaves them after `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** How attempts have ended since the start of this process. */
+  /** The numbers of attempts by their result, since the start of this process. */
   readonly outcomes: ReadonlyMap<Outcome, number>;
   readonly servingCount: number;
 }
@@ -44,11 +47,11 @@ export function createWebhookRunner(): WebhookRunner {
   const stopping = new AbortController();
   const outcomes = new Map<Outcome, number>();
   const serving = new Map<string, Promise<void>>();
-  /** Webhooks that got more to do while they were served. */
+  /** Webhooks that received more work while they were served. */
   const again = new Set<string>();
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
-  // What is sent belongs to no call, and must not run inside of a transaction of the call whose event led to it.
+  // Deliveries belong to no call, and must not run inside of a transaction of the call whose event caused them.
   const outside = new AsyncResource("WebhookRunner");
   let applications: ReadonlySet<string> = new Set();
   let scans = 0;

@@ -10,9 +10,9 @@ export function newWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString("base64");
 }
 
-/** What one attempt needs of the sealed columns. */
+/** The decrypted columns that an attempt needs. */
 export interface OpenedWebhook {
-  /** The secrets that are good, newest first. */
+  /** The valid secrets, newest first. */
   readonly secrets: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -26,7 +26,7 @@ type SealedColumns = Pick<
 export interface WebhookSealer {
   sealSecret(applicationId: string, id: string, secret: string): string;
   sealHeaders(applicationId: string, id: string, headers: ReadonlyMap<string, string>): string | null;
-  /** @returns undefined when something is missing, as after an import, or sealed under another ROLLCALL_SECRET */
+  /** @returns undefined when a column is missing, as after an import, or sealed under another ROLLCALL_SECRET */
   open(row: SealedColumns, now: number): OpenedWebhook | undefined;
   /** The columns that are sealed under an older ROLLCALL_SECRET, sealed under the newest. */
   resealed(row: SealedColumns): Partial<Pick<WebhookRow, "secret" | "older_secret" | "headers">>;

@@ -29,7 +29,7 @@ export async function takeWebhookLease(
   return Number(numAffectedRows ?? 0) === 1;
 }
 
-/** Releases a lease, and says when the webhook has something to do next. */
+/** Releases a lease, and stores the time of the webhook's next work. */
 export async function releaseWebhookLease(
   { applicationId, id }: OfWebhook,
   holder: string,
@@ -89,7 +89,7 @@ export async function findNextDue({ applicationId, id }: OfWebhook, queries: Que
   return row?.next_attempt_at ?? undefined;
 }
 
-/** What an attempt changes of a delivery. */
+/** The changes of a delivery by an attempt. */
 export async function updateDelivery(row: WebhookDeliveryRow, queries: Queries): Promise<void> {
   const { application_id, webhook_id, id, attempt, state, status, ms, error, response, next_attempt_at } = row;
   await queries
@@ -132,7 +132,7 @@ export interface WebhookName {
 
 const webhooksPerScan = 1_000;
 
-/** Webhooks whose log goes on behind their cursor. Positions have no holes, so one look-up by index tells. */
+/** Webhooks whose log has events after their cursor. Positions have no holes, so one look-up by index tells. */
 export function listBehind(queries: Queries): Promise<WebhookName[]> {
   return listNames(
     sql`join events as next on next.application_id = webhook.application_id and next.position = webhook.position + 1
@@ -141,7 +141,7 @@ export function listBehind(queries: Queries): Promise<WebhookName[]> {
   );
 }
 
-/** Webhooks with something to do at a time. */
+/** Webhooks with work that is due at a time. */
 export function listWaking(now: number, queries: Queries): Promise<WebhookName[]> {
   return listNames(
     sql`where webhook.wake_at is not null and webhook.wake_at <= ${now} and webhook.state in ('active', 'failing')`,

@@ -30,7 +30,7 @@ import {
 } from "./webhooks.serving.store.ts";
 import { findWebhook, updateWebhook } from "./webhooks.store.ts";
 
-/** What serving a webhook needs. */
+/** The services that serving a webhook needs. */
 export interface ServingServices {
   readonly clock: Clock;
   readonly database: Database;
@@ -45,20 +45,20 @@ export interface ServingServices {
 }
 
 export interface ServingOptions {
-  /** Names this process. */
+  /** Identifies this process. */
   readonly holder: string;
-  /** Ends the service after the attempts that are under way. */
+  /** Ends the service after the attempts in progress. */
   readonly signal: AbortSignal;
   onAttempt(outcome: Outcome): void;
   /** Runs when five days of failures, or the receiver, have disabled the webhook. */
   onDisabled(row: WebhookRow): void;
 }
 
-/** Events that wait for another attempt; beyond, no new one is sent. */
+/** The number of events that may wait for another attempt; beyond it, no new one is sent. */
 const openMax = 10_000;
 const rowsPerRead = 500;
 const duePerRead = 100;
-/** How long results wait for others, which are stored with them. */
+/** The time for which results wait, so that several are stored together. */
 const commitMs = 200;
 const resultsPerCommit = 100;
 const deliveriesPerPruning = 200;
@@ -89,7 +89,7 @@ interface Ended {
 }
 
 /**
- * Sends what a webhook has to send, until there is nothing more, under the lease of the webhook.
+ * Sends the due events of a webhook until there are none, under the lease of the webhook.
  *
  * @returns false if another process serves it
  */
@@ -115,10 +115,10 @@ class Serving {
   readonly #services: ServingServices;
   readonly #options: ServingOptions;
   #turn: number | undefined;
-  /** Up to where the log has been read; with the time of the event there. */
+  /** The position up to which the log has been read, with the time of the event there. */
   #readTo: (Cursor & { readonly at: number }) | undefined;
   #window: Item[] = [];
-  /** Whether the log goes on behind what has been read. */
+  /** Whether the log has events after those that have been read. */
   #isBehind = false;
   readonly #sending = new Map<string, Promise<void>>();
   #ended: Ended[] = [];
@@ -151,7 +151,7 @@ class Serving {
       if (this.#sending.size === 0 && !hasStarted) {
         await this.#commit();
         if (this.#failure !== undefined) throw this.#failure;
-        // A commit may have changed what there is to do.
+        // A commit may have changed the due events.
         if (mayStart && (await this.#hasMore())) continue;
         await this.#commit();
         return;
@@ -162,7 +162,7 @@ class Serving {
     }
   }
 
-  /** Stores what has ended and releases the lease. */
+  /** Stores finished attempts and releases the lease. */
   async end(): Promise<void> {
     const { database, clock } = this.#services;
     const { applicationId, id } = this.#name;
@@ -177,14 +177,17 @@ class Serving {
     });
   }
 
-  /** Whether there is something to start at once, after results were stored. */
+  /** Whether an attempt can start at once, after results were stored. */
   async #hasMore(): Promise<boolean> {
     const { applicationId, id } = this.#name;
     const row = await findWebhook(applicationId, id, this.#services.database.reads);
     return row !== undefined && ((await this.#nextEntries(row)).length > 0 || this.#isBehind);
   }
 
-  /** Starts attempts as far as the webhook allows. @returns whether one was started, or waits for its turn */
+  /**
+   * Starts attempts as far as the webhook allows.
+   * @returns whether one was started, or waits for a slot
+   */
   async #start(row: WebhookRow): Promise<boolean> {
     const { clock, webhookSealer, log } = this.#services;
     const opened = webhookSealer.open(row, clock.now());
@@ -220,7 +223,7 @@ class Serving {
     );
   }
 
-  /** What can be sent now, the most urgent first. */
+  /** The deliveries that can be sent now, the most urgent first. */
   async #nextEntries(row: WebhookRow): Promise<readonly Entry[]> {
     const now = this.#services.clock.now();
     if (row.turn !== this.#turn) this.#restart(row);
@@ -229,7 +232,7 @@ class Serving {
     if (row.state !== "active") return [];
     const due = await this.#listDue(now);
     const [first] = due;
-    // The webhook learns of a gap before it gets what lies behind the gap.
+    // The webhook receives the event about a gap before the events after the gap.
     if (first?.type === "webhook.gap") return this.#sending.size === 0 ? [first] : [];
     if (due.length >= row.concurrency) return due;
     if (!this.#window.some(({ state }) => state === "ready")) await this.#readLog(row);
@@ -254,7 +257,7 @@ class Serving {
     return rows.map(entryOfDelivery).filter((entry) => !busy.has(keyOf(entry)));
   }
 
-  /** Reads what the log has behind the window. */
+  /** Reads the events of the log after the window. */
   async #readLog(row: WebhookRow): Promise<void> {
     const { eventLog, database } = this.#services;
     const { applicationId, id } = this.#name;
@@ -336,7 +339,7 @@ class Serving {
     return attemptDelivery(row, opened, message, this.#services);
   }
 
-  /** Stores results and the place in the log, in one transaction, if the lease is still this process's. */
+  /** Stores results and the position in the log, in one transaction, if the lease is still this process's. */
   async #commit(): Promise<void> {
     const { database, clock, ids, events } = this.#services;
     const { applicationId, id } = this.#name;
@@ -370,7 +373,7 @@ class Serving {
           };
         }
         const isAccepted = result?.outcome === "delivered";
-        if (entry.isProbe && entry.delivery === undefined && !isAccepted) continue; // it stays where it is
+        if (entry.isProbe && entry.delivery === undefined && !isAccepted) continue; // its position stays unchanged
         const row = nextRow(entry, result, current, health, now, () => ids.newId("WebhookDelivery"));
         if (entry.delivery === undefined) added.push(row);
         else await updateDelivery(row, queries);
@@ -409,7 +412,7 @@ class Serving {
     this.#openCount += ended.filter(
       ({ entry, result }) => entry.delivery === undefined && result?.outcome !== "delivered",
     ).length;
-    if (isStored && ended.some(({ entry }) => entry.isProbe)) this.#turn = undefined; // reads the log from its place again
+    if (isStored && ended.some(({ entry }) => entry.isProbe)) this.#turn = undefined; // reads the log from its position again
     if (disabled !== undefined) this.#options.onDisabled(disabled);
     await this.#prune(ended.length);
   }
@@ -426,7 +429,7 @@ class Serving {
   }
 }
 
-/** Whether a webhook is sent an event: one of its types, and not about itself. */
+/** Whether a webhook receives an event: one of its types, and not about the webhook itself. */
 export function isWanted({ type, position, object_id }: PlacedEvent, { id, types }: WebhookRow): boolean {
   if (object_id === id && (type === "webhook.gap" || type === "webhook.disabled")) return false;
   const begin = typesOf(types).get(type);
@@ -482,7 +485,7 @@ function nextRow(
   return { ...row, attempt, state: nextAt === undefined ? "dead" : "failed", next_attempt_at: nextAt ?? null };
 }
 
-/** When a webhook has something to do although no event is written. */
+/** The next time at which a webhook has work although no event is written. */
 function wakeAt(row: WebhookRow, due: number | undefined, now: number): number | undefined {
   if (row.state === "failing") return Math.max(nextProbeAt(row), row.held_until);
   if (row.state !== "active") return undefined;

@@ -7,7 +7,7 @@ import { scopeStream } from "../db/scope.ts";
 import type { Tables, WebhookRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
-/** Everything of a webhook that a statement may change. */
+/** The columns of a webhook that a statement may change. */
 export type WebhookColumns = Partial<Omit<WebhookRow, "application_id" | "id">>;
 
 interface OfWebhook {

@@ -46,7 +46,7 @@ const testWebhook = operation({
     if (opened === undefined) {
       throw new ApiError("ParameterOutOfRange", "The webhook needs its headers and a secret first.");
     }
-    // Outside of the transaction, which must not stay open during the attempt, nor refund it.
+    // Outside of the transaction, which must neither stay open during the attempt nor roll back its count.
     const isAdmitted = await database.apart("a test event is admitted", () => admit(webhook, services), {
       hasEffect: true,
     });

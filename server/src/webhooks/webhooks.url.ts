@@ -1,14 +1,14 @@
 import { isUsualUrl, type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
 import { outOfRange } from "./webhooks.fields.ts";
 
-/** How long a registration waits for name servers. The URL is judged again at every attempt. */
+/** The time for which a registration waits for name servers. The URL is checked again at every attempt. */
 const lookUpMs = 2_000;
 
 const urlRule =
   "must be an https:// URL without a password or a fragment, at port 443 or from 1024 on, that leads to public addresses only";
 
 /**
- * Checks the URL of a webhook. A name that cannot be resolved now is accepted, because every attempt judges it.
+ * Checks the URL of a webhook. A name that cannot be resolved now is accepted, because every attempt checks it.
  *
  * @throws ApiError ParameterOutOfRange, which does not say whether anything answers there
  */
