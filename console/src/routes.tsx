@@ -88,7 +88,7 @@ const auditFilters = ["actor", "actorKind", "action", "refused", "target", "from
 const applicationAudit = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/audit",
-  staticData: { title: "Audit" },
+  staticData: { title: "Audit log" },
   validateSearch: (given) => textsOf(given, auditFilters),
   component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });
@@ -104,7 +104,7 @@ const operators = createRoute({
 const audit = createRoute({
   getParentRoute: () => frame,
   path: "/audit",
-  staticData: { title: "Audit" },
+  staticData: { title: "Audit log" },
   validateSearch: (given) => textsOf(given, [...auditFilters, "appid"]),
   component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });

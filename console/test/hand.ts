@@ -25,7 +25,7 @@ export const mouse: Hand = {
   press: (control) => control.click(),
   fill: (field, text) => field.fill(text),
   tick: (within, text) => within.getByText(text).click(),
-  open: (row) => row.click(),
+  open: (row) => row.click({ position: { x: 24, y: 12 } }), // beside the ids, which a press copies
   async toEnd(list) {
     await list.hover();
     await list.page().mouse.wheel(0, 1_000_000);

@@ -3,9 +3,12 @@ import { endSessionWhileTyping } from "./jobs/ended-session.ts";
 import { rotateLeakedKey } from "./jobs/leaked-key.ts";
 import { changeLimits } from "./jobs/limits.ts";
 import { lookAround } from "./jobs/look-around.ts";
+import { findAnything } from "./jobs/palette.ts";
+import { configureApplication } from "./jobs/settings-document.ts";
 import { supportUser } from "./jobs/support.ts";
 import { changeSettingTogether } from "./jobs/two-operators.ts";
 import { lookAsViewer } from "./jobs/viewer.ts";
+import { tellOthers } from "./jobs/webhook.ts";
 import type { Checks } from "./suite.ts";
 
 /** What operators come to the console for. Each runs by mouse and by keyboard alone. */
@@ -17,5 +20,10 @@ export const jobs: Checks = {
   "two operators change one setting: both versions are shown, and nothing is lost": changeSettingTogether,
   "a session ends in the midst of typing, and what was typed is saved after another sign-in": endSessionWhileTyping,
   "what goes on is seen in the overview, a refused call in the requests, and a change in the audit log": lookAround,
+  "users, devices, applications and acts are found by their names, addresses and ids": findAnything,
+  "settings are saved part by part and as one document, and the application is suspended and deleted":
+    configureApplication,
+  "a webhook is made with its secret shown once, tested, paused, changed and deleted; an event is sent to it again":
+    tellOthers,
   "a viewer is offered nothing that changes an application, and granted nothing": lookAsViewer,
 };

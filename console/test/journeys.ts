@@ -125,13 +125,50 @@ export const journeys: Checks = {
     await page.getByRole("row").filter({ hasText: "Create operator session" }).first().waitFor();
   },
 
-  async "an operator signs out, and the cookie is dead"({ open, server }) {
+  async "the page says before its session ends, and when it was loaded without encryption"({ open, server }) {
     const page = await open();
     await signIn(page, server);
+    const fourMinutes = 4 * 60_000;
+    const { idleMs } = await page.evaluate(readSession);
+    const soonEnded = Date.now() + idleMs - fourMinutes;
+    await page.clock.setFixedTime(soonEnded);
+    await page.getByText("because nothing was done here for a while").waitFor();
+    await page.getByRole("button", { name: "Stay signed in" }).click();
+    await page.clock.setFixedTime(soonEnded + 1000);
+    await page.getByRole("button", { name: "Stay signed in" }).waitFor({ state: "detached" });
+
+    await page.getByText("was loaded without encryption").waitFor({ state: "detached" });
+    await page.addInitScript(() => Object.defineProperty(window, "isSecureContext", { value: false }));
+    await page.reload();
+    await page.getByText("was loaded without encryption").waitFor();
+  },
+
+  async "a query before the # changes no parameter of a screen"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    await page.goto(`${server.url}/_/console/?from=mail#/apps?namePrefix=none&sortOrder=name`);
+    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByRole("button", { name: "Order: By name" }).waitFor();
+    assert.equal(new URL(page.url()).search, "");
+  },
+
+  async "an operator signs out in all tabs, and the cookie is dead"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}/_/console/#/account`);
+    await other.getByRole("heading", { level: 1, name: "Account" }).waitFor();
     await page.getByRole("button", { name: /^Account/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await other.getByRole("button", { name: "Sign in" }).waitFor();
     await page.goto(`${server.url}/_/console/#/audit`);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
   },
 };
+
+/** Runs in the page, with the cookie of the operator. */
+async function readSession(): Promise<{ idleMs: number }> {
+  const response = await fetch("../api/sessions/current", { headers: { "X-Rollcall-Console": "poll" } });
+  return (await response.json()).result;
+}

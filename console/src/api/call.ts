@@ -73,6 +73,7 @@ function createOperation<Parameters extends object, Result>(
   async function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
     const { url, body } = fillPath(method, path, parameters);
     const response = await fetchFrom(method, url, body, options);
+    if (options.isPolling !== true && response.status !== 401) lastUseAt = Date.now();
     if (response.status === 401 && !path.startsWith("/sessions")) for (const listener of sessionEndings) listener();
     return read(response);
   }
@@ -90,6 +91,13 @@ function fillPath(method: Method, path: string, parameters: object): { url: stri
   if (method !== "GET" && method !== "DELETE") return { url: filled, body: JSON.stringify(Object.fromEntries(given)) };
   const query = new URLSearchParams([...given].map(([name, value]) => [name, String(value)]));
   return { url: query.size > 0 ? `${filled}?${query}` : filled, body: undefined };
+}
+
+let lastUseAt = Date.now();
+
+/** When the session was used last from this page, in milliseconds: polling is no use of it. */
+export function lastUse(): number {
+  return lastUseAt;
 }
 
 const sessionEndings = new Set<() => void>();

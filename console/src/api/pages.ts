@@ -48,5 +48,6 @@ export function usePages<Item>(
     ...query,
     rows: query.data?.pages.flatMap((page) => page.pageResults) ?? [],
     newest: newest.data?.pageResults ?? [],
+    isCut: !query.hasNextPage && query.data?.pages.at(-1)?.nextToken !== undefined,
   };
 }

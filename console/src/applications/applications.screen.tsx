@@ -17,11 +17,11 @@ import { homeOf } from "../shell/navigation.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
-import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { ListBar } from "../ui/list-bar.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
@@ -138,21 +138,12 @@ export function ApplicationsScreen() {
   return (
     <Page title="Applications" isScrolling={false} actions={(pages.rows.length > 0 || isFiltered) && create}>
       <ListBar
-        order={
-          <SortMenu
-            orders={orders}
-            value={sortOrder}
-            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
-          />
-        }
-      >
-        <FilterChips
-          filters={filters}
-          values={search}
-          onChange={changeFilters}
-          search={{ name: "namePrefix", label: "Name" }}
-        />
-      </ListBar>
+        orders={orders}
+        filters={filters}
+        values={search}
+        onChange={changeFilters}
+        search={{ name: "namePrefix", label: "Name" }}
+      />
       <Split>
         <DataTable
           label="Applications"

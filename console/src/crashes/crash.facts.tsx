@@ -27,13 +27,13 @@ export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: numbe
 /** The state of a crash as a word: an open one is new for a day. */
 export function CrashState({ group }: { readonly group: CrashGroup }) {
   const { state, resolvedIn, reopened, firstSeen } = group;
-  if (state === "ignored") return <Status kind="neutral">ignored</Status>;
+  if (state === "ignored") return <Status kind="neutral">Ignored</Status>;
   if (state === "open") {
-    if (reopened !== undefined) return <Status kind="warning">came back</Status>;
-    return <Status kind="notice">{Date.now() - parseTime(firstSeen) < dayMs ? "new" : "open"}</Status>;
+    if (reopened !== undefined) return <Status kind="warning">Came back</Status>;
+    return <Status kind="notice">{Date.now() - parseTime(firstSeen) < dayMs ? "New" : "Open"}</Status>;
   }
   return (
-    <Status kind="good">{resolvedIn === undefined ? "resolved" : `resolved in ${showInvisible(resolvedIn)}`}</Status>
+    <Status kind="good">{resolvedIn === undefined ? "Resolved" : `Resolved in ${showInvisible(resolvedIn)}`}</Status>
   );
 }
 

@@ -2,11 +2,11 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Bug from "lucide-react/icons/bug";
 import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
-import { formatNumber, parseTime, showInvisible } from "../lib/format.ts";
+import { formatNumber, showInvisible } from "../lib/format.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
-import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
+import { ListBar } from "../ui/list-bar.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
@@ -22,7 +22,7 @@ const columns: readonly Column<CrashGroup>[] = [
     width: "112px",
     render: (group) => <Sparkline label="Reports of the last 14 days" values={reportsByDay(group).reports} tone={6} />,
   },
-  { name: "Versions", width: "minmax(110px, 1fr)", narrow: "line", render: (group) => versionsOf(group) },
+  { name: "Versions", width: "minmax(130px, 1fr)", narrow: "line", render: (group) => versionsOf(group) },
   { name: "First seen", width: "130px", render: ({ firstSeen }) => <Time value={firstSeen} /> },
   { name: "Last seen", width: "130px", narrow: "end", render: ({ lastSeen }) => <Time value={lastSeen} /> },
 ];
@@ -38,14 +38,16 @@ const filters: readonly Filter[] = [
     name: "state",
     label: "State",
     options: [
-      { value: "open", label: "open" },
-      { value: "resolved", label: "resolved" },
-      { value: "ignored", label: "ignored" },
+      { value: "open", label: "Open" },
+      { value: "resolved", label: "Resolved" },
+      { value: "ignored", label: "Ignored" },
     ],
   },
   { name: "appVersion", label: "App version", placeholder: "2.1" },
   { name: "deviceID", label: "Device", placeholder: "dev_…" },
 ];
+
+const byNumbers = new Intl.Collator(undefined, { numeric: true });
 
 /** The list shows open crashes unless its address says another state, or all. */
 const everyState = "all";
@@ -62,22 +64,17 @@ export function CrashesScreen() {
   const isNarrowed = appVersion !== undefined || deviceID !== undefined || (state !== undefined && state !== "open");
 
   function changeFilters({ state: next = everyState, ...values }: FilterValues) {
-    void navigate({ search: { sortOrder, ...values, state: next === "open" ? undefined : next }, replace: true });
+    void navigate({ search: { ...values, state: next === "open" ? undefined : next }, replace: true });
   }
 
   return (
     <Page title="Crashes" isScrolling={false}>
       <ListBar
-        order={
-          <SortMenu
-            orders={orders}
-            value={sortOrder}
-            onChange={(next) => void navigate({ search: (now) => ({ ...now, sortOrder: next }), replace: true })}
-          />
-        }
-      >
-        <FilterChips filters={filters} values={{ state, appVersion, deviceID }} onChange={changeFilters} />
-      </ListBar>
+        filters={filters}
+        orders={orders}
+        values={{ state, appVersion, deviceID, sortOrder }}
+        onChange={changeFilters}
+      />
       <Split>
         <DataTable
           label="Crashes"
@@ -89,7 +86,7 @@ export function CrashesScreen() {
           }
           empty={
             isNarrowed ? (
-              <NothingFound onClear={() => changeFilters({})} />
+              <NothingFound onClear={() => changeFilters({ sortOrder })} />
             ) : (
               <EmptyState icon={Bug} title={state === undefined ? "No app has reported a crash" : "No crash is open"}>
                 That is good news, if there are devices. Apps report crashes with the token of their device, by POST
@@ -103,11 +100,9 @@ export function CrashesScreen() {
   );
 }
 
-/** The first and the last of the versions: "1.0 – 1.4". */
+/** The lowest and the highest of the versions: "1.0 – 1.4". */
 function versionsOf({ versions }: CrashGroup): string {
-  const names = versions
-    .toSorted((a, b) => parseTime(a.firstSeen) - parseTime(b.firstSeen))
-    .flatMap(({ appVersion }) => appVersion ?? []);
+  const names = versions.flatMap(({ appVersion }) => appVersion ?? []).toSorted(byNumbers.compare);
   const [first, last] = [names[0], names.at(-1)];
   if (first === undefined || last === undefined) return "";
   return showInvisible(first === last ? first : `${first} – ${last}`);

@@ -1,17 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import Bug from "lucide-react/icons/bug";
 import LogOut from "lucide-react/icons/log-out";
+import Radio from "lucide-react/icons/radio";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, buttonClass } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
-import { Page, Section } from "../ui/page.tsx";
+import { Page, Section, Sections } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
@@ -30,17 +32,36 @@ export function DeviceScreen() {
       title={data === undefined ? "Device" : titleOf(data)}
       beside={<IdChip id={deviceId} />}
       actions={
-        isEditor &&
-        data !== undefined && (
-          <Button onPress={() => setEnding(true)}>
-            <LogOut size={16} aria-hidden /> End all tokens …
-          </Button>
-        )
+        <>
+          <Link
+            to="/apps/$appid/requests"
+            params={{ appid }}
+            search={{ deviceID: deviceId }}
+            className={buttonClass("quiet", "regular")}
+          >
+            <Radio size={16} aria-hidden /> Requests
+          </Link>
+          <Link
+            to="/apps/$appid/crashes"
+            params={{ appid }}
+            search={{ deviceID: deviceId }}
+            className={buttonClass("quiet", "regular")}
+          >
+            <Bug size={16} aria-hidden /> Crashes
+          </Link>
+          {isEditor && data !== undefined && (
+            <Button onPress={() => setEnding(true)}>
+              <LogOut size={16} aria-hidden /> End all tokens …
+            </Button>
+          )}
+        </>
       }
     >
       {data !== undefined && <DeviceFacts appid={appid} device={data} />}
       {data === undefined && error === null && <LoadingRows />}
-      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error !== null && (
+        <ErrorState error={error} onRetry={() => void refetch()} subject={{ appid, id: deviceId }} />
+      )}
       {isEnding && data !== undefined && (
         <EndTokensOfDevice appid={appid} device={data} onClose={() => setEnding(false)} />
       )}
@@ -56,31 +77,33 @@ function DeviceFacts({ appid, device }: { readonly appid: string; readonly devic
   const { id, platform, osVersion, appVersion, uniqueId, tag, keyID, connectionType, isProduction } = device;
   return (
     <>
-      <Section title="Device">
-        <DetailList
-          items={[
-            ["Platform", shown(platform)],
-            ["Model", shown(device.model)],
-            ["System version", shown(osVersion)],
-            ["App version", shown(appVersion)],
-            ["Released app", isProduction === undefined ? undefined : isProduction ? "Yes" : "No"],
-            ["Connection", connectionType],
-            ["Unique id", shown(uniqueId)],
-            ["Tag", shown(tag)],
-          ]}
-        />
-      </Section>
-      <Section title="Registration">
-        <DetailList
-          items={[
-            ["Key", keyID === undefined ? undefined : <IdChip key="key" id={keyID} />],
-            ["Registered", timeOf(device.registered)],
-            ["Last seen", device.lastSeen === undefined ? undefined : <Time key="seen" value={device.lastSeen} />],
-            ["Created", timeOf(device.created)],
-            ["Changed", timeOf(device.lastModified)],
-          ]}
-        />
-      </Section>
+      <Sections>
+        <Section title="Device">
+          <DetailList
+            items={[
+              ["Platform", shown(platform)],
+              ["Model", shown(device.model)],
+              ["System version", shown(osVersion)],
+              ["App version", shown(appVersion)],
+              ["Released app", isProduction === undefined ? undefined : isProduction ? "Yes" : "No"],
+              ["Connection", connectionType],
+              ["Unique id", shown(uniqueId)],
+              ["Tag", shown(tag)],
+            ]}
+          />
+        </Section>
+        <Section title="Registration">
+          <DetailList
+            items={[
+              ["Key", keyID === undefined ? undefined : <IdChip key="key" id={keyID} />],
+              ["Registered", timeOf(device.registered)],
+              ["Last seen", device.lastSeen === undefined ? undefined : <Time key="seen" value={device.lastSeen} />],
+              ["Created", timeOf(device.created)],
+              ["Changed", timeOf(device.lastModified)],
+            ]}
+          />
+        </Section>
+      </Sections>
       <Section title="Users on this device" lead="Users who have a token on it.">
         <UsersOfDevice appid={appid} deviceId={id} />
       </Section>

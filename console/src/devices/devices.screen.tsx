@@ -8,11 +8,11 @@ import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { ListBar } from "../ui/list-bar.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
-import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
@@ -73,21 +73,12 @@ export function DevicesScreen() {
   return (
     <Page title="Devices" isScrolling={false}>
       <ListBar
-        order={
-          <SortMenu
-            orders={orders}
-            value={sortOrder}
-            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
-          />
-        }
-      >
-        <FilterChips
-          filters={filters}
-          values={search}
-          onChange={changeFilters}
-          search={{ name: "uniqueId", label: "Unique id, whole, or id" }}
-        />
-      </ListBar>
+        orders={orders}
+        filters={filters}
+        values={search}
+        onChange={changeFilters}
+        search={{ name: "uniqueId", label: "Exact unique id, or id" }}
+      />
       <Split>
         <DataTable
           label="Devices"

@@ -34,7 +34,7 @@ interface KeyDialogProps extends DialogProps {
 }
 
 /** What an operator calls a key. */
-export function nameOf({ id, label }: Pick<Key, "id" | "label">): string {
+function nameOf({ id, label }: Pick<Key, "id" | "label">): string {
   return label === undefined ? id : showInvisible(label);
 }
 
@@ -226,9 +226,7 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
       staysOpen
     >
       <ApplicationImpact appid={appid} />
-      <p>
-        Use it when a key has become known. Apps are shut out until they ship with the new key, which is shown next.
-      </p>
+      <p>Use it when a key has leaked. Apps are shut out until they ship with the new key, which is shown next.</p>
       <p>Does not end: signed URLs of files, for an hour.</p>
     </DangerDialog>
   );

@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import Ban from "lucide-react/icons/ban";
 import Ellipsis from "lucide-react/icons/ellipsis";
@@ -11,7 +12,8 @@ import TriangleAlert from "lucide-react/icons/triangle-alert";
 import { useState } from "react";
 import { type Key, listKeys } from "../api/keys.ts";
 import { usePages } from "../api/pages.ts";
-import { formatNumber } from "../lib/format.ts";
+import { readStatistics, type Statistics } from "../api/statistics.ts";
+import { formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useRole } from "../shell/session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -19,6 +21,7 @@ import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu, type MenuAction } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
+import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, Notice } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
@@ -26,18 +29,40 @@ import {
   CreateKey,
   CreateSigningSecret,
   DeleteSigningSecret,
-  nameOf,
   RenameKey,
   ReplaceKeys,
   RetireKey,
   RevokeTokens,
 } from "./keys.dialogs.tsx";
+import styles from "./keys.module.css";
 
-const columns: readonly Column<Key>[] = [
-  { name: "Name", width: "minmax(120px, 3fr)", narrow: "title", render: nameOf },
+/** A key, and its registrations in each of the last 24 hours. */
+interface UsedKey extends Key {
+  readonly hours: readonly number[];
+  /** Its part of the registrations of all keys in these hours. */
+  readonly share: number | undefined;
+}
+
+const columns: readonly Column<UsedKey>[] = [
+  {
+    name: "Name",
+    width: "minmax(120px, 3fr)",
+    narrow: "title",
+    render: ({ label }) => (label === undefined ? "Unnamed" : showInvisible(label)),
+  },
   { name: "State", width: "minmax(112px, 1fr)", narrow: "end", render: ({ state }) => <State state={state} /> },
   { name: "Id", width: "minmax(144px, 1fr)", render: ({ id }) => <IdChip id={id} /> },
   { name: "Devices", width: "84px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
+  {
+    name: "Registrations, 24 h",
+    width: "184px",
+    render: ({ hours, share }) =>
+      share !== undefined && (
+        <span className={styles.use}>
+          <Sparkline label="Registrations in the last 24 hours" values={hours} /> {formatShare(share)}
+        </span>
+      ),
+  },
   {
     name: "Last used",
     width: "minmax(112px, 1fr)",
@@ -65,6 +90,7 @@ export function KeysScreen() {
   const [opened, setOpened] = useState<Opened>();
   const isEditor = useRole("editor");
   const pages = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
+  const use = useKeyUse(appid);
   const active = pages.rows.filter(({ state }) => state === "active");
   const areAllKnown = !pages.isPending && !pages.hasNextPage;
   const open = (dialog: keyof typeof pageDialogs) => () => setOpened({ dialog });
@@ -107,7 +133,7 @@ export function KeysScreen() {
         <DataTable
           label="Keys"
           columns={columns}
-          pages={pages}
+          pages={{ ...pages, rows: pages.rows.map(use), newest: pages.newest.map(use) }}
           idOf={({ id }) => id}
           actionsOf={actionsOf}
           empty={<EmptyState icon={KeyRound} title="This application has no keys" />}
@@ -121,6 +147,33 @@ export function KeysScreen() {
       />
     </Page>
   );
+}
+
+/** What shows whether an old key has run out: the registrations of the last 24 hours by key. */
+function useKeyUse(appid: string): (key: Key) => UsedKey {
+  const { data } = useQuery({
+    queryKey: ["keys", appid, "use"],
+    queryFn: ({ signal }) => readStatistics({ appid, interval: "hour", series: "keys" }, { signal }),
+    staleTime: 60_000,
+  });
+  const keys = data?.keys ?? [];
+  const all = keys.reduce((sum, { registrations }) => sum + registrations, 0);
+  return (key) => {
+    const used = keys.find(({ keyId }) => keyId === key.id);
+    const hours = hoursOf(data, used?.points ?? []);
+    return { ...key, hours, share: all === 0 ? undefined : (used?.registrations ?? 0) / all };
+  };
+}
+
+const hourMs = 3_600_000;
+
+/** The values of all hours: those without registrations have no point. */
+function hoursOf(statistics: Statistics | undefined, points: readonly { time: string; value: number }[]): number[] {
+  if (statistics === undefined) return [];
+  const [from, to] = [parseTime(statistics.from), parseTime(statistics.to)];
+  const values = Array.from({ length: (to - from) / hourMs }, () => 0);
+  for (const { time, value } of points) values[(parseTime(time) - from) / hourMs] = value;
+  return values;
 }
 
 interface OpenedDialogProps {

@@ -29,7 +29,8 @@ export function formatShare(share: number): string {
 export function formatBytes(bytes: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  const options = { style: "unit", unit: units[power], unitDisplay: "short", maximumFractionDigits: 1 } as const;
+  const unitDisplay = power === 0 ? "long" : "short"; // "0 bytes", "1.5 MB"
+  const options = { style: "unit", unit: units[power], unitDisplay, maximumFractionDigits: 1 } as const;
   return (bytes / 1000 ** power).toLocaleString(undefined, options);
 }
 

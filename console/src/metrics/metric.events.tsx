@@ -42,7 +42,7 @@ export function MetricEvents({ appid, metric, range: { from, to } }: MetricEvent
         columns={columns}
         pages={pages}
         idOf={(event) => String(places.get(event))}
-        empty={<EmptyState icon={Activity} title="Nothing was reported in this time" />}
+        empty={<EmptyState icon={Activity} title="Nothing was reported in this period" />}
       />
     </Split>
   );

@@ -64,6 +64,6 @@ export function MetricsScreen() {
   );
 }
 
-const exampleCall = `curl ${serviceRoot}/metrics/events/screen-opened \\
+const exampleCall = `curl ${serviceRoot()}/metrics/events/screen-opened \\
   -H "Authorization: Service $DEVICE_TOKEN" -H 'Content-Type: application/json' \\
   -d '{"values": {"screen": "map", "loadedInMs": 120}}'`;

@@ -41,7 +41,7 @@ export function CreateOperator({ onClose }: CloseProps) {
   if (password !== undefined) {
     return (
       <SecretOnce title={`The password of ${showInvisible(name)}`} secret={password} onClose={onClose}>
-        <p>Hand it over by a safe way, together with the address of this console.</p>
+        <p>Pass it on over a secure channel, together with the address of this console.</p>
       </SecretOnce>
     );
   }

@@ -36,7 +36,7 @@ const charts: readonly Drawn[] = [
     summary: "last",
     format: formatLatency,
     series: [
-      ["latency.p50", "p50", 3],
+      ["latency.p50", "p50", 1],
       ["latency.p95", "p95", 2],
       ["latency.p99", "p99", 6],
     ],
@@ -50,7 +50,7 @@ const charts: readonly Drawn[] = [
       ["newDevices", "Devices", 3],
     ],
   },
-  { title: "Active devices", summary: "last", series: [["activeDevices", "Devices", 8]] },
+  { title: "Active devices", summary: "last", series: [["activeDevices", "Devices", 3]] },
   { title: "Check-ins", shape: "bars", summary: "sum", series: [["checkins", "Check-ins", 4]] },
   {
     title: "Refused",
@@ -119,9 +119,12 @@ interface Named extends Pick<Drawn, "summary"> {
   readonly format: (value: number) => string;
 }
 
-function seriesOf({ values, before }: Table, { name, label, tone, summary, format }: Named): ChartSeries {
+function seriesOf({ times, values, before }: Table, { name, label, tone, summary, format }: Named): ChartSeries {
   const own = values.get(name) ?? [];
-  const last = own.findLast((value) => value !== undefined);
+  const isFinished = (index: number) => (times[index] ?? 0) + (times[1] ?? 0) - (times[0] ?? 0) <= Date.now();
+  const last =
+    own.findLast((value, index) => value !== undefined && isFinished(index)) ??
+    own.findLast((value) => value !== undefined);
   const sum = own.reduce<number>((total, value) => total + (value ?? 0), 0);
   return {
     label,

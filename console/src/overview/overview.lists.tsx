@@ -20,20 +20,24 @@ export function Troubles({ overview: { statistics, newCrashes } }: ListsProps) {
   const { errors = [] } = statistics;
   return (
     <div className={styles.troubles}>
-      <List title="Top errors" nothing="None in this time.">
+      <List title="Top errors" nothing="None in this period.">
         {errors.slice(0, shownMax).map(({ operation = "", error = "", message = "", count, isOther = false }) => (
-          <Row key={`${operation} ${error} ${message}`} number={count} detail={!isOther && `${operation} · ${error}`}>
+          <Row
+            key={`${operation} ${error} ${message}`}
+            number={count}
+            detail={!isOther && (message === "" ? operation : `${operation} · ${error}`)}
+          >
             {isOther ? (
               "All others"
             ) : (
               <Link to="/apps/$appid/requests" params={{ appid }} search={{ operation, error }}>
-                {showInvisible(message)}
+                {message === "" ? error : showInvisible(message)}
               </Link>
             )}
           </Row>
         ))}
       </List>
-      <List title="New crashes" nothing="None in this time.">
+      <List title="New crashes" nothing="None in this period.">
         {newCrashes.map(({ fingerprint, title, reports, firstSeen }) => (
           <Row key={fingerprint} number={reports} detail={<Time value={firstSeen} />}>
             <Link to="/apps/$appid/crashes/$fingerprint" params={{ appid, fingerprint }}>
@@ -51,7 +55,7 @@ export function Activity({ overview }: ListsProps) {
   const { operations = [] } = overview.statistics;
   return (
     <div className={styles.activity}>
-      <List title="Busiest operations" nothing="No calls in this time.">
+      <List title="Busiest operations" nothing="No calls in this period.">
         {operations.slice(0, shownMax).map(({ operation, calls, errors, p95 }) => (
           <Row
             key={operation}
@@ -65,8 +69,8 @@ export function Activity({ overview }: ListsProps) {
           </Row>
         ))}
       </List>
-      <Versions />
-      <List title="Changes" nothing="No settings or keys were changed in this time.">
+      <DevicesOfLastDay />
+      <List title="Changes" nothing="No settings or keys were changed in this period.">
         {listChanges(overview)
           .slice(0, shownMax)
           .map(({ at, label }) => (
@@ -79,29 +83,40 @@ export function Activity({ overview }: ListsProps) {
   );
 }
 
-/** The versions of the app on the devices of the last day, which are counted once a minute at most. */
-function Versions() {
+/** The apps and platforms of the devices of the last day, which are counted once a minute at most. */
+function DevicesOfLastDay() {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const { data } = useQuery({
-    queryKey: ["impact", appid, "versions"],
+    queryKey: ["impact", appid, "last-day"],
     queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
     staleTime: 60_000,
   });
   if (data === undefined) return null;
   return (
-    <List title="Versions of the app, last day" nothing="No device was active in the last day.">
-      {data.appVersions.slice(0, shownMax).map(({ appVersion, devices }) => (
-        <Row key={appVersion ?? ""} number={devices} detail={undefined}>
-          {appVersion === undefined ? (
-            "none reported"
-          ) : (
-            <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
-              {showInvisible(appVersion)}
+    <>
+      <List title="Versions of the app, last day" nothing="No device was active in the last day.">
+        {data.appVersions.slice(0, shownMax).map(({ appVersion, devices }) => (
+          <Row key={appVersion ?? ""} number={devices} detail={undefined}>
+            {appVersion === undefined ? (
+              "none reported"
+            ) : (
+              <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
+                {showInvisible(appVersion)}
+              </Link>
+            )}
+          </Row>
+        ))}
+      </List>
+      <List title="Platforms, last day" nothing="No device was active in the last day.">
+        {data.platforms.slice(0, shownMax).map(({ platform, devices }) => (
+          <Row key={platform} number={devices} detail={undefined}>
+            <Link to="/apps/$appid/devices" params={{ appid }} search={{ platform }}>
+              {showInvisible(platform)}
             </Link>
-          )}
-        </Row>
-      ))}
-    </List>
+          </Row>
+        ))}
+      </List>
+    </>
   );
 }
 

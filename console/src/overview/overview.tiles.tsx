@@ -8,22 +8,22 @@ export function OverviewTiles({ overview: { totals, today, weekBefore } }: { rea
   return (
     <dl className={styles.tiles}>
       <Tile
-        label="Users"
-        value={<Count {...totals.users} />}
+        label={counted("Users", totals.users)}
+        value={formatNumber(totals.users.count)}
         today={today.newUsers}
         before={weekBefore.newUsers}
         what="new"
       />
       <Tile
-        label="Devices"
-        value={<Count {...totals.devices} />}
+        label={counted("Devices", totals.devices)}
+        value={formatNumber(totals.devices.count)}
         today={today.activeDevices}
         before={weekBefore.activeDevices}
         what="active"
       />
       <Tile
-        label="Check-ins"
-        value={<Count {...totals.checkins} />}
+        label={counted("Check-ins", totals.checkins)}
+        value={formatNumber(totals.checkins.count)}
         today={today.checkins}
         before={weekBefore.checkins}
         what="new"
@@ -54,12 +54,9 @@ export function OverviewTiles({ overview: { totals, today, weekBefore } }: { rea
   );
 }
 
-function Count({ count, isExact }: Overview["totals"]["users"]) {
-  return (
-    <>
-      {formatNumber(count)} {!isExact && <small>about</small>}
-    </>
-  );
+/** A number that may have been counted last night is "about" so many. */
+function counted(noun: string, { isExact }: Overview["totals"]["users"]): string {
+  return isExact ? noun : `${noun}, about`;
 }
 
 function shareOf(part: number, all: number): string {

@@ -2,7 +2,9 @@ import type { EffectiveSettings, Settings } from "../api/settings.ts";
 import { formatBytes, formatDuration, formatNumber, showInvisible } from "../lib/format.ts";
 import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
 import { Time } from "../ui/time.tsx";
+import { Amount } from "./settings.amount.tsx";
 import styles from "./settings.module.css";
+import { Operations } from "./settings.operations.tsx";
 import type { Field } from "./settings.parts.ts";
 import { Providers } from "./settings.providers.tsx";
 import { isObject, joinRate, splitRate, valueAt } from "./settings.values.ts";
@@ -52,12 +54,15 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
   }
   if (kind === "providers")
     return <Providers path={path} label={label} hint={hint} text={text} isReadOnly={isReadOnly} onText={onText} />;
+  const rest = { path, label, hint, text, isReadOnly, onText };
+  if (kind === "ms" || kind === "bytes") return <Amount kind={kind} {...rest} />;
+  if (kind === "operations") return <Operations {...rest} />;
   if (kind === "rate") return <Rate path={path} label={label} text={text} isReadOnly={isReadOnly} onText={onText} />;
   return (
     <TextField
       label={label}
       name={path}
-      hint={[inWords(kind, text), hint].filter(Boolean).join(" ")}
+      hint={hint}
       value={text}
       onChange={onText}
       isReadOnly={isReadOnly}
@@ -86,12 +91,7 @@ function Rate({ path, label, text, isReadOnly, onText }: RateProps) {
         onChange={(next) => onText(joinRate(next, burst))}
         {...common}
       />
-      <TextField
-        label="At once after a pause"
-        value={burst}
-        onChange={(next) => onText(joinRate(perSecond, next))}
-        {...common}
-      />
+      <TextField label="Burst" value={burst} onChange={(next) => onText(joinRate(perSecond, next))} {...common} />
     </FieldGroup>
   );
 }
@@ -129,7 +129,8 @@ function formatDefault(kind: string, value: unknown): string | undefined {
   if (kind === "ms") return formatDuration(Number(value));
   if (kind === "bytes") return formatBytes(Number(value));
   if (kind === "number") return formatNumber(Number(value));
-  if (kind === "list") return Array.isArray(value) && value.length > 0 ? value.join(", ") : "none";
+  if (kind === "list" || kind === "operations")
+    return Array.isArray(value) && value.length > 0 ? value.join(", ") : "none";
   if (kind === "rate") return formatRate(Object(value));
   return showInvisible(String(value));
 }
@@ -137,11 +138,4 @@ function formatDefault(kind: string, value: unknown): string | undefined {
 function formatRate({ perSecond, burst }: { readonly perSecond?: number; readonly burst?: number }): string {
   const often = `${formatNumber(perSecond ?? 0)} a second`;
   return burst === undefined ? often : `${often} and ${formatNumber(burst)} at once`;
-}
-
-/** A number as people say it: "30 days.". */
-function inWords(kind: string, text: string): string {
-  if (!/^\d+$/.test(text) || Number(text) === 0) return "";
-  if (kind === "ms") return `${formatDuration(Number(text))}.`;
-  return kind === "bytes" ? `${formatBytes(Number(text))}.` : "";
 }

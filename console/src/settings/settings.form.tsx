@@ -10,7 +10,7 @@ import {
   type Settings,
 } from "../api/settings.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
-import { showInvisible } from "../lib/format.ts";
+import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
@@ -133,13 +133,18 @@ function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
   return (
     <Notice icon={Users}>
       Another operator has changed the settings meanwhile. What you typed is still here: look at it again, and save.
-      {changed.map(({ path, label }) => (
+      {changed.map(({ path, label, kind }) => (
         <span key={path} className={styles.theirs}>
-          {label}, theirs: <code>{is[path] === "" ? "not set" : showInvisible(is[path] ?? "")}</code>
+          {label}, theirs: <code>{is[path] === "" ? "not set" : inWords(kind, is[path] ?? "")}</code>
         </span>
       ))}
     </Notice>
   );
+}
+
+function inWords(kind: Field["kind"], text: string): string {
+  if (kind === "ms") return formatDuration(Number(text));
+  return kind === "bytes" ? formatBytes(Number(text)) : showInvisible(text);
 }
 
 /** @throws CallError that names the field, so that the form shows it there */

@@ -1,7 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 
-/** How a value is entered: `list` one to a line, `json` as the documentation writes it, `ms` in milliseconds. */
-type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "json" | "flag" | "providers";
+/** How a value is entered: `list` and `operations` one to a line, `json` as the documentation writes it, `ms` and `bytes` with a unit. */
+type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "operations" | "json" | "flag" | "providers";
 
 export interface Field {
   /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
@@ -35,8 +35,8 @@ export const parts: readonly Part[] = [
       {
         path: "disabledOperations",
         label: "Disabled operations",
-        kind: "list",
-        hint: "One to a line, such as POST /users. Their calls get AuthAPICallDisabledByDeveloper.",
+        kind: "operations",
+        hint: "One to a line. Their calls get AuthAPICallDisabledByDeveloper.",
       },
       {
         path: "signedRequests",
@@ -45,32 +45,32 @@ export const parts: readonly Part[] = [
           { value: "optional", label: "Are answered (default)" },
           { value: "required", label: "Are refused" },
         ],
-        hint: "Counts once the application has a shared secret.",
+        hint: "Takes effect once the application has a shared secret.",
       },
     ],
   },
   {
     id: "tokens",
     title: "Tokens",
-    lead: "How long new tokens are valid. Tokens that are out keep their lifetime.",
+    lead: "How long new tokens are valid. Tokens that were issued before keep their lifetime.",
     fields: [
       {
         path: "tokenLifetimes.deviceMs",
         label: "Device tokens",
         kind: "ms",
-        hint: "In milliseconds.",
+        hint: "",
       },
       {
         path: "tokenLifetimes.userMs",
         label: "User tokens",
         kind: "ms",
-        hint: "In milliseconds.",
+        hint: "",
       },
       {
         path: "tokenLifetimes.sessionMs",
         label: "Renewal of user tokens",
         kind: "ms",
-        hint: "How long after the login a token can be renewed, in milliseconds. 0 switches renewal off.",
+        hint: "How long after the sign-in a token can be renewed. 0 switches renewal off.",
       },
     ],
   },
@@ -81,19 +81,19 @@ export const parts: readonly Part[] = [
     fields: [
       {
         path: "limits.application",
-        label: "Of all callers together",
+        label: "All callers together",
         kind: "rate",
         hint: "",
       },
       {
         path: "limits.caller",
-        label: "Of each device",
+        label: "Each device",
         kind: "rate",
         hint: "",
       },
       {
         path: "limits.operations",
-        label: "Of single operations",
+        label: "Single operations",
         kind: "json",
         hint: 'Such as {"POST /checkins": {"perSecond": 1, "burst": 10}}.',
       },
@@ -112,7 +112,7 @@ export const parts: readonly Part[] = [
       },
       {
         path: "debug",
-        label: "Social logins tell which check of the provider’s token failed",
+        label: "Refused social logins name the check that failed",
         kind: "flag",
         hint: "For development.",
       },
@@ -164,9 +164,9 @@ export const parts: readonly Part[] = [
     title: "Storage",
     lead: "How much may be stored, and for how long. Quotas that are empty do not limit.",
     fields: [
-      { path: "quotas.bytesPerApplication", label: "Bytes of all files", kind: "bytes", hint: "" },
+      { path: "quotas.bytesPerApplication", label: "Size of all files", kind: "bytes", hint: "" },
       { path: "quotas.filesPerApplication", label: "Number of all files", kind: "number", hint: "" },
-      { path: "quotas.bytesPerUser", label: "Bytes of the files of one user", kind: "bytes", hint: "" },
+      { path: "quotas.bytesPerUser", label: "Size of the files of one user", kind: "bytes", hint: "" },
       { path: "quotas.filesPerUser", label: "Number of files of one user", kind: "number", hint: "" },
       { path: "retention.metricsDays", label: "Days that metrics are kept", kind: "number", hint: "" },
       {
@@ -190,53 +190,24 @@ export const parts: readonly Part[] = [
   {
     id: "events",
     title: "Events",
-    lead: "What is recorded of changes, for apps that keep a copy and for systems of yours that learn of changes.",
+    lead: "What is written to the log of changes, which apps, streams and webhooks read.",
     fields: [
       {
         path: "events.record",
-        label: "Changes are recorded",
+        label: "Record changes",
         kind: [
-          { value: "wanted", label: "While there are readers (default)" },
-          { value: "always", label: "Always" },
-          { value: "never", label: "Never: reading events is refused" },
-        ],
-        hint: "",
-      },
-      {
-        path: "events.retentionDays",
-        label: "Days that events are kept",
-        kind: "number",
-        hint: "1 to 30; 7 by default.",
-      },
-      {
-        path: "events.types",
-        label: "Types that are recorded",
-        kind: "list",
-        hint: "One to a line, such as checkin.* or user.deleted. Empty: all.",
-      },
-    ],
-  },
-  {
-    id: "events",
-    title: "Events",
-    lead: "What is written to the log of changes that apps, streams and webhooks read.",
-    fields: [
-      {
-        path: "events.record",
-        label: "Recorded",
-        kind: [
-          { value: "wanted", label: "While a client or a webhook wants them (default)" },
+          { value: "wanted", label: "While a client or a webhook reads them (default)" },
           { value: "always", label: "Always" },
           { value: "never", label: "Never: apps cannot read events" },
         ],
-        hint: "Nothing is written and nothing is paid while nothing listens.",
+        hint: "",
       },
       { path: "events.retentionDays", label: "Days that events are kept", kind: "number", hint: "1 to 30." },
       {
         path: "events.types",
-        label: "Types",
+        label: "Types that are recorded",
         kind: "list",
-        hint: "One to a line: checkin.created, checkin.* or *. Others are not recorded.",
+        hint: "One to a line: checkin.created, checkin.* or *. Empty: all.",
       },
     ],
   },

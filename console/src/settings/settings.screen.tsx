@@ -43,45 +43,47 @@ export function SettingsScreen() {
 
   return (
     <Page title="Settings">
-      <Tabs label="Parts of the settings">
-        {tabs.map(({ id, title }) => (
-          <Link
-            key={id}
-            to="/apps/$appid/settings"
-            params={{ appid }}
-            search={{ part: id }}
-            className={tabClass}
-            aria-current={id === tab.id ? "page" : undefined}
-          >
-            {title}
-          </Link>
-        ))}
-      </Tabs>
-      <div className={styles.body}>
-        {tab === general && <GeneralSettings appid={appid} />}
-        {tab !== general && data === undefined && error === null && <LoadingRows />}
-        {tab !== general && data === undefined && error !== null && (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        )}
-        {tab === json && data !== undefined && (
-          <SettingsJson appid={appid} stored={data} isEditor={isEditor} onStored={take} />
-        )}
-        {part !== undefined && data !== undefined && (
-          <>
-            <SettingsForm
-              key={part.id}
-              appid={appid}
-              part={part}
-              stored={data}
-              effective={effective.data}
-              note={part.id === "limits" && <PeakOfDay appid={appid} />}
-              isEditor={isEditor}
-              onStored={take}
-            />
-            {isEditor && part.id === "mail" && <TestMail appid={appid} />}
-            {isEditor && part.id === "sign-in" && <TestProviders appid={appid} oidc={data.value.oidc} />}
-          </>
-        )}
+      <div className={styles.settings}>
+        <Tabs label="Parts of the settings" isBeside>
+          {tabs.map(({ id, title }) => (
+            <Link
+              key={id}
+              to="/apps/$appid/settings"
+              params={{ appid }}
+              search={{ part: id }}
+              className={tabClass}
+              aria-current={id === tab.id ? "page" : undefined}
+            >
+              {title}
+            </Link>
+          ))}
+        </Tabs>
+        <div className={styles.body}>
+          {tab === general && <GeneralSettings appid={appid} />}
+          {tab !== general && data === undefined && error === null && <LoadingRows />}
+          {tab !== general && data === undefined && error !== null && (
+            <ErrorState error={error} onRetry={() => void refetch()} />
+          )}
+          {tab === json && data !== undefined && (
+            <SettingsJson appid={appid} stored={data} isEditor={isEditor} onStored={take} />
+          )}
+          {part !== undefined && data !== undefined && (
+            <>
+              <SettingsForm
+                key={part.id}
+                appid={appid}
+                part={part}
+                stored={data}
+                effective={effective.data}
+                note={part.id === "limits" && <PeakOfDay appid={appid} />}
+                isEditor={isEditor}
+                onStored={take}
+              />
+              {isEditor && part.id === "mail" && <TestMail appid={appid} />}
+              {isEditor && part.id === "sign-in" && <TestProviders appid={appid} oidc={data.value.oidc} />}
+            </>
+          )}
+        </div>
       </div>
     </Page>
   );

@@ -13,7 +13,7 @@ export function ShutOutDialog({ appid, sentences, onConfirm, onClose }: ShutOutD
   return (
     <DangerDialog
       title="Save a change that shuts clients out?"
-      lead="Counts from the next call on"
+      lead="Takes effect with the next call"
       typed={appid}
       action="Save"
       onConfirm={onConfirm}

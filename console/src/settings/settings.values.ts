@@ -82,7 +82,7 @@ function read({ kind, path }: Field, text: string): unknown {
   const given = text.trim();
   if (kind === "flag") return given === "true" ? true : undefined;
   if (given === "" || (typeof kind !== "string" && given === kind[0]?.value)) return undefined;
-  if (kind === "list") return given.split(/\s*\n\s*/);
+  if (kind === "list" || kind === "operations") return given.split(/\s*\n\s*/);
   if (kind === "json") return parse(path, given);
   if (kind === "providers") return readProviders(path, given);
   if (kind === "rate") return readRate(path, text);
@@ -121,7 +121,7 @@ function readRate(path: string, text: string): object {
   const [perSecond, burst] = splitRate(text).map((part) => part.trim());
   const isNumber = (part: string | undefined) => /^\d+(\.\d+)?$/.test(part ?? "");
   if (!isNumber(perSecond) || (burst !== "" && !isNumber(burst))) {
-    throw new UnreadableField(path, "Calls a second, as a number such as 20 or 0.5; calls at once may be empty.");
+    throw new UnreadableField(path, "Calls a second, as a number such as 20 or 0.5; the burst may be empty.");
   }
   return { perSecond: Number(perSecond), ...(burst !== "" && { burst: Number(burst) }) };
 }

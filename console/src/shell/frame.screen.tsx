@@ -5,6 +5,7 @@ import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CircleUser from "lucide-react/icons/circle-user";
 import Clapperboard from "lucide-react/icons/clapperboard";
+import Keyboard from "lucide-react/icons/keyboard";
 import LogOut from "lucide-react/icons/log-out";
 import MenuIcon from "lucide-react/icons/menu";
 import Search from "lucide-react/icons/search";
@@ -27,7 +28,8 @@ import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
 import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
-import { useContinueSession, useSession, useSessionEnded } from "./session.ts";
+import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
+import { leaveEverywhere, useContinueSession, useLeavingWithOthers, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
 
@@ -45,6 +47,7 @@ export function Frame() {
   }, [density]);
   const { operator } = useSession();
   useNavigationShortcuts(appid);
+  useLeavingWithOthers();
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
     { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },
@@ -73,10 +76,17 @@ export function Frame() {
           <span>Find anything</span>
           <kbd>{isApple ? "⌘" : "Ctrl"} K</kbd>
         </AriaButton>
+        <div className={styles.help}>
+          <IconButton label="Shortcuts of this page" onPress={() => setOpen("help")}>
+            <Keyboard size={20} strokeWidth={1.75} aria-hidden />
+          </IconButton>
+        </div>
         <AccountMenu />
       </header>
       <main className={styles.main} id="main" tabIndex={-1}>
         <OfflineBar />
+        <Unencrypted />
+        <SessionEndsSoon />
         {appid !== undefined && <ApplicationBanner appid={appid} />}
         <Outlet />
       </main>
@@ -248,9 +258,7 @@ function AccountMenu() {
       showError(error);
       return;
     }
-    // A new page holds nothing of the session.
-    window.location.hash = "#/sign-in";
-    window.location.reload();
+    leaveEverywhere();
   }
   return (
     <Menu

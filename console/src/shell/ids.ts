@@ -1,6 +1,7 @@
 /** The pages of objects by the kind of their ids; `$id` stands for the id. */
 const pages: Readonly<Record<string, string>> = {
-  app: "/apps?panel=$id",
+  apk: "/apps/$appid/keys",
+  app: "/apps/$id/overview",
   opr: "/operators?panel=$id",
   dev: "/apps/$appid/devices/$id",
   whk: "/apps/$appid/webhooks/$id",

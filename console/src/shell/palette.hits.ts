@@ -1,43 +1,93 @@
+import type { LucideIcon } from "lucide-react";
+import Bug from "lucide-react/icons/bug";
+import ChartColumn from "lucide-react/icons/chart-column";
+import Hash from "lucide-react/icons/hash";
+import KeyRound from "lucide-react/icons/key-round";
+import LayoutGrid from "lucide-react/icons/layout-grid";
+import Radio from "lucide-react/icons/radio";
+import ScrollText from "lucide-react/icons/scroll-text";
+import ShieldUser from "lucide-react/icons/shield-user";
+import Smartphone from "lucide-react/icons/smartphone";
+import User from "lucide-react/icons/user";
+import Zap from "lucide-react/icons/zap";
 import type { ApplicationHits, DeploymentHits, Hit } from "../api/search.ts";
 import { showInvisible } from "../lib/format.ts";
+import type { Shortcut } from "../lib/shortcuts.ts";
 import { addressOfId } from "./ids.ts";
 import { applicationNavigation, deploymentNavigation } from "./navigation.ts";
 
 /** A line of the palette. */
 export interface Destination {
+  readonly icon: LucideIcon;
   readonly label: string;
   readonly note: string;
+  /** The keys that lead there, too. */
+  readonly keys?: string;
   readonly href: string;
+  /** What happens in place of a page. */
+  readonly run?: () => void;
+}
+
+interface HitKind {
+  readonly noun: string;
+  readonly icon: LucideIcon;
+  readonly page: (hit: Hit) => string;
 }
 
 /** Where the hits of each kind are shown; kinds without a screen are left out. */
-const pagesOfApplication: Partial<Record<keyof ApplicationHits, { readonly noun: string; readonly page: PageOfHit }>> =
-  {
-    users: { noun: "User", page: ({ id }) => `/users/${encodeURIComponent(id)}` },
-    devices: { noun: "Device", page: ({ id }) => `/devices/${encodeURIComponent(id)}` },
-    keys: { noun: "Key", page: () => "/keys" },
-    crashes: { noun: "Crash", page: ({ id }) => `/crashes/${encodeURIComponent(id)}` },
-    metrics: { noun: "Metric", page: ({ id }) => `/metrics/${encodeURIComponent(id)}` },
-    requests: { noun: "Call", page: ({ id }) => `/requests?requestId=${encodeURIComponent(id)}` },
-    audit: { noun: "Audit log", page: entryPage },
-  };
-
-const pagesOfDeployment: Record<keyof DeploymentHits, { readonly noun: string; readonly page: PageOfHit }> = {
-  applications: { noun: "Application", page: ({ id }) => `/apps/${id}/overview` },
-  operators: { noun: "Operator", page: ({ id }) => `/operators?panel=${id}` },
-  audit: { noun: "Audit log", page: entryPage },
+const pagesOfApplication: Partial<Record<keyof ApplicationHits, HitKind>> = {
+  users: { noun: "User", icon: User, page: ({ id }) => `/users/${encodeURIComponent(id)}` },
+  devices: { noun: "Device", icon: Smartphone, page: ({ id }) => `/devices/${encodeURIComponent(id)}` },
+  keys: { noun: "Key", icon: KeyRound, page: () => "/keys" },
+  crashes: { noun: "Crash", icon: Bug, page: ({ id }) => `/crashes/${encodeURIComponent(id)}` },
+  metrics: { noun: "Metric", icon: ChartColumn, page: ({ id }) => `/metrics/${encodeURIComponent(id)}` },
+  requests: { noun: "Call", icon: Radio, page: ({ id }) => `/requests?requestId=${encodeURIComponent(id)}` },
+  audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
 };
 
-type PageOfHit = (hit: Hit) => string;
+const pagesOfDeployment: Record<keyof DeploymentHits, HitKind> = {
+  applications: { noun: "Application", icon: LayoutGrid, page: ({ id }) => `/apps/${id}/overview` },
+  operators: { noun: "Operator", icon: ShieldUser, page: ({ id }) => `/operators?panel=${id}` },
+  audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
+};
 
 /** The screens with the text in their names, and the page of an id. */
 export function findPlaces(text: string, appid: string | undefined): Destination[] {
   const address = addressOfId(text, appid);
-  if (address !== undefined) return [{ label: text, note: "by its id", href: address }];
-  const places = [...(appid === undefined ? [] : applicationNavigation.flat()), ...deploymentNavigation];
+  if (address !== undefined) return [{ icon: Hash, label: text, note: "By its id", href: address }];
+  const own = appid === undefined ? [] : applicationNavigation.flat();
+  const places = [
+    ...own.map((place) => ({ ...place, note: "" })),
+    ...deploymentNavigation.map((place) => ({ ...place, note: own.length === 0 ? "" : "Deployment" })),
+  ];
   return places
     .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
-    .map(({ label, to, key }) => ({ label, note: `g ${key}`, href: to.replace("$appid", appid ?? "") }));
+    .map(({ icon, label, to, key, note }) => {
+      const isItself = note === label;
+      return { icon, label, note: isItself ? "" : note, keys: `g ${key}`, href: to.replace("$appid", appid ?? "") };
+    });
+}
+
+/** What a single key does on this page: a palette finds it by its name. */
+export function findActs(text: string, shortcuts: readonly Shortcut[]): Destination[] {
+  if (text === "") return [];
+  return shortcuts
+    .filter(({ keys, label }) => /^\w$/.test(keys) && label.toLowerCase().includes(text.toLowerCase()))
+    .map(({ keys, label, run }) => ({ icon: Zap, label, note: "Do it now", keys, href: `act ${keys}`, run }));
+}
+
+const recentMax = 5;
+/** In memory alone, so that a later operator of this browser does not see them. */
+let recent: readonly Destination[] = [];
+
+export function rememberDestination(destination: Destination): void {
+  if (destination.run !== undefined) return;
+  recent = [destination, ...recent.filter(({ href }) => href !== destination.href)].slice(0, recentMax);
+}
+
+/** Where the palette led last, the latest first. */
+export function listRecent(): readonly Destination[] {
+  return recent.map((destination) => ({ ...destination, note: "Recent" }));
 }
 
 /** The pages of what the server has found. An entry that both searches found is shown once. */
@@ -46,24 +96,24 @@ export function findPages(
   inApplication: ApplicationHits | undefined,
   inDeployment: DeploymentHits | undefined,
 ): Destination[] {
-  const ofApplication = Object.entries(pagesOfApplication).flatMap(([kind, { noun, page }]) =>
+  const ofApplication = Object.entries(pagesOfApplication).flatMap(([kind, shown]) =>
     (inApplication?.[kind as keyof ApplicationHits] ?? []).map((hit) =>
-      lineOf(hit, noun, `/apps/${appid}${page(hit)}`),
+      lineOf(hit, shown, `/apps/${appid}${shown.page(hit)}`),
     ),
   );
   const known = new Set((inApplication?.audit ?? []).map(({ id }) => id));
-  const ofDeployment = Object.entries(pagesOfDeployment).flatMap(([kind, { noun, page }]) =>
+  const ofDeployment = Object.entries(pagesOfDeployment).flatMap(([kind, shown]) =>
     (inDeployment?.[kind as keyof DeploymentHits] ?? [])
       .filter(({ id }) => !known.has(id))
-      .map((hit) => lineOf(hit, noun, page(hit))),
+      .map((hit) => lineOf(hit, shown, shown.page(hit))),
   );
   return [...ofApplication, ...ofDeployment];
 }
 
-function lineOf({ id, title, match }: Hit, noun: string, href: string): Destination {
+function lineOf({ id, title, match }: Hit, { noun, icon }: HitKind, href: string): Destination {
   const found = { id: " by id", name: "", email: " by e-mail", uniqueId: " by unique id" };
   const others = { identity: " by identity", requestId: " by request" };
-  return { label: showInvisible(title ?? id), note: noun + { ...found, ...others }[match], href };
+  return { icon, label: showInvisible(title ?? id), note: noun + { ...found, ...others }[match], href };
 }
 
 function entryPage({ id, title }: Hit): string {

@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import ArrowRight from "lucide-react/icons/arrow-right";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { searchApplication, searchDeployment } from "../api/search.ts";
+import { listShortcuts } from "../lib/shortcuts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
 import styles from "./frame.module.css";
-import { type Destination, findPages, findPlaces } from "./palette.hits.ts";
+import { type Destination, findActs, findPages, findPlaces, listRecent, rememberDestination } from "./palette.hits.ts";
 
 interface PaletteProps {
   readonly appid: string | undefined;
@@ -16,7 +16,7 @@ interface PaletteProps {
 const typingMs = 150;
 const textMax = 320;
 
-/** Goes to any screen, and to any object by its id, its name, an address or the id of a call. */
+/** Goes to any screen, to any object by its id, its name, an address or the id of a call, and does what single keys do. */
 export function Palette({ appid, onClose }: PaletteProps) {
   const [typed, setTyped] = useState("");
   const [selected, setSelected] = useState(0);
@@ -24,8 +24,13 @@ export function Palette({ appid, onClose }: PaletteProps) {
   const navigate = useNavigate();
   const text = typed.trim();
   const { pages, isSearching, error } = useSearch(text, appid);
-  const places = findPlaces(text, appid);
-  const hits = [...places, ...pages.filter(({ href }) => !places.some((place) => place.href === href))];
+  const [shortcuts] = useState(listShortcuts); // of the page below
+  const hits = uniqueOf([
+    ...(text === "" ? listRecent() : []),
+    ...findPlaces(text, appid),
+    ...findActs(text, shortcuts),
+    ...pages,
+  ]);
   const current = hits[Math.min(selected, hits.length - 1)];
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another line is the current one
@@ -35,7 +40,9 @@ export function Palette({ appid, onClose }: PaletteProps) {
 
   function follow(hit: Destination) {
     onClose();
-    void navigate({ href: hit.href });
+    rememberDestination(hit);
+    if (hit.run === undefined) void navigate({ href: hit.href });
+    else hit.run();
   }
 
   function onKeyDown(event: KeyboardEvent) {
@@ -81,9 +88,10 @@ export function Palette({ appid, onClose }: PaletteProps) {
               className={styles.link}
               onClick={() => follow(hit)}
             >
-              <ArrowRight size={16} aria-hidden />
+              <hit.icon size={16} strokeWidth={1.75} aria-hidden />
               <span>{hit.label}</span>
               <small>{hit.note}</small>
+              {hit.keys !== undefined && <kbd>{hit.keys}</kbd>}
             </div>
           ))}
         </div>
@@ -94,6 +102,11 @@ export function Palette({ appid, onClose }: PaletteProps) {
       </div>
     </Dialog>
   );
+}
+
+/** The first of those that lead to the same page. */
+function uniqueOf(hits: readonly Destination[]): readonly Destination[] {
+  return hits.filter(({ href }, index) => hits.findIndex((other) => other.href === href) === index);
 }
 
 /** What the server finds by the text, in the application that is open and in the deployment. */

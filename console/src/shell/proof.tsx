@@ -50,7 +50,7 @@ export function PasswordQuestion() {
 
   return (
     <FormDialog
-      title="Your password, please"
+      title="Confirm your password"
       lead={<p>This changes who may do what. It asks for the password again after ten minutes.</p>}
       fields={["password"]}
       action="Continue"

@@ -1,5 +1,5 @@
 import { queryOptions, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 import { onSessionEnd } from "../api/call.ts";
 import { getSession, type Role, type Session } from "../api/sessions.ts";
 
@@ -45,6 +45,28 @@ export function useContinueSession(): () => Promise<void> {
     setEnded(false);
     await queries.invalidateQueries();
   };
+}
+
+const channelName = `rollcall ${new URL(".", document.baseURI).pathname}`;
+
+/** Shows the sign-in in all tabs of this browser, once the session has ended. A new page holds nothing of the session. */
+export function leaveEverywhere(): void {
+  new BroadcastChannel(channelName).postMessage("signed out");
+  leave();
+}
+
+/** Shows the sign-in when another tab has signed out. */
+export function useLeavingWithOthers(): void {
+  useEffect(() => {
+    const channel = new BroadcastChannel(channelName);
+    channel.addEventListener("message", leave);
+    return () => channel.close();
+  }, []);
+}
+
+function leave(): void {
+  window.location.hash = "#/sign-in";
+  window.location.reload();
 }
 
 function setEnded(next: boolean): void {

@@ -29,7 +29,7 @@ export function SignInScreen() {
         <SignInForm onSignedIn={enter} />
       </div>
       <details className={styles.help}>
-        <summary>No password, or forgotten?</summary>
+        <summary>No password, or forgot it?</summary>
         <p>
           On the machine of the server, this sets a new one:
           <code>npx rollcall operators list</code>

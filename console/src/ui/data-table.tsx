@@ -1,7 +1,15 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import ArrowUp from "lucide-react/icons/arrow-up";
 import Ellipsis from "lucide-react/icons/ellipsis";
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { formatBounded, formatNumber } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
@@ -31,6 +39,8 @@ interface Pages<Row> {
   readonly isPlaceholderData: boolean;
   readonly error: Error | null;
   readonly hasNextPage: boolean;
+  /** Whether there are more rows than a list holds. */
+  readonly isCut?: boolean;
   readonly isFetchingNextPage: boolean;
   readonly fetchNextPage: () => unknown;
   readonly refetch: () => unknown;
@@ -67,13 +77,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 }
 
 function Grid<Row>(props: DataTableProps<Row>) {
-  const { label, columns, pages, idOf, onOpen, onPanel, openId, actionsOf } = props;
+  const { label, pages, idOf, onOpen, onPanel, openId, actionsOf } = props;
   const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const grid = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
   const wanted = useRef<number>(undefined);
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
+  const columns = useFittingColumns(grid, props.columns, actionsOf !== undefined);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => grid.current,
@@ -254,7 +265,7 @@ function Foot<Row>({ pages }: { readonly pages: Pages<Row> }) {
         ? "Loading more …"
         : error !== null
           ? error.message
-          : !hasNextPage && rows.length > 20 && `${formatNumber(rows.length)} in all`}
+          : !hasNextPage && reachOf(rows.length, pages.isCut)}
       {!isFetchingNextPage && error !== null && hasNextPage && (
         <Button kind="quiet" size="small" onPress={() => fetchNextPage()}>
           Try again
@@ -262,6 +273,11 @@ function Foot<Row>({ pages }: { readonly pages: Pages<Row> }) {
       )}
     </div>
   );
+}
+
+function reachOf(count: number, isCut = false): string | undefined {
+  if (isCut) return `The first ${formatNumber(count)}: narrow the list down with a filter to see others.`;
+  return count > 20 ? `${formatNumber(count)} in all` : undefined;
 }
 
 interface CellProps<Row> {
@@ -279,6 +295,43 @@ function Cell<Row>({ column, row, isNarrow }: CellProps<Row>) {
       {render(row)}
     </div>
   );
+}
+
+/** What stands beside the columns: the padding of a row, and its actions. */
+const [paddingWidth, actionsWidth] = [24, 44];
+
+/**
+ * The columns that have room. Beside a panel or in a small window, those that a phone does not show either are left out, the
+ * last one first, instead of scrolling sideways.
+ */
+function useFittingColumns<Row>(
+  grid: { readonly current: HTMLElement | null },
+  columns: readonly Column<Row>[],
+  hasActions: boolean,
+): readonly Column<Row>[] {
+  const [width, setWidth] = useState<number>();
+  useLayoutEffect(() => {
+    if (grid.current === null) return;
+    const { current } = grid;
+    const measure = () => setWidth(current.clientWidth);
+    measure();
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(current);
+    return () => sizes.disconnect();
+  }, [grid]);
+  if (width === undefined) return columns;
+  const room = width - paddingWidth - (hasActions ? actionsWidth : 0);
+  const fitting = [...columns];
+  const sum = () => fitting.reduce((total, column) => total + leastWidthOf(column), 0);
+  for (let index = fitting.length - 1; index >= 0 && sum() > room; index -= 1) {
+    if (fitting[index]?.narrow === undefined) fitting.splice(index, 1);
+  }
+  return fitting;
+}
+
+/** The first length of the track, in pixels. */
+function leastWidthOf<Row>({ width }: Column<Row>): number {
+  return Number(/\d+/.exec(width)?.[0] ?? 0);
 }
 
 const touch = window.matchMedia("(pointer: coarse)");

@@ -78,15 +78,25 @@ interface TextFieldProps extends Omit<AriaTextFieldProps, "className" | "childre
   readonly rows?: number;
   /** Monospaced, for ids and JSON. */
   readonly isCode?: boolean;
+  /** Behind the text, such as its unit. */
+  readonly suffix?: ReactNode;
 }
 
-export function TextField({ label, hint, placeholder, isLong = false, rows, isCode = false, ...rest }: TextFieldProps) {
+export function TextField(props: TextFieldProps) {
+  const { label, hint, placeholder, isLong = false, rows, isCode = false, suffix, ...rest } = props;
   const refusal = use(Refusals)[rest.name ?? ""];
   const shown = { className: `${styles.input} ${isCode ? styles.code : ""}`, placeholder };
   return (
     <AriaTextField {...rest} isInvalid={refusal !== undefined} className={styles.field}>
       <Label className={styles.label}>{label}</Label>
-      {isLong ? <TextArea {...shown} rows={rows} /> : <Input {...shown} />}
+      {isLong && <TextArea {...shown} rows={rows} />}
+      {!isLong && suffix === undefined && <Input {...shown} />}
+      {!isLong && suffix !== undefined && (
+        <div className={styles.joined}>
+          <Input {...shown} />
+          {suffix}
+        </div>
+      )}
       {hint !== undefined && (
         <Text slot="description" className={styles.hint}>
           {hint}

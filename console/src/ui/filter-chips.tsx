@@ -21,7 +21,7 @@ export interface Filter {
 /** The filters that are set, by their names. They belong into the address of the page. */
 export type FilterValues = Readonly<Record<string, string | undefined>>;
 
-interface FilterChipsProps {
+export interface FilterChipsProps {
   readonly filters: readonly Filter[];
   readonly values: FilterValues;
   readonly onChange: (values: FilterValues) => void;

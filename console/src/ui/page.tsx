@@ -54,6 +54,11 @@ export function Section({ title, lead, children }: SectionProps) {
   );
 }
 
+/** Short sections, side by side where there is room. */
+export function Sections({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.sections}>{children}</div>;
+}
+
 /** A list, and beside it the panel of the row that is open. */
 export function Split({ children }: { readonly children: ReactNode }) {
   return <div className={styles.split}>{children}</div>;
@@ -83,12 +88,14 @@ export function Panel({ title, onClose, children }: PanelProps) {
 
 interface TabsProps {
   readonly label: string;
+  /** Many parts: in a wide window they are a list beside the page. */
+  readonly isBeside?: boolean;
   /** Links of the class `tabClass`. */
   readonly children: ReactNode;
 }
 
 /** A row of links that switch between the parts of a page. On a phone it scrolls, and shows the current one. */
-export function Tabs({ label, children }: TabsProps) {
+export function Tabs({ label, isBeside = false, children }: TabsProps) {
   const row = useRef<HTMLElement>(null);
   useEffect(() => {
     const current = row.current?.querySelector<HTMLElement>("[aria-current=page]");
@@ -96,7 +103,7 @@ export function Tabs({ label, children }: TabsProps) {
       row.current.scrollLeft = current.offsetLeft - (row.current.clientWidth - current.clientWidth) / 2;
   });
   return (
-    <nav ref={row} className={styles.tabs} aria-label={label}>
+    <nav ref={row} className={`${styles.tabs} ${isBeside ? styles.beside : ""}`} aria-label={label}>
       {children}
     </nav>
   );

@@ -43,10 +43,12 @@ export function NothingFound({ onClear }: { readonly onClear: () => void }) {
 interface ErrorStateProps {
   readonly error: unknown;
   readonly onRetry: () => void;
+  /** The object that was asked for: if it is gone, the audit log may say why. */
+  readonly subject?: { readonly appid: string; readonly id: string };
 }
 
 /** What failed, and what to do. */
-export function ErrorState({ error, onRetry }: ErrorStateProps) {
+export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
   const refusal = error instanceof CallError ? error : undefined;
   const isDenied = refusal?.status === 403;
   const isGone = refusal?.status === 404;
@@ -65,6 +67,13 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
         <p className={styles.small}>
           {refusal.condition}
           {refusal.number !== undefined && ` ${refusal.number}`}
+        </p>
+      )}
+      {isGone && subject !== undefined && (
+        <p>
+          <a href={`#/apps/${subject.appid}/audit?target=${encodeURIComponent(subject.id)}`}>
+            Look for it in the audit log
+          </a>
         </p>
       )}
       <div className={styles.actions}>

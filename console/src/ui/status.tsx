@@ -19,7 +19,7 @@ export function Status({ kind, children }: StatusProps) {
   return (
     <span className={`${styles.status} ${styles[kind]}`}>
       <Icon size={14} aria-hidden />
-      {children}
+      <span>{children}</span>
     </span>
   );
 }

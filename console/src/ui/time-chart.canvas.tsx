@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { formatCompact, formatTick } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import styles from "./time-chart.module.css";
-import { type ChartMarker, dashes, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
+import { type ChartMarker, dashOf, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
 
 interface ChartCanvasProps extends TimeChartProps {
   readonly times: readonly number[];
@@ -99,7 +99,9 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
     ],
     series: [
       {},
-      ...orderOf(latest.current).map(({ tone, isBefore }) => seriesOf(tone, isBefore ? "lines" : shape, isBefore)),
+      ...orderOf(latest.current).map(({ tone, isBefore }) =>
+        seriesOf(tone, isBefore ? "lines" : shape, isBefore, dashOf(latest.current, tone)),
+      ),
     ],
     cursor: {
       y: false,
@@ -112,7 +114,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
         ({ cursor: { idx, left } }) => latest.current.onIndex((left ?? -1) < 0 ? undefined : (idx ?? undefined)),
       ],
       setSelect: [(plot) => zoom(plot, latest.current)],
-      draw: [(plot) => drawMarkers(plot, latest.current)],
+      draw: [(plot) => fadeUnfinished(plot, latest.current), (plot) => drawMarkers(plot, latest.current)],
     },
   };
 }
@@ -162,7 +164,12 @@ function dataOf(props: ChartCanvasProps): uPlot.AlignedData {
   return [[...props.times], ...values];
 }
 
-function seriesOf(tone: Tone, shape: TimeChartProps["shape"], isBefore: boolean): uPlot.Series {
+function seriesOf(
+  tone: Tone,
+  shape: TimeChartProps["shape"],
+  isBefore: boolean,
+  dash: readonly number[],
+): uPlot.Series {
   const color = () => token(`--chart-${tone}`);
   const faint = (share: number) => `color-mix(in srgb, ${color()} ${share}%, ${token("--page")})`;
   if (shape === "bars") {
@@ -172,7 +179,7 @@ function seriesOf(tone: Tone, shape: TimeChartProps["shape"], isBefore: boolean)
   const line = { width: 1.5, points: { show: true, size: 4, filter: listLonely } };
   if (isBefore) return { ...line, stroke: () => faint(75), dash: [2, 4] };
   if (shape === "areas") return { ...line, stroke: color, fill: () => faint(28), points: { show: false } };
-  return { ...line, stroke: color, dash: [...dashes[tone]], points: { ...line.points, fill: color } };
+  return { ...line, stroke: color, dash: [...dash], points: { ...line.points, fill: color } };
 }
 
 /** The points without a neighbour, which no line shows. */
@@ -193,6 +200,19 @@ function zoom(plot: uPlot, { onZoom, intervalMs }: ChartCanvasProps): void {
   const [from, to] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   onZoom?.(Math.round(from / intervalMs) * intervalMs, Math.round(to / intervalMs) * intervalMs + intervalMs);
+}
+
+/** An interval that has not ended yet is pale, so that its low numbers are not taken for a failure. */
+function fadeUnfinished(plot: uPlot, { times, intervalMs, shape }: ChartCanvasProps): void {
+  const last = times.at(-1);
+  if (last === undefined || last + intervalMs <= Date.now()) return;
+  const { ctx, bbox } = plot;
+  const from = plot.valToPos(last - (shape === "bars" ? intervalMs / 2 : intervalMs), "x", true);
+  ctx.save();
+  ctx.globalAlpha = 0.6;
+  ctx.fillStyle = token("--page");
+  ctx.fillRect(from, bbox.top, bbox.left + bbox.width - from, bbox.height);
+  ctx.restore();
 }
 
 /** A marker stands where the numbers of its interval are. */

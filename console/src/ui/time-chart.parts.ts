@@ -35,8 +35,12 @@ export interface TimeChartProps {
   readonly onZoom?: (from: number, to: number) => void;
 }
 
-/** The dash pattern of each tone, in pixels; colours alone do not tell series apart. */
-export const dashes: Readonly<Record<Tone, readonly number[]>> = {
+/** The dash pattern of a series, in pixels: colours alone do not tell several series apart. */
+export function dashOf({ series }: Pick<TimeChartProps, "series">, tone: Tone): readonly number[] {
+  return series.length === 1 ? [] : dashes[tone];
+}
+
+const dashes: Readonly<Record<Tone, readonly number[]>> = {
   1: [],
   2: [6, 3],
   3: [2, 2],

@@ -5,7 +5,7 @@ import { formatMoment, formatNumber } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./time-chart.module.css";
-import { dashes, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
+import { dashOf, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
 import { TimeTable } from "./time-chart.table.tsx";
 
 /** Loaded with the first chart. */
@@ -24,7 +24,10 @@ export function TimeChart(props: TimeChartProps) {
     <section className={styles.chart} aria-label={title}>
       <header className={styles.head}>
         <h2>{title}</h2>
-        <span className={styles.moment}>{marker?.label ?? (time !== undefined && formatMoment(time, intervalMs))}</span>
+        <span className={styles.moment}>
+          {marker?.label ?? (time !== undefined && formatMoment(time, intervalMs))}
+          {time !== undefined && time + intervalMs > Date.now() && ", so far"}
+        </span>
         <IconButton
           label={isTable ? `${title} as a chart` : `${title} as a table`}
           size="small"
@@ -36,7 +39,10 @@ export function TimeChart(props: TimeChartProps) {
       <ul className={styles.legend}>
         {series.map(({ label, tone, values, summary }) => (
           <li key={label}>
-            <Swatch tone={tone} isLine={props.shape === undefined || props.shape === "lines"} />
+            <Swatch
+              tone={tone}
+              dash={props.shape === undefined || props.shape === "lines" ? dashOf(props, tone) : undefined}
+            />
             {label}
             <b>{index === undefined ? summary : shownValue(values[index], format)}</b>
           </li>
@@ -51,7 +57,7 @@ export function TimeChart(props: TimeChartProps) {
               <Canvas {...props} times={times} markers={markers} format={format} onIndex={setIndex} />
             </Suspense>
           )}
-          {isEmpty && <p className={styles.nothing}>Nothing in this time</p>}
+          {isEmpty && <p className={styles.nothing}>Nothing in this period</p>}
         </div>
       )}
     </section>
@@ -64,14 +70,15 @@ function shownValue(value: number | undefined, format: (value: number) => string
 
 interface SwatchProps {
   readonly tone: Tone;
-  readonly isLine: boolean;
+  /** Of a line; undefined for an area or bars. */
+  readonly dash: readonly number[] | undefined;
 }
 
-function Swatch({ tone, isLine }: SwatchProps) {
+function Swatch({ tone, dash }: SwatchProps) {
   return (
-    <svg className={styles.swatch} data-tone={tone} width={isLine ? 20 : 10} height="10" aria-hidden="true">
-      {isLine ? (
-        <line x1="0" y1="5" x2="20" y2="5" strokeDasharray={dashes[tone].join(" ") || undefined} />
+    <svg className={styles.swatch} data-tone={tone} width={dash === undefined ? 10 : 20} height="10" aria-hidden="true">
+      {dash !== undefined ? (
+        <line x1="0" y1="5" x2="20" y2="5" strokeDasharray={dash.join(" ") || undefined} />
       ) : (
         <rect width="10" height="10" rx="2" />
       )}

@@ -99,7 +99,7 @@ export function EditUser({ appid, user, onClose }: UserFormProps) {
         {...field("email")}
       />
       <Checkbox isSelected={given.celebMode} onChange={(celebMode) => setGiven({ ...given, celebMode })}>
-        Hidden from others: nobody finds this user or reads the profile
+        Hidden from others: other users neither find this user nor read the profile
       </Checkbox>
       <Checkbox
         isSelected={given.locationFuzzing}

@@ -54,10 +54,7 @@ export function UserHistory({ appid, userId }: OfUser) {
           pages={pages}
           idOf={({ id }) => id}
           empty={
-            <EmptyState
-              icon={History}
-              title={isBy ? "The user has done nothing of note" : "Nothing was done to this user"}
-            >
+            <EmptyState icon={History} title={isBy ? "No acts by this user yet" : "No acts on this user yet"}>
               The audit log holds what operators do, and what users do about their own access.
             </EmptyState>
           }

@@ -1,7 +1,7 @@
 import type { UserWithCounts } from "../api/users.ts";
 import { formatDay, showInvisible } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
-import { Section } from "../ui/page.tsx";
+import { Section, Sections } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
 import { CountsList } from "./user.counts.tsx";
 import { signInOf } from "./user.facts.tsx";
@@ -9,7 +9,7 @@ import { signInOf } from "./user.facts.tsx";
 export function UserProfile({ user }: { readonly user: UserWithCounts }) {
   const { userName, firstName, lastName, email, gender, dateOfBirth, tag, disabled, created, lastModified } = user;
   return (
-    <>
+    <Sections>
       <Section title="Profile">
         <DetailList
           items={[
@@ -51,7 +51,7 @@ export function UserProfile({ user }: { readonly user: UserWithCounts }) {
       <Section title="What belongs to this user">
         <CountsList counts={user.counts} />
       </Section>
-    </>
+    </Sections>
   );
 }
 

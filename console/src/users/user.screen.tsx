@@ -35,7 +35,11 @@ export function UserScreen() {
   if (user !== undefined) return <LoadedUser key={userId} appid={appid} user={user} />;
   return (
     <Page title="User" beside={<IdChip id={userId} />}>
-      {error === null ? <LoadingRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      {error === null ? (
+        <LoadingRows />
+      ) : (
+        <ErrorState error={error} onRetry={() => void refetch()} subject={{ appid, id: userId }} />
+      )}
     </Page>
   );
 }
@@ -72,7 +76,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
         )
       }
     >
-      <LineOfLife user={user} />
+      <LineOfLife appid={appid} user={user} />
       <Tabs label="Parts of the user">
         {tabs.map((tab) => (
           <Link
@@ -95,12 +99,18 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
 }
 
 /** The user in one sentence. */
-function LineOfLife({ user: { created, lastLogin, counts } }: { readonly user: UserWithCounts }) {
+function LineOfLife({ appid, user }: { readonly appid: string; readonly user: UserWithCounts }) {
+  const { id, created, lastLogin, counts } = user;
   const { tokens } = counts;
   return (
     <p className={styles.life}>
       Signed up <Time value={created} />, last sign-in <Time value={lastLogin} />,{" "}
-      {tokens === 0 ? "signed in nowhere" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}
+      {tokens === 0 ? "not signed in" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}{" "}
+      <span className={styles.links}>
+        <Link to="/apps/$appid/requests" params={{ appid }} search={{ userID: id }}>
+          Requests
+        </Link>
+      </span>
     </p>
   );
 }

@@ -9,11 +9,11 @@ import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { ListBar } from "../ui/list-bar.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
-import { ListBar, SortMenu } from "../ui/sort-menu.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
@@ -43,8 +43,8 @@ const filters: readonly Filter[] = [
     name: "disabled",
     label: "State",
     options: [
-      { value: "false", label: "active" },
-      { value: "true", label: "disabled" },
+      { value: "false", label: "Active" },
+      { value: "true", label: "Disabled" },
     ],
   },
   dateFilter("created", "Signed up"),
@@ -102,21 +102,12 @@ export function UsersScreen() {
       }
     >
       <ListBar
-        order={
-          <SortMenu
-            orders={orders}
-            value={sortOrder}
-            onChange={(next) => changeFilters({ ...search, sortOrder: next })}
-          />
-        }
-      >
-        <FilterChips
-          filters={filters}
-          values={search}
-          onChange={changeFilters}
-          search={{ name: "q", label: "User name, e-mail or id" }}
-        />
-      </ListBar>
+        orders={orders}
+        filters={filters}
+        values={search}
+        onChange={changeFilters}
+        search={{ name: "q", label: "User name, e-mail or id" }}
+      />
       <Split>
         <DataTable
           label="Users"
@@ -162,7 +153,7 @@ function NoUsers() {
   return (
     <EmptyState
       icon={Users}
-      title="Nobody has signed up yet"
+      title="No user has signed up yet"
       action={
         <Snippet
           text={`curl ${new URL("../..", window.location.href)}users \\

@@ -37,7 +37,7 @@ const filters: readonly Filter[] = [
     options: [
       { value: "waiting", label: "Waiting" },
       { value: "delivered", label: "Delivered" },
-      { value: "failed", label: "Failed, tried again" },
+      { value: "failed", label: "Failed, will be retried" },
       { value: "dead", label: "Dead" },
       { value: "refused", label: "Refused" },
     ],

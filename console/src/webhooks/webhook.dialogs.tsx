@@ -30,7 +30,7 @@ interface DialogProps {
 
 const overlaps = [
   { value: "24", label: "24 hours" },
-  { value: "0", label: "Not at all: a secret became known" },
+  { value: "0", label: "No time: the secret has leaked" },
   { value: "72", label: "3 days" },
   { value: "168", label: "7 days" },
 ];
@@ -59,15 +59,15 @@ export function RotateSecret({ appid, webhook: { id, secrets }, onClose }: Dialo
   }
   return (
     <FormDialog
-      title="Make another secret?"
-      lead={secrets.length > 1 ? <p>Two secrets are good now: the older one ends at once.</p> : undefined}
+      title="Rotate the secret?"
+      lead={secrets.length > 1 ? <p>Two secrets are valid now: the older one ends at once.</p> : undefined}
       fields={["overlapHours"]}
-      action="Make another secret"
+      action="Rotate the secret"
       onSubmit={submit}
       onClose={onClose}
     >
       <SelectField
-        label="How long the one before stays good"
+        label="The old secret stays valid for"
         name="overlapHours"
         value={hours}
         options={overlaps}

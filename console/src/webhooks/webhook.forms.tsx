@@ -67,7 +67,7 @@ export function AddWebhook({ appid, onClose }: FormProps) {
   return (
     <FormDialog
       title="New webhook"
-      lead={<p>It begins with the events that come after it.</p>}
+      lead={<p>It receives the events from now on.</p>}
       fields={fields}
       action="Create"
       onSubmit={submit}

@@ -23,7 +23,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu, type MenuAction } from "../ui/menu.tsx";
-import { Page, Section, Tabs, tabClass } from "../ui/page.tsx";
+import { Page, Section, Sections, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { act, showError } from "../ui/toast.tsx";
@@ -124,8 +124,8 @@ function WebhookActions({ appid, webhook: { id, state }, onOpen }: ActionsProps)
             run: () => void act("Resumed: it sends the events that come from now on.", resume("now")),
           },
         ]),
-    { label: "Send dead ones again …", icon: RefreshCw, run: () => onOpen("redeliver") },
-    { label: "Make another secret …", icon: RotateCcwKey, run: () => onOpen("rotate") },
+    { label: "Send dead deliveries again …", icon: RefreshCw, run: () => onOpen("redeliver") },
+    { label: "Rotate the secret …", icon: RotateCcwKey, run: () => onOpen("rotate") },
     { label: "Delete …", icon: Trash, isDanger: true, run: () => onOpen("delete") },
   ];
   return (
@@ -158,7 +158,7 @@ function Facts({ webhook }: { readonly webhook: Webhook }) {
   const { url, types, format, headers, concurrency, timeoutMs, perSecond, trueLocations, secrets, behind } = webhook;
   const { lastSuccess, lastFailure, created, lastModified } = webhook;
   return (
-    <>
+    <Sections>
       <Section title="Delivery">
         <DetailList
           items={[
@@ -203,6 +203,6 @@ function Facts({ webhook }: { readonly webhook: Webhook }) {
           ]}
         />
       </Section>
-    </>
+    </Sections>
   );
 }

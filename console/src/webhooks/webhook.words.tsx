@@ -17,7 +17,7 @@ export function WebhookState({ state }: Pick<Webhook, "state">) {
 const deliveryStates = {
   waiting: ["neutral", "Waiting"],
   delivered: ["good", "Delivered"],
-  failed: ["warning", "Failed, tried again"],
+  failed: ["warning", "Failed, will be retried"],
   dead: ["danger", "Dead"],
   refused: ["danger", "Refused"],
 } as const;

@@ -55,7 +55,7 @@ export function WebhooksScreen() {
             void navigate({ to: "/apps/$appid/webhooks/$webhookId", params: { appid, webhookId } })
           }
           empty={
-            <EmptyState icon={WebhookIcon} title="No other system hears of events" action={add}>
+            <EmptyState icon={WebhookIcon} title="No webhooks yet" action={add}>
               A webhook sends what happens in this application to a server of yours, signed, in order of the log, and
               again until it is accepted.
             </EmptyState>

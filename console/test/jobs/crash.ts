@@ -20,21 +20,21 @@ export async function resolveCrash(setup: Setup): Promise<void> {
   const dialog = page.getByRole("dialog");
   await hand.fill(dialog.getByLabel("In version"), "2.1");
   await hand.press(dialog.getByRole("button", { name: "Resolve", exact: true }));
-  await page.getByText("resolved in 2.1", { exact: true }).waitFor();
+  await page.getByText("Resolved in 2.1", { exact: true }).waitFor();
   await hand.undo(page.locator("body"));
   await page.getByRole("button", { name: "Resolve …" }).waitFor();
   await hand.press(page.getByRole("button", { name: "Resolve …" }));
   await hand.fill(dialog.getByLabel("In version"), "2.1");
   await hand.press(dialog.getByRole("button", { name: "Resolve", exact: true }));
-  await page.getByText("resolved in 2.1", { exact: true }).waitFor();
+  await page.getByText("Resolved in 2.1", { exact: true }).waitFor();
 
   await crashIn("2.0.9");
   await page.reload();
   await page.getByText("2 reports from 2 devices").waitFor();
-  await page.getByText("resolved in 2.1", { exact: true }).waitFor();
+  await page.getByText("Resolved in 2.1", { exact: true }).waitFor();
   await crashIn("2.1");
   await page.reload();
   await page.getByText("3 reports from 3 devices").waitFor();
-  await page.getByText("came back", { exact: true }).waitFor();
+  await page.getByText("Came back", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Resolve …" }).waitFor();
 }

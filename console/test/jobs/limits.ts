@@ -20,7 +20,7 @@ export async function changeLimits(setup: Setup): Promise<void> {
   const page = await enter(setup);
   await goTo(setup, page, name, "Settings");
   await hand.press(page.getByRole("link", { name: "Limits", exact: true }));
-  const ofDevice = page.getByRole("group", { name: "Of each device" }).getByRole("textbox");
+  const ofDevice = page.getByRole("group", { name: "Each device" }).getByRole("textbox");
   await hand.fill(ofDevice.first(), "1"); // a second
   await hand.fill(ofDevice.last(), "1"); // at once
   await hand.press(page.getByRole("button", { name: "Save" }));

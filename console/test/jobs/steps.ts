@@ -35,8 +35,12 @@ export async function confirm({ hand }: Setup, page: Page, action: string): Prom
 }
 
 /** Registers a device, as an app does. @returns the header of its calls */
-export async function registerDevice(url: string, credentials: { appid: string; appkey: string }) {
-  const { result } = await send(`${url}/devices`, "POST", { ...credentials, platform: "iOS", appVersion: "1.0" });
+export async function registerDevice(
+  url: string,
+  { appid, appkey, uniqueId }: { appid: string; appkey: string; uniqueId?: string },
+) {
+  const facts = { appid, appkey, uniqueId, platform: "iOS", appVersion: "1.0" };
+  const { result } = await send(`${url}/devices`, "POST", facts);
   return { Authorization: `Service ${result.accessToken}` };
 }
 

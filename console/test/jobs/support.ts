@@ -47,5 +47,5 @@ export async function supportUser(setup: Setup): Promise<void> {
   await choose(/^Erase/);
   await confirm(setup, page, "Erase the user");
   await page.getByRole("heading", { level: 1, name: "Users" }).waitFor();
-  await page.getByText("Nobody has signed up yet").waitFor();
+  await page.getByText("No user has signed up yet").waitFor();
 }

@@ -15,13 +15,13 @@ export async function changeSettingTogether(setup: Setup): Promise<void> {
     page.getByLabel("User tokens", { exact: true }),
     page.getByLabel("Device tokens", { exact: true }),
   ];
-  await hand.fill(ofUsers, "86400000");
+  await hand.fill(ofUsers, "1"); // a day
   await call("PATCH", settings, { tokenLifetimes: { deviceMs: 7_200_000 } });
   await hand.press(page.getByRole("button", { name: "Save" }));
   await page.getByText("Another operator has changed the settings meanwhile.").waitFor();
-  await page.getByText("Device tokens, theirs: 7200000").waitFor();
-  assert.equal(await ofUsers.inputValue(), "86400000");
-  assert.equal(await ofDevices.inputValue(), "7200000");
+  await page.getByText("Device tokens, theirs: 2 hours").waitFor();
+  assert.equal(await ofUsers.inputValue(), "1");
+  assert.equal(await ofDevices.inputValue(), "2"); // hours
 
   await hand.press(page.getByRole("button", { name: "Save" }));
   await page.getByText("Saved: Tokens.").waitFor();

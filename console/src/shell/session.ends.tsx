@@ -1,0 +1,61 @@
+import { useQueryClient } from "@tanstack/react-query";
+import ClockAlert from "lucide-react/icons/clock-alert";
+import LockOpen from "lucide-react/icons/lock-open";
+import { useEffect, useState } from "react";
+import { lastUse } from "../api/call.ts";
+import { getSession } from "../api/sessions.ts";
+import { formatRelative, parseTime } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { Notice } from "../ui/states.tsx";
+import { showError } from "../ui/toast.tsx";
+import { sessionQuery, useSession } from "./session.ts";
+
+const warningMs = 5 * 60_000;
+const lookMs = 1000;
+
+/** Warns five minutes before the session ends, because it was not used or because it is old. */
+export function SessionEndsSoon() {
+  const { expires, idleMs } = useSession();
+  const queries = useQueryClient();
+  const now = useNow();
+  const [byAge, byIdleness] = [parseTime(expires), lastUse() + idleMs];
+  const end = Math.min(byAge, byIdleness);
+  // Sessions that end within minutes of their last use are not warned about all the time.
+  if (end <= now || end - now > Math.min(warningMs, idleMs / 2)) return null;
+
+  async function stay() {
+    try {
+      queries.setQueryData(sessionQuery.queryKey, await getSession({}));
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  const when = formatRelative(`/Date(${end})/`, now);
+  if (byAge <= byIdleness)
+    return <Notice icon={ClockAlert}>Your session ends {when}. Then you sign in again, and nothing is lost.</Notice>;
+  return (
+    <Notice icon={ClockAlert} action={<Button onPress={() => void stay()}>Stay signed in</Button>}>
+      Your session ends {when}, because nothing was done here for a while.
+    </Notice>
+  );
+}
+
+function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), lookMs);
+    return () => window.clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** Browsers call only https and their own machine secure. */
+export function Unencrypted() {
+  if (window.isSecureContext) return null;
+  return (
+    <Notice icon={LockOpen}>
+      This console was loaded without encryption: passwords and the session can be read on the way. Serve it by https.
+    </Notice>
+  );
+}

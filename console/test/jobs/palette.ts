@@ -1,0 +1,53 @@
+import { connect, type Setup, send } from "../suite.ts";
+import { enter, goTo, registerDevice } from "./steps.ts";
+
+export async function findAnything(setup: Setup): Promise<void> {
+  const { server, hand } = setup;
+  const name = `Palette of colors ${hand.name}`;
+  const call = await connect(server);
+  const { result: application } = await call("POST", "/applications", { name });
+  const headers = await registerDevice(server.url, { ...application, uniqueId: "palette-device" });
+  const ada = { username: "ada.palette", password: "correct horse", email: "ada@palette.example" };
+  await send(`${server.url}/users`, "POST", ada, headers);
+  const page = await enter(setup);
+  await goTo(setup, page, name, "Keys");
+  const isByMouse = hand.name === "by mouse";
+  const box = page.getByRole("combobox");
+  const open = async () => {
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    if (isByMouse) await page.getByRole("button", { name: "Find anything" }).click();
+    else await page.keyboard.press("Control+k");
+    await box.waitFor();
+  };
+  const find = async (text: string, option: string) => {
+    await open();
+    await hand.fill(box, text);
+    const found = page.getByRole("option", { selected: true }).filter({ hasText: option });
+    await found.waitFor();
+    if (isByMouse) await found.click();
+    else await page.keyboard.press("Enter");
+  };
+  await find("ada@pal", "ada.palette");
+  await page.getByRole("heading", { level: 1, name: "ada.palette" }).waitFor();
+  await find("palette-d", "palette-device");
+  await page.getByText("palette-device").first().waitFor();
+  await find(name.toLowerCase(), name);
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+
+  await open();
+  await page.getByRole("option").filter({ hasText: "ada.palette" }).filter({ hasText: "Recent" }).waitFor();
+  await page.keyboard.press("Escape");
+  await box.waitFor({ state: "detached" });
+  await find("pause", "Pause");
+  await page.getByRole("button", { name: "Paused" }).waitFor();
+  await open();
+  await hand.fill(box, "nothing is called so");
+  await page.getByText("Nothing has this name or id.").waitFor();
+  await page.keyboard.press("Escape");
+  await box.waitFor({ state: "detached" });
+
+  await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
+  await hand.fill(page.getByRole("searchbox", { name: "Name" }), name.toLowerCase());
+  await page.waitForFunction(() => document.querySelectorAll("[role=row]").length === 2);
+  await page.getByRole("row").filter({ hasText: name }).waitFor();
+}
