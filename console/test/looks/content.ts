@@ -1,5 +1,8 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ApiError } from "../../../server/src/errors.ts";
+import { spans } from "../../../server/src/statistics/statistics.store.ts";
+import { Tally } from "../../../server/src/statistics/tally.ts";
 import type { TestServer } from "../servers.ts";
 import { connect, send } from "../suite.ts";
 
@@ -12,6 +15,7 @@ type Caller = Awaited<ReturnType<typeof connect>>;
 export const closedPort = "http://127.0.0.1:9";
 
 const manyUsers = 100_000;
+const usersPerStep = 5_000;
 const contents = new Map<string, Promise<Ids>>();
 
 /** What the screens of a server show, created at the first call. */
@@ -28,13 +32,54 @@ export function addressOf(at: string, ids: Ids): string {
   return at.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? "");
 }
 
+/** The calls of the last day, written beside the server, which writes a row a minute. */
+function addHistory(dataDir: string, appid: string): void {
+  const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
+  try {
+    const insert = database.prepare(`
+      insert into statistics (application_id, span, starts_at, writer, is_pending, calls, errors, data)
+      values (?, ?, ?, '', 0, ?, ?, ?)`);
+    const thisHour = Math.floor(Date.now() / spans.hour) * spans.hour;
+    for (let hours = 1; hours <= 24; hours += 1) {
+      const tally = tallyOf(hours);
+      const { calls, failed } = tally;
+      insert.run(appid, spans.hour, thisHour - hours * spans.hour, calls, failed, tally.write(rowBytesMax));
+    }
+  } finally {
+    database.close();
+  }
+}
+
+const rowBytesMax = 16_384;
+
+/** An hour of which some are busier than others. */
+function tallyOf(hour: number): Tally {
+  const tally = new Tally();
+  const busyness = 1.2 + Math.sin(hour / 4);
+  const operations = { searchCheckins: 40, createCheckin: 18, createMetricEvent: 12, loginUser: 6 };
+  for (const [operation, calls] of Object.entries(operations)) {
+    for (let call = 0; call < calls * busyness; call += 1) {
+      const failure = call % 17 === 16 ? new ApiError("AuthBadUsernameOrPassword") : undefined;
+      tally.count(operation, { status: failure === undefined ? 200 : 401, ms: 2 + ((call * 7) % 13), failure });
+    }
+  }
+  tally.newUsers = Math.round(4 * busyness);
+  tally.newDevices = Math.round(6 * busyness);
+  for (let device = 0; device < 30 * busyness; device += 1) tally.devices.add(device * 65_537 * hour);
+  return tally;
+}
+
 async function createAll(url: string, operator: TestServer["operator"], dataDir: string | undefined): Promise<Ids> {
   const call = await connect({ url, operator });
   const { result: empty } = await call("POST", "/applications", { name: "Empty" });
   const three = await createUsers(url, call, "Three", ["Ada Lovelace", "محمد بن موسى الخوارزمي", "👩‍🚀"]);
   const many = await createUsers(url, call, "Many", ["first"]);
-  if (dataDir !== undefined) addUsers(dataDir, many);
-  return { ...(await createContent(url, call)), empty: empty.appid, three, many };
+  const content = await createContent(url, call);
+  if (dataDir !== undefined) {
+    await addUsers(dataDir, many);
+    addHistory(dataDir, content["appid"] ?? "");
+  }
+  return { ...content, empty: empty.appid, three, many };
 }
 
 /** @returns the id of the application */
@@ -50,18 +95,26 @@ async function createUsers(url: string, call: Caller, name: string, users: reado
   return appid;
 }
 
-/** Many users like the first one of the application, written beside the server: no app could sign them up in seconds. */
-function addUsers(dataDir: string, appid: string): void {
+/**
+ * Many users like the first one of the application, written beside the server: no app could sign them up in seconds. In steps, so
+ * that the calls of other checks are not held up.
+ */
+async function addUsers(dataDir: string, appid: string): Promise<void> {
   const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
   try {
     const own = ["id", "user_name", "user_name_key", "created_at"];
     const columns = database.prepare("select name from pragma_table_info('users')").all();
     const copied = columns.map(({ name }) => String(name)).filter((name) => !own.includes(name));
-    database.exec(`
+    const first = database.prepare("select id from users where application_id = ?").get(appid);
+    const insert = database.prepare(`
       insert into users (${[...own, ...copied].join(", ")})
-      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${manyUsers})
+      with recursive numbers (n) as (select :from union all select n + 1 from numbers where n < :to)
       select substr(id, 1, 20) || printf('%010d', n), 'user ' || n, 'user ' || n, created_at - n * 60000, ${copied.join(", ")}
-      from users cross join numbers where application_id = '${appid}'`);
+      from users cross join numbers where application_id = :appid and id = :id`);
+    for (let from = 1; from <= manyUsers; from += usersPerStep) {
+      insert.run({ from, to: from + usersPerStep - 1, appid, id: first?.["id"] ?? null });
+      await new Promise(setImmediate);
+    }
   } finally {
     database.close();
   }

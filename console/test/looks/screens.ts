@@ -50,11 +50,12 @@ export const screens: readonly Screen[] = [
   { name: "request-panel", at: "#/apps/$appid/requests", act: openRequest },
   { name: "requests-nothing", at: "#/apps/$appid/requests?operation=nothing" },
   { name: "explorer", at: "#/apps/$appid/explorer" },
+  { name: "explorer-form", at: "#/apps/$appid/explorer?operation=createCheckin" },
   { name: "explorer-answer", at: "#/apps/$appid/explorer?operation=getOwnUser", act: sendCall },
   { name: "rehearsals", at: "#/apps/$appid/rehearsals", act: (page) => page.getByText("header can say").waitFor() },
   { name: "events", at: "#/apps/$appid/events" },
   { name: "event-panel", at: "#/apps/$appid/events", act: (page) => page.getByRole("row").nth(1).press("Space") },
-  { name: "events-nothing", at: "#/apps/$appid/events?type=album.deleted" },
+  { name: "events-nothing", at: "#/apps/$appid/events?type=file.deleted" },
   { name: "webhooks", at: "#/apps/$appid/webhooks" },
   {
     name: "webhook-create",
@@ -102,7 +103,7 @@ export const screens: readonly Screen[] = [
 
 async function addProvider(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Add a provider" }).click();
-  await page.getByLabel("Name").fill("Example");
+  await page.getByLabel("Name", { exact: true }).fill("Example");
 }
 
 async function askToDelete(page: Page): Promise<void> {
