@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { type Checks, connect, send, signIn } from "./suite.ts";
 
 /** The calls of apps: seen, understood and tried. */
@@ -23,8 +23,13 @@ export const callJourneys: Checks = {
     await arrived.getByRole("heading", { name: "Your app is talking" }).waitFor();
     assert.equal(await arrived.getByText("waiting").count(), 0);
 
+    await page.getByRole("link", { name: "Python" }).click();
+    const program = await page.locator("pre").filter({ hasText: "urllib" }).innerText();
+    if (hasPython()) assert.match(runInPython(program), /Hello/);
+    await page.getByRole("link", { name: "Shell" }).click();
+
     await arrived.getByRole("button", { name: "See the user" }).click();
-    await page.getByRole("row").filter({ hasText: "ada." }).waitFor();
+    await page.getByRole("row").filter({ hasText: "ada." }).first().waitFor();
     await page.goBack();
     await page.getByRole("heading", { name: "Your app is talking" }).waitFor();
     assert.ok(!(await page.content()).includes(key), "the key left the document with its page");
@@ -104,6 +109,15 @@ export const callJourneys: Checks = {
     await page.getByText("Rehearsal is on: any client").waitFor({ state: "detached" });
   },
 };
+
+function hasPython(): boolean {
+  return spawnSync("python3", ["--version"]).status === 0;
+}
+
+function runInPython(program: string): string {
+  const env = { ...process.env, no_proxy: "*" }; // calls this machine, also behind a proxy
+  return execFileSync("python3", ["-"], { input: program, encoding: "utf8", env });
+}
 
 /** What a person sees who pastes the snippets into one shell, without the messages. */
 function runInShell(snippets: readonly string[]): string {

@@ -18,7 +18,7 @@ import { Snippet } from "../ui/snippet.tsx";
 import { Time } from "../ui/time.tsx";
 import { showError } from "../ui/toast.tsx";
 import styles from "./start.module.css";
-import { clientSnippet, type Step, shellSteps } from "./start.snippets.ts";
+import { programs, type Step, shellSteps } from "./start.snippets.ts";
 
 const placeholder = "YOUR_KEY";
 const followMs = 2000;
@@ -26,7 +26,8 @@ const followMs = 2000;
 /** From nothing to the first calls of an app: snippets that run, and a list that ticks itself. */
 export function StartScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/start" });
-  const { with: client } = useSearch({ from: "/frame/apps/$appid/start" });
+  const { with: language } = useSearch({ from: "/frame/apps/$appid/start" });
+  const program = programs.find(({ id }) => id === language);
   const [appkey, setKey] = useNewKey(appid);
   const totals = useTotals(appid);
   const [isDone, setDone] = useState(false);
@@ -51,22 +52,25 @@ export function StartScreen() {
               replace
               className={tabClass}
               activeOptions={{ exact: true }}
-              aria-current={client === undefined && "page"}
+              aria-current={program === undefined && "page"}
             >
               Shell
             </Link>
-            <Link
-              to="."
-              search={{ with: "client" }}
-              replace
-              className={tabClass}
-              activeOptions={{ exact: true }}
-              aria-current={client !== undefined && "page"}
-            >
-              JavaScript
-            </Link>
+            {programs.map(({ id, language }) => (
+              <Link
+                key={id}
+                to="."
+                search={{ with: id }}
+                replace
+                className={tabClass}
+                activeOptions={{ exact: true }}
+                aria-current={id === program?.id && "page"}
+              >
+                {language}
+              </Link>
+            ))}
           </Tabs>
-          {client === undefined ? (
+          {program === undefined ? (
             <ol className={styles.list}>
               {arrivals.map(({ step, isDone }, index) => (
                 <li key={step.operation} data-done={isDone || undefined}>
@@ -81,11 +85,8 @@ export function StartScreen() {
             </ol>
           ) : (
             <div className={styles.client}>
-              <p>
-                The client library registers the device by itself, keeps users signed in and repeats what the network
-                loses.
-              </p>
-              <Snippet text={clientSnippet(appid, appkey ?? placeholder)} />
+              <p>{program.lead}</p>
+              <Snippet text={program.text(appid, appkey ?? placeholder)} />
             </div>
           )}
         </div>

@@ -61,8 +61,53 @@ export const shellSteps: readonly Step[] = [
   },
 ];
 
-/** The same with the client library, in one file. */
-export function clientSnippet(appid: string, appkey: string): string {
+/** The same in one file, in another language. */
+export interface Program {
+  /** In the address. */
+  readonly id: string;
+  readonly language: string;
+  readonly lead: string;
+  readonly text: (appid: string, appkey: string) => string;
+}
+
+export const programs: readonly Program[] = [
+  {
+    id: "client",
+    language: "JavaScript",
+    lead: "The client library registers the device by itself, keeps users signed in and repeats what the network loses.",
+    text: clientSnippet,
+  },
+  {
+    id: "python",
+    language: "Python",
+    lead: "Plain HTTP with what Python brings along. Another language does the same three calls.",
+    text: pythonSnippet,
+  },
+];
+
+function pythonSnippet(appid: string, appkey: string): string {
+  return `import json, time, urllib.request
+
+ROOT = ${JSON.stringify(serviceRoot())}
+
+
+def call(path, body, token=None):
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = "Service " + token
+    request = urllib.request.Request(ROOT + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)["result"]
+
+
+app = {"appid": ${JSON.stringify(appid)}, "appkey": ${JSON.stringify(appkey)}}
+device = call("/devices", {**app, "platform": "python", "appVersion": "1.0"})["accessToken"]
+name = f"ada.python.{int(time.time())}"
+user = call("/users", {"username": name, "password": "correct horse"}, device)["accessToken"]
+print(call("/checkins", {"location": "48.2082,16.3738", "comment": "Hello"}, user))`;
+}
+
+function clientSnippet(appid: string, appkey: string): string {
   return `import { createRollcall, memoryStore } from "@rollcall/sdk";
 
 const rollcall = createRollcall({

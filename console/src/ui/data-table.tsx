@@ -84,7 +84,8 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const wanted = useRef<number>(undefined);
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
-  const columns = useFittingColumns(grid, props.columns, actionsOf !== undefined);
+  const fitting = useFittingColumns(grid, props.columns, actionsOf !== undefined);
+  const columns = isNarrow ? props.columns : fitting;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => grid.current,
@@ -301,8 +302,8 @@ function Cell<Row>({ column, row, isNarrow }: CellProps<Row>) {
 const [paddingWidth, actionsWidth] = [24, 44];
 
 /**
- * The columns that have room. Beside a panel or in a small window, those that a phone does not show either are left out, the
- * last one first, instead of scrolling sideways.
+ * The columns that have room. Beside a panel or in a small window, columns are left out instead of scrolling sideways: those
+ * that a phone does not show either at first, the last one before the others.
  */
 function useFittingColumns<Row>(
   grid: { readonly current: HTMLElement | null },
@@ -323,8 +324,15 @@ function useFittingColumns<Row>(
   const room = width - paddingWidth - (hasActions ? actionsWidth : 0);
   const fitting = [...columns];
   const sum = () => fitting.reduce((total, column) => total + leastWidthOf(column), 0);
-  for (let index = fitting.length - 1; index >= 0 && sum() > room; index -= 1) {
-    if (fitting[index]?.narrow === undefined) fitting.splice(index, 1);
+  const isSpare = [
+    ({ narrow }: Column<Row>) => narrow === undefined,
+    ({ narrow }: Column<Row>) => narrow !== "title", // with less room than on a phone
+  ];
+  for (const canGo of isSpare) {
+    for (let index = fitting.length - 1; index >= 0 && sum() > room; index -= 1) {
+      const column = fitting[index];
+      if (column !== undefined && canGo(column)) fitting.splice(index, 1);
+    }
   }
   return fitting;
 }

@@ -209,7 +209,7 @@ function fadeUnfinished(plot: uPlot, { times, intervalMs, shape }: ChartCanvasPr
   const { ctx, bbox } = plot;
   const from = plot.valToPos(last - (shape === "bars" ? intervalMs / 2 : intervalMs), "x", true);
   ctx.save();
-  ctx.globalAlpha = 0.6;
+  ctx.globalAlpha = shape === "bars" ? 0.4 : 0.6;
   ctx.fillStyle = token("--page");
   ctx.fillRect(from, bbox.top, bbox.left + bbox.width - from, bbox.height);
   ctx.restore();

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import type { Page } from "playwright-core";
@@ -31,7 +30,7 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
     await settle(page);
-    if (hasPicture) await takePicture(page, path.join(pictures, `${screen}-${name}.png`));
+    if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.png`) });
     const found: string[] = [];
     for (const find of [findMisfits, findOverlaps, findMotion]) found.push(...(await page.evaluate(find)));
     if (hasRules) found.push(...(await findViolations(page)));
@@ -59,14 +58,6 @@ function isDrawn(): boolean {
 /** Runs in the page: what is rendered after an answer may ask for more, or draw a chart. */
 async function waitForFrames(): Promise<void> {
   for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
-}
-
-/** Much faster than `page.screenshot`, which compresses more. */
-async function takePicture(page: Page, file: string): Promise<void> {
-  const browser = await page.context().newCDPSession(page);
-  const { data } = await browser.send("Page.captureScreenshot", { format: "png", optimizeForSpeed: true });
-  await browser.detach();
-  await writeFile(file, data, "base64");
 }
 
 async function findViolations(page: Page): Promise<string[]> {

@@ -41,6 +41,7 @@ export const screens: readonly Screen[] = [
   { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
   { name: "start", at: "#/apps/$appid/start" },
   { name: "start-client", at: "#/apps/$appid/start?with=client" },
+  { name: "start-python", at: "#/apps/$appid/start?with=python" },
   { name: "metrics", at: "#/apps/$appid/metrics" },
   { name: "metrics-nothing", at: "#/apps/$appid/metrics?q=nothing" },
   { name: "metric", at: "#/apps/$appid/metrics/level" },
