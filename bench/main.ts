@@ -12,6 +12,7 @@ import { measureBackup } from "./measure-backup.ts";
 import { measureBatch } from "./measure-batch.ts";
 import { measureClient } from "./measure-client.ts";
 import { measureConsole } from "./measure-console.ts";
+import { measureEvents } from "./measure-events.ts";
 import { measureFileMemory } from "./measure-file-memory.ts";
 import { growthNames, measureGrowth } from "./measure-growth.ts";
 import { measureLogins } from "./measure-logins.ts";
@@ -34,6 +35,7 @@ const names = [
   "memory",
   ...scenarios.map(({ key }) => key),
   "recording",
+  "events",
   "batch",
   "client",
   "me-during-logins",
@@ -94,7 +96,8 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
 
   async function measureEverything(): Promise<void> {
     await measure("start", (report) => measureStart(engine, options, report));
-    if (options.only.length !== 1 || options.only[0] !== "start") {
+    await measure("events", (report) => measureEvents(engine, options, report));
+    if (options.only.length === 0 || options.only.some((name) => name !== "start" && name !== "events")) {
       const fixture: Fixture = await startFixture(engine, (server) =>
         measure("memory", () => measureIdleMemory(server, engine)),
       );

@@ -19,6 +19,13 @@ export interface Options {
   readonly eventCounts: readonly number[];
   readonly slowUploads: { readonly count: number; readonly bytes: number; readonly seconds: number };
   readonly largeFileBytes: number;
+  /** Open streams of events, how long they rest, and the events that a thousand and all of them receive. */
+  readonly events: {
+    readonly streams: number;
+    readonly restSeconds: number;
+    readonly events: number;
+    readonly eventsToAll: number;
+  };
   /** Compares a small database with a grown one, in place of the other measurements. */
   readonly isGrowth: boolean;
   /** Compares Rollcall with other products, in place of the other measurements. */
@@ -49,8 +56,9 @@ export class UsageError extends Error {
 
 /** @throws UsageError, for `--help` too */
 export function readOptions(args: readonly string[], names: readonly string[], defaultJson: string): Options {
-  const usage = `Usage: npm run bench -- [options]
+  const usage = `Usage: npm run bench -- [options] [name …]
 
+  a, b, …            run only these of the names of --only
   --postgres         measure on a temporary PostgreSQL server with durable settings (default: SQLite)
   --only a,b         run only these of: ${names.join(", ")}
   --seconds N        length of each measurement (3)
@@ -67,7 +75,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
                      their programs (or POCKETBASE, NAKAMA, PARSE_SERVER); one without a path is left out
   --quick            one run of one second each, to check that everything works
 `;
-  const { values } = parse(args, usage);
+  const { values, positionals } = parse(args, usage);
   if (values.help) throw new UsageError(usage, true);
 
   function number(
@@ -79,7 +87,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     if (Number.isInteger(value) && value >= 1 && value <= maximum) return value;
     throw new UsageError(`--${name} must be an integer from 1 to ${maximum}\n`);
   }
-  const only = (values.only ?? "").split(",").filter((name) => name !== "");
+  const only = [...(values.only ?? "").split(",").filter((name) => name !== ""), ...positionals];
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new UsageError(`--only: there is no measurement ${unknown.join(", ")}\n\n${usage}`);
 
@@ -97,6 +105,9 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     eventCounts: isQuick ? [100_000] : [1_000_000, ...(values.large ? [10_000_000] : [])],
     slowUploads: isQuick ? { count: 50, bytes: 1_000_000, seconds: 3 } : { count: 200, bytes: 5_000_000, seconds: 12 },
     largeFileBytes: isQuick ? 100_000_000 : 1_000_000_000,
+    events: isQuick
+      ? { streams: 1_000, restSeconds: 5, events: 10, eventsToAll: 3 }
+      : { streams: 10_000, restSeconds: 60, events: 100, eventsToAll: 20 },
     isGrowth: values.growth ?? false,
     isPeers: values.peers ?? false,
     peers: {
@@ -118,6 +129,7 @@ function parse(args: readonly string[], usage: string) {
   try {
     return parseArgs({
       args: [...args],
+      allowPositionals: true,
       options: {
         postgres: { type: "boolean" },
         only: { type: "string" },

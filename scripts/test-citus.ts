@@ -22,6 +22,7 @@ import {
   listServedApplications,
   listUnsettled,
   listWaking,
+  listWatched,
 } from "../server/src/webhooks/webhooks.serving.store.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
@@ -164,6 +165,7 @@ describe("Citus", () => {
         listLost(database.reads),
         listUnsettled(database.reads),
         listServedApplications(database.reads),
+        listWatched(10, database.reads),
       ];
       await Promise.all(scans).finally(() => database.close());
     });

@@ -62,7 +62,7 @@ import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
 import { createUserExporters } from "./user-exporters.ts";
 import { createResetDelays } from "./users/users.password.delays.ts";
-import { createWebhookRunner } from "./webhooks/webhooks.runner.ts";
+import { createWebhookRunner, type RunnerBounds } from "./webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import { createPeers } from "./workers/peers.ts";
 
@@ -76,6 +76,7 @@ export interface ServiceOverrides {
   readonly lookUp?: LookUp;
   /** Replaces the folder of the built console. */
   readonly consoleFolder?: string;
+  readonly webhookBounds?: RunnerBounds;
 }
 
 /** The services, with the parts that only the server itself uses. */
@@ -124,7 +125,7 @@ export async function createServices(
   const eventLog = createEventLog(config, { database, clock, secrets });
   const refresh = () => callers.noticeRevocations();
   const eventFollower = createLogFollower(config, { database, eventLog, refresh, log });
-  const webhookRunner = createWebhookRunner();
+  const webhookRunner = createWebhookRunner(overrides.webhookBounds);
   function touch(applicationId: string): void {
     eventFollower.touch(applicationId);
     webhookRunner.notice(applicationId);

@@ -98,11 +98,11 @@ export const newDevicesByDefault = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "" };
  * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; tests do not depend on the engine.
  *
  * @param settings environment settings on top of the defaults; DATABASE_URL shares another app's database
- * @param overrides replace the DNS, and the folder of the built console
+ * @param overrides replace the DNS, the folder of the built console, and what bounds the service of webhooks
  */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
-  overrides: Pick<ServiceOverrides, "lookUp" | "consoleFolder"> = {},
+  overrides: Pick<ServiceOverrides, "lookUp" | "consoleFolder" | "webhookBounds"> = {},
 ): Promise<TestApp> {
   const dataDir = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   const database = settings["DATABASE_URL"] === undefined ? await copyTestDatabase(dataDir) : undefined;

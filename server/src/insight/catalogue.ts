@@ -295,6 +295,24 @@ export const metricCatalogue = {
     across: "sum",
     help: "Webhooks that events are being sent to.",
   },
+  rollcall_webhooks: {
+    type: "gauge",
+    labels: ["state"],
+    across: "max",
+    help: "Webhooks of the deployment: active, paused, failing (the receiver does not accept events) or disabled. At most half a minute old.",
+  },
+  rollcall_webhook_behind_events: {
+    type: "gauge",
+    labels: ["application", "webhook"],
+    across: "max",
+    help: "Events that wait to be sent to a webhook, 10,000 at most; of the webhooks with waiting events that are not paused, 1,000 at most.",
+  },
+  rollcall_webhook_behind_seconds: {
+    type: "gauge",
+    labels: ["application", "webhook"],
+    across: "max",
+    help: "Age of the oldest of these events.",
+  },
   rollcall_mails_total: {
     type: "counter",
     labels: ["outcome"],

@@ -45,7 +45,19 @@ export interface Sources {
   readonly audit: Pick<Audit, "waitingCount">;
   readonly mails: Pick<Mails, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
-  readonly webhookRunner: { readonly outcomes: ReadonlyMap<string, number>; readonly servingCount: number };
+  readonly webhookRunner: {
+    readonly outcomes: ReadonlyMap<string, number>;
+    readonly servingCount: number;
+    statistics(): {
+      readonly states: ReadonlyMap<string, number>;
+      readonly behind: Iterable<{
+        readonly applicationId: string;
+        readonly id: string;
+        readonly events: number;
+        readonly since: number;
+      }>;
+    };
+  };
   readonly limitCounters: Pick<LimitCounters, "outages">;
   /** By the kind of account whose passwords are guessed. */
   readonly guessings: Readonly<Record<string, number>>;
@@ -147,6 +159,18 @@ export function createReaders(sources: Sources): Readers {
     rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
     rollcall_webhook_attempts_total: () => byLabel("outcome", sources.webhookRunner.outcomes),
     rollcall_webhooks_serving: () => [one(sources.webhookRunner.servingCount)],
+    rollcall_webhooks: () => byLabel("state", sources.webhookRunner.statistics().states),
+    *rollcall_webhook_behind_events() {
+      for (const { applicationId: application, id: webhook, events } of sources.webhookRunner.statistics().behind) {
+        yield one(events, { application, webhook });
+      }
+    },
+    *rollcall_webhook_behind_seconds() {
+      const now = sources.clock.now();
+      for (const { applicationId: application, id: webhook, since } of sources.webhookRunner.statistics().behind) {
+        yield one(Math.max(0, now - since) / 1_000, { application, webhook });
+      }
+    },
     rollcall_mails_total: () => byName("outcome", sources.delivery.statistics().outcomes),
     rollcall_mails_sending: () => [one(sources.delivery.statistics().sending)],
     rollcall_mails_refused_total: () => byName("reason", sources.mails.statistics().refused),

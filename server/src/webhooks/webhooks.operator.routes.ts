@@ -58,7 +58,7 @@ const createWebhook = operation({
   result: CreatedWebhook,
   errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
   async handle({ caller, path: { appid }, parameters }, services) {
-    const { database, clock, ids, webhookSealer } = services;
+    const { database, clock, ids, webhookSealer, webhookRunner } = services;
     await requireApplication(appid, database.reads);
     requireOwnerFor(parameters, undefined, caller);
     const id = ids.newId("Webhook");
@@ -87,6 +87,7 @@ const createWebhook = operation({
       }
       await insertWebhook(row, queries);
     });
+    database.afterwards(() => webhookRunner.expect(appid));
     return { ...presentWebhook(row, { events: 0, since: undefined }, now), secret };
   },
 });
@@ -285,12 +286,12 @@ const resumeWebhook = operation({
   result: WebhookResult,
   errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
   async handle({ path: { appid, webhookId }, parameters: { from = "stopped" } }, services) {
-    const { database, clock, webhookSealer } = services;
+    const { database, clock, webhookSealer, webhookRunner } = services;
     await requireApplication(appid, database.reads);
     await requireWebhook(appid, webhookId, database.reads);
     const end = await findEnd(appid, services);
     const now = clock.now();
-    return change(appid, webhookId, services, (current) => {
+    const resumed = await change(appid, webhookId, services, (current) => {
       if (webhookSealer.open(current, now) === undefined) {
         const message = "Set the headers and rotate the secret of the webhook first, which an import does not bring.";
         throw new ApiError("ParameterOutOfRange", message);
@@ -304,6 +305,8 @@ const resumeWebhook = operation({
         modified_at: now,
       };
     });
+    database.afterwards(() => webhookRunner.expect(appid));
+    return resumed;
   },
 });
 

@@ -2,7 +2,9 @@ import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebhookRow } from "../db/tables.ts";
+import type { LogFollower } from "../event-log/follower.ts";
 import { runInCall } from "../lib/current-call.ts";
+import { FairQueue } from "../lib/fair-queue.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
 import { createWebhookNews, type WebhookNews } from "./webhooks.news.ts";
 import {
@@ -16,23 +18,46 @@ import {
 } from "./webhooks.serving.store.ts";
 import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";
 import { findWebhook } from "./webhooks.store.ts";
+import { createWebhookWatch, type WebhookStatistics, type WebhookWatch } from "./webhooks.watch.ts";
 
-/** The interval at which a process looks for due webhooks that none of its own writes has named. */
-const scanMs = 5_000;
 const scansPerLongScan = 12;
 const wakeMs = 1_000;
+const watchMs = 30_000;
 /**
  * The delays after a write of this process: for its commit, for a slow one, and in case another process served the
  * webhook.
  */
 const hintMs = [20, 300, 1_500] as const;
+/** After an event of another process, which serves the webhook first if it can. */
+const foreignHintMs = [500, 2_000] as const;
+/** Applications whose logs a process follows for their webhooks; events of others are found by the scan. */
+const followedMax = 1_000;
+/** What bounds the service of webhooks in a process. */
+export interface RunnerBounds {
+  /** Webhooks that are served at once; an application has 20. */
+  readonly servedMax: number;
+  /** How long a webhook is served while others wait. */
+  readonly sliceMs: number;
+  /** The interval at which a process looks for due webhooks that no event has named. */
+  readonly scanMs: number;
+}
+
+const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_000 };
+const waitingMax = 10_000;
+
+/** What a process needs to serve webhooks. */
+export interface RunnerServices extends ServingServices {
+  readonly eventFollower: Pick<LogFollower, "follow">;
+}
 
 /** Sends the events of webhooks in this process. */
 export interface WebhookRunner {
   /** Records that a transaction of this process, which may still fail, has recorded an event of an application. */
   notice(applicationId: string): void;
+  /** Records that this process has registered or resumed a webhook of an application. */
+  expect(applicationId: string): void;
   /** Starts to look for webhooks, and to serve them. */
-  start(services: ServingServices, onDisabled?: (name: WebhookName) => void): void;
+  start(services: RunnerServices, onDisabled?: (name: WebhookName) => void): void;
   /** Looks for due webhooks, and serves them; resolves when all have been served. */
   serveAll(): Promise<void>;
   /** Ends attempts in progress, or leaves them after `graceMs`. */
@@ -40,9 +65,11 @@ export interface WebhookRunner {
   /** The numbers of attempts by their result, since the start of this process. */
   readonly outcomes: ReadonlyMap<Outcome, number>;
   readonly servingCount: number;
+  /** How the webhooks of the deployment were doing at most half a minute ago. */
+  statistics(): WebhookStatistics;
 }
 
-export function createWebhookRunner(): WebhookRunner {
+export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds): WebhookRunner {
   const holder = randomUUID();
   const stopping = new AbortController();
   const outcomes = new Map<Outcome, number>();
@@ -53,12 +80,30 @@ export function createWebhookRunner(): WebhookRunner {
   const timers = new Set<NodeJS.Timeout>();
   // Deliveries belong to no call, and must not run inside of a transaction of the call whose event caused them.
   const outside = new AsyncResource("WebhookRunner");
+  /** Of each application that is followed, what ends that. */
+  const followed = new Map<string, () => void>();
+  const queue = new FairQueue({
+    name: "webhook",
+    runningMax: servedMax,
+    lanes: {
+      webhook: {
+        weight: 1,
+        waitingMax,
+        waitingPerApplicationMax: waitingMax,
+        waitingPerCallerMax: 1,
+      },
+    },
+    refuse: () => new Error("too many webhooks wait"),
+  });
+  /** Of each webhook that is served, since when, and what ends that. */
+  const slices = new Map<string, { readonly since: number; readonly over: AbortController }>();
   let applications: ReadonlySet<string> = new Set();
   let scans = 0;
   let context:
     | {
-        readonly services: ServingServices;
+        readonly services: RunnerServices;
         readonly news: WebhookNews;
+        readonly watch: WebhookWatch;
         readonly onDisabled: (name: WebhookName) => void;
       }
     | undefined;
@@ -71,14 +116,12 @@ export function createWebhookRunner(): WebhookRunner {
     }
     if (context === undefined || stopping.signal.aborted) return Promise.resolve();
     const { services, onDisabled } = context;
-    const options = {
-      holder,
-      signal: stopping.signal,
-      onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
-      onDisabled: () => onDisabled(name),
-    };
     const done = outside
-      .runInAsyncScope(() => runInCall({ work: "webhook" }, () => serveWebhook(name, services, options)))
+      .runInAsyncScope(() =>
+        queue.run({ lane: "webhook", application: name.applicationId, caller: name.id }, () =>
+          runInCall({ work: "webhook" }, () => serveSlice(name, services, onDisabled)),
+        ),
+      )
       .catch((err) => {
         if (!stopping.signal.aborted) services.log.warn({ err, webhook: name.id }, "a webhook could not be served");
       })
@@ -88,6 +131,39 @@ export function createWebhookRunner(): WebhookRunner {
       });
     serving.set(name.id, done);
     return done;
+  }
+
+  async function serveSlice(
+    name: WebhookName,
+    services: ServingServices,
+    onDisabled: (name: WebhookName) => void,
+  ): Promise<void> {
+    if (stopping.signal.aborted) return;
+    const over = new AbortController();
+    slices.set(name.id, { since: performance.now(), over });
+    try {
+      await serveWebhook(name, services, {
+        holder,
+        signal: AbortSignal.any([stopping.signal, over.signal]),
+        onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
+        onDisabled: () => onDisabled(name),
+      });
+    } finally {
+      slices.delete(name.id);
+    }
+  }
+
+  /** A webhook with many events makes room for those that wait, and goes on behind them. */
+  function endSlices(): void {
+    let { waiting } = queue.statistics().webhook;
+    const now = performance.now();
+    for (const [id, { since, over }] of slices) {
+      if (waiting === 0) return;
+      if (over.signal.aborted || now - since < sliceMs) continue;
+      waiting -= 1;
+      again.add(id);
+      over.abort();
+    }
   }
 
   async function serveApplication(applicationId: string): Promise<void> {
@@ -113,6 +189,7 @@ export function createWebhookRunner(): WebhookRunner {
     if (context === undefined) return [];
     const { database, clock } = context.services;
     applications = await listServedApplications(database.reads);
+    followAll();
     if (applications.size === 0) return [];
     const found = await listWaking(clock.now(), database.reads);
     for (const name of await listBehind(database.reads)) {
@@ -126,6 +203,51 @@ export function createWebhookRunner(): WebhookRunner {
       }
     }
     return isLong ? [...found, ...(await listLost(database.reads))] : found;
+  }
+
+  /** Runs work that belongs to no call, after each delay. */
+  function later(delays: readonly number[], work: (index: number) => Promise<void>): void {
+    for (const [index, ms] of delays.entries()) {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        void outside.runInAsyncScope(() => runInCall({ work: "webhooks" }, () => work(index)));
+      }, ms);
+      timer.unref();
+      timers.add(timer);
+    }
+  }
+
+  async function watch(): Promise<void> {
+    if (context === undefined || stopping.signal.aborted) return;
+    try {
+      await context.watch.look();
+    } catch (err) {
+      if (!stopping.signal.aborted) context.services.log.warn({ err }, "webhooks could not be counted for metrics");
+    }
+  }
+
+  function follow(applicationId: string): void {
+    if (context === undefined || stopping.signal.aborted) return;
+    if (followed.has(applicationId) || followed.size >= followedMax) return;
+    let isExpected = false;
+    const stop = context.services.eventFollower.follow(applicationId, () => {
+      if (isExpected || noticed.has(applicationId) || stopping.signal.aborted) return;
+      isExpected = true;
+      later(foreignHintMs, (index) => {
+        if (index === 0) isExpected = false;
+        return serveApplication(applicationId);
+      });
+    });
+    followed.set(applicationId, stop);
+  }
+
+  function followAll(): void {
+    for (const [applicationId, stop] of followed) {
+      if (applications.has(applicationId)) continue;
+      stop();
+      followed.delete(applicationId);
+    }
+    for (const applicationId of applications) follow(applicationId);
   }
 
   function every(ms: number, work: () => Promise<unknown>): void {
@@ -148,35 +270,46 @@ export function createWebhookRunner(): WebhookRunner {
   return {
     outcomes,
     get servingCount() {
-      return serving.size;
+      return slices.size;
     },
 
     notice(applicationId) {
       if (!applications.has(applicationId) || noticed.has(applicationId) || stopping.signal.aborted) return;
       noticed.add(applicationId);
-      for (const [index, ms] of hintMs.entries()) {
-        const timer = setTimeout(() => {
-          timers.delete(timer);
-          if (index === 0) noticed.delete(applicationId);
-          void outside.runInAsyncScope(() => runInCall({ work: "webhooks" }, () => serveApplication(applicationId)));
-        }, ms);
-        timer.unref();
-        timers.add(timer);
-      }
+      later(hintMs, (index) => {
+        if (index === 0) noticed.delete(applicationId);
+        return serveApplication(applicationId);
+      });
+    },
+
+    expect(applicationId) {
+      if (context === undefined || stopping.signal.aborted) return;
+      applications = new Set([...applications, applicationId]);
+      outside.runInAsyncScope(follow, undefined, applicationId);
+      later([0], () => serveApplication(applicationId));
     },
 
     start(services, onDisabled = () => {}) {
-      context = { services, onDisabled, news: createWebhookNews(services) };
+      context = {
+        services,
+        onDisabled,
+        news: createWebhookNews(services),
+        watch: createWebhookWatch(services, () => later([0], watch)),
+      };
       every(scanMs, async () => {
         const isLong = scans % scansPerLongScan === 0;
         scans += 1;
         for (const name of await scan(isLong)) void serve(name);
       });
+      every(watchMs, watch);
       every(wakeMs, async () => {
+        endSlices();
         if (applications.size === 0) return;
         for (const name of await listWaking(services.clock.now(), services.database.reads)) void serve(name);
       });
     },
+
+    statistics: () => context?.watch.latest() ?? { states: new Map(), behind: [] },
 
     async serveAll() {
       let found = await scan(true);
@@ -189,6 +322,8 @@ export function createWebhookRunner(): WebhookRunner {
     async stop(graceMs) {
       stopping.abort();
       for (const timer of timers) clearTimeout(timer);
+      for (const end of followed.values()) end();
+      followed.clear();
       await Promise.race([Promise.all(serving.values()), sleep(graceMs, undefined, { ref: false })]);
     },
   };

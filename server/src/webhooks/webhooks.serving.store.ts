@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import type { WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
+import type { WebhookDeliveryRow, WebhookRow, WebhookState } from "../db/tables.ts";
 
 export const leaseMs = 30_000;
 /** A lease that ends later was taken by a process whose clock was ahead. */
@@ -192,4 +192,25 @@ export async function listServedApplications(queries: Queries): Promise<Readonly
     .where("state", "in", ["active", "failing"])
     .execute();
   return new Set(rows.map(({ application_id }) => application_id));
+}
+
+/** How many webhooks are in each state, and those that events are for, the ones that do not get them first. */
+export async function listWatched(
+  count: number,
+  queries: Queries,
+): Promise<{ readonly states: ReadonlyMap<WebhookState, number>; readonly rows: readonly WebhookRow[] }> {
+  const { rows: counts } = await sql<{ state: WebhookState; count: number }>`
+    select state, count(*) as count from webhooks group by state`.execute(queries);
+  const rows: WebhookRow[] = [];
+  for (const state of ["failing", "disabled", "active"] as const) {
+    if (rows.length >= count) break;
+    const found = await queries
+      .selectFrom("webhooks")
+      .selectAll()
+      .where("state", "=", state)
+      .limit(rowLimit(count - rows.length))
+      .execute();
+    rows.push(...found);
+  }
+  return { states: new Map(counts.map((each) => [each.state, Number(each.count)])), rows };
 }
