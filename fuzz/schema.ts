@@ -1,29 +1,6 @@
-/** @returns the violation of the schema by a value; undefined when it is valid */
-export type Judge = (value: unknown, path: string) => string | undefined;
+import { compileSchema as compile, type JsonSchema, type Judge } from "../sdk/src/parts/testing/answer-schema.ts";
 
-/** The JSON Schema keywords that the document uses. An unknown keyword is a fault of the fuzzer, and throws. */
-export interface JsonSchema {
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: JsonSchema;
-  readonly items?: JsonSchema;
-  readonly oneOf?: readonly JsonSchema[];
-  readonly allOf?: readonly JsonSchema[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly default?: unknown;
-  readonly format?: string;
-  readonly description?: string;
-  readonly $ref?: string;
-}
+export type { JsonSchema, Judge };
 
 const known: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "items", "enum", "const", "pattern", "minLength", "maxLength"],
@@ -32,122 +9,27 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Validates responses more strictly than JSON Schema does: an object with declared members must not have others.
+ * Validates responses as the client's testing kit does. An unknown keyword is a fault of the fuzzer, and throws.
  *
  * @param definitions the schemas that `$ref` names
  */
 export function compileSchema(schema: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): Judge {
-  for (const word of Object.keys(schema))
-    if (!known.has(word)) throw new Error(`the schema has the unknown keyword ${word}`);
-  if (schema.$ref !== undefined) {
-    const named = definitions[schema.$ref.replace("#/components/schemas/", "")];
-    if (named === undefined) throw new Error(`the document has no ${schema.$ref}`);
-    return compileSchema(named, definitions);
+  requireKnown(schema, definitions, new Set());
+  return compile(schema, definitions);
+}
+
+function requireKnown(
+  schema: JsonSchema,
+  definitions: Readonly<Record<string, JsonSchema>>,
+  seen: Set<JsonSchema | undefined>,
+): void {
+  if (seen.has(schema)) return;
+  seen.add(schema);
+  const unknown = Object.keys(schema).find((word) => !known.has(word));
+  if (unknown !== undefined) throw new Error(`the schema has the unknown keyword ${unknown}`);
+  const { $ref, properties = {}, items, additionalProperties, oneOf = [], allOf = [] } = schema;
+  const target = $ref === undefined ? undefined : definitions[$ref.replace("#/components/schemas/", "")];
+  for (const part of [target, items, additionalProperties, ...Object.values(properties), ...oneOf, ...allOf]) {
+    if (part !== undefined) requireKnown(part, definitions, seen);
   }
-  if (schema.allOf !== undefined) return compileSchema(mergeParts(schema.allOf, definitions), definitions);
-  const judges = [
-    ...(schema.type === undefined ? [] : [judgeType([schema.type].flat())]),
-    ...("const" in schema ? [judgeChoice([schema.const])] : []),
-    ...(schema.enum === undefined ? [] : [judgeChoice(schema.enum)]),
-    ...(schema.pattern === undefined ? [] : [judgePattern(new RegExp(schema.pattern, "u"))]),
-    ...(schema.properties === undefined ? [] : [judgeMembers(schema, definitions)]),
-    ...(schema.oneOf === undefined ? [] : [judgeAny(schema.oneOf.map((each) => compileSchema(each, definitions)))]),
-    ...(schema.additionalProperties === undefined
-      ? []
-      : [judgeValues(compileSchema(schema.additionalProperties, definitions))]),
-    ...(schema.items === undefined ? [] : [judgeItems(compileSchema(schema.items, definitions))]),
-  ];
-  return (value, path) => {
-    for (const judge of judges) {
-      const problem = judge(value, path);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  };
-}
-
-/** An object with the members of all its parts. */
-function mergeParts(parts: readonly JsonSchema[], definitions: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  const resolved = parts.map((part): JsonSchema => {
-    const { $ref, ...own } = part;
-    const target = $ref === undefined ? own : definitions[$ref.replace("#/components/schemas/", "")];
-    if (target === undefined) throw new Error(`the document has no ${$ref}`);
-    return target.allOf === undefined ? target : mergeParts(target.allOf, definitions);
-  });
-  return {
-    type: "object",
-    properties: Object.assign({}, ...resolved.map(({ properties }) => properties)),
-    required: resolved.flatMap(({ required = [] }) => required),
-  };
-}
-
-function judgeType(types: readonly string[]): Judge {
-  return (value, path) => {
-    const type = typeOf(value);
-    const isOne = types.includes(type) || (types.includes("number") && type === "integer");
-    return isOne ? undefined : `${path} is of type ${type}, not ${types.join(" or ")}`;
-  };
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return Number.isInteger(value) ? "integer" : typeof value;
-}
-
-function judgeChoice(choices: readonly unknown[]): Judge {
-  return (value, path) =>
-    choices.includes(value) ? undefined : `${path} is ${JSON.stringify(value)}, not ${JSON.stringify(choices)}`;
-}
-
-function judgePattern(pattern: RegExp): Judge {
-  return (value, path) =>
-    typeof value !== "string" || pattern.test(value) ? undefined : `${path} does not match ${pattern.source}`;
-}
-
-/** At least one of the schemas matches: the document has none that overlap. */
-function judgeAny(judges: readonly Judge[]): Judge {
-  return (value, path) => {
-    const problems = judges.map((judge) => judge(value, path));
-    return problems.includes(undefined) ? undefined : problems.join(", and ");
-  };
-}
-
-function judgeValues(judge: Judge): Judge {
-  return (value, path) => {
-    for (const [name, member] of Object.entries(Object(value))) {
-      const problem = judge(member, `${path}.${name}`);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  };
-}
-
-function judgeItems(judge: Judge): Judge {
-  return (value, path) => {
-    if (!Array.isArray(value)) return undefined;
-    for (const [index, item] of value.entries()) {
-      const problem = judge(item, `${path}[${index}]`);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  };
-}
-
-function judgeMembers(schema: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): Judge {
-  const members = new Map(
-    Object.entries(schema.properties ?? {}).map(([name, each]) => [name, compileSchema(each, definitions)]),
-  );
-  const required = schema.required ?? [];
-  return (value, path) => {
-    if (typeof value !== "object" || value === null) return undefined;
-    for (const name of required) if (!Object.hasOwn(value, name)) return `${path} has no ${name}`;
-    for (const [name, member] of Object.entries(value)) {
-      const judge = members.get(name);
-      if (judge === undefined) return `${path} has an undeclared member ${name}`;
-      const problem = judge(member, `${path}.${name}`);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  };
 }

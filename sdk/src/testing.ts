@@ -10,6 +10,8 @@ import { type Row, readRows } from "./parts/testing/rows.ts";
 import { createRollcall, type Rollcall } from "./rollcall.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 
+export type { AnswerDocument } from "./parts/testing/answer-judge.ts";
+export { type AnswerCheck, type CheckAnswersOptions, checkAnswers } from "./parts/testing/check-answers.ts";
 export { type BreakableNetwork, type BreakableNetworkOptions, breakableNetwork } from "./parts/testing/network.ts";
 export { type Fault, type Rehearsal, rehearse } from "./parts/testing/rehearse.ts";
 export type { AnsweredRequest } from "./parts/testing/request-log.ts";

@@ -12,6 +12,7 @@ import {
   searchOperatedUsers,
 } from "../src/admin.ts";
 import { NotSignedIn, SessionEnded } from "../src/wire/errors.ts";
+import { checkedFetch } from "./checked-fetch.ts";
 
 let test: TestApp;
 let operator: TestOperator;
@@ -19,7 +20,7 @@ let admin: Admin;
 before(async () => {
   test = await startTestApp();
   operator = await test.createOperator("ada");
-  admin = createAdmin({ url: test.url });
+  admin = createAdmin({ url: test.url, fetch: checkedFetch() });
 });
 after(() => test.close());
 
@@ -50,7 +51,7 @@ describe("the operators' client", () => {
 
   it("reports that the session has ended, and sends no further requests", async () => {
     const { token } = await admin.signIn({ name: operator.name, password: operator.password });
-    const other = createAdmin({ url: test.url, token });
+    const other = createAdmin({ url: test.url, token, fetch: checkedFetch() });
     let count = 0;
     other.on("signedOut", () => {
       count += 1;

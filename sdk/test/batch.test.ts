@@ -5,6 +5,7 @@ import { BatchFailed } from "../src/batch/batch.ts";
 import { createCheckin, deleteCheckin, getCheckin, putMetadata } from "../src/generated/calls.ts";
 import { type Connection, connect } from "../src/nouns/connect.ts";
 import { readCall, refusal } from "./answers.ts";
+import { checkedFetch } from "./checked-fetch.ts";
 
 let test: TestApp;
 let token: string;
@@ -14,7 +15,7 @@ const location = { lat: 48.2, lng: 16.37 };
 before(async () => {
   test = await startTestApp();
   ({ token } = await test.signUp("ada"));
-  ada = connect({ url: test.url, token });
+  ada = connect({ url: test.url, token, fetch: checkedFetch() });
 });
 after(() => test.close());
 

@@ -5,6 +5,7 @@ import { createScopes } from "../src/identity/scopes.ts";
 import { type Clock, systemClock } from "../src/lib/clock.ts";
 import type { RollcallOptions } from "../src/options.ts";
 import { createClient, type Rollcall } from "../src/rollcall.ts";
+import { checkedFetch } from "./checked-fetch.ts";
 
 const eventNames: readonly EventName[] = [
   "ready",
@@ -37,7 +38,7 @@ export function testClient(
 ): TestClient {
   const requests: string[] = [];
   const events: string[] = [];
-  const network = options.fetch ?? fetch;
+  const network = checkedFetch(options.fetch);
   const counted: typeof fetch = (input, init) => {
     requests.push(`${init?.method ?? "GET"} ${new URL(`${input}`).pathname}`);
     return network(input, init);

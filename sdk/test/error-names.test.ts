@@ -10,6 +10,7 @@ import { connect } from "../src/nouns/connect.ts";
 import { createAdmin } from "../src/parts/admin/admin.ts";
 import type { AnyCall } from "../src/wire/call.ts";
 import { ServiceError } from "../src/wire/errors.ts";
+import { checkedFetch } from "./checked-fetch.ts";
 import { until } from "./clients.ts";
 import { onePixel } from "./pictures.ts";
 
@@ -77,7 +78,7 @@ function pathParametersOf(id: string): number {
 /** Makes a call that the service answers with a condition. Returns what it rejects with. */
 async function rehearse(condition: string, call: AnyCall): Promise<unknown> {
   const token = call.operation.caller === "user" ? user.token : user.deviceToken;
-  const client = connect({ url: test.url, token, retry: false, logger: silent });
+  const client = connect({ url: test.url, token, retry: false, logger: silent, fetch: checkedFetch() });
   return client.send(call, { headers: { "Rollcall-Rehearse": condition } }).catch((error: unknown) => error);
 }
 
@@ -106,7 +107,7 @@ describe("every error of the service arrives as its class, with its numbers, its
   }
 
   it("AuthFailed arrives as its class after an operator's wrong password", async () => {
-    const admin = createAdmin({ url: test.url, logger: silent });
+    const admin = createAdmin({ url: test.url, logger: silent, fetch: checkedFetch() });
     const error = await admin.signIn({ name: "nobody", password: "wrong" }).catch((error: unknown) => error);
     const row = document["x-error-catalogue"].find(({ condition }) => condition === "AuthFailed");
     assert.ok(row);
@@ -115,7 +116,9 @@ describe("every error of the service arrives as its class, with its numbers, its
   });
 
   it("BatchItemNotRun arrives as its class for an item after a failed one", async () => {
-    const batch = connect({ url: test.url, token: user.token, logger: silent }).batch({ mode: "sequential" });
+    const batch = connect({ url: test.url, token: user.token, logger: silent, fetch: checkedFetch() }).batch({
+      mode: "sequential",
+    });
     batch.add(calls.getCheckin("chk_00000000000000000000000000"));
     const item = batch.add(calls.getOwnUser());
     const outcome = (await batch.send()).outcome(item);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { type Connection, connect } from "../src/nouns/connect.ts";
 import { UnexpectedAnswer } from "../src/wire/errors.ts";
+import { checkedFetch } from "./checked-fetch.ts";
 import { onePixel } from "./pictures.ts";
 
 let test: TestApp;
@@ -14,8 +15,8 @@ before(async () => {
   test = await startTestApp();
   const user = await test.signUp("ada");
   adaId = user.id;
-  ada = connect({ url: test.url, token: user.token });
-  device = connect({ url: test.url, token: user.deviceToken });
+  ada = connect({ url: test.url, token: user.token, fetch: checkedFetch() });
+  device = connect({ url: test.url, token: user.deviceToken, fetch: checkedFetch() });
 });
 after(() => test.close());
 
@@ -65,7 +66,7 @@ describe("the methods of the client", () => {
     );
     await ada.users.changePassword({ currentPassword: "correct horse", password: "battery staple" });
     const grace = await test.signUp("grace");
-    const connection = connect({ url: test.url, token: grace.token });
+    const connection = connect({ url: test.url, token: grace.token, fetch: checkedFetch() });
     await connection.users.delete();
     await assert.rejects(connection.users.me(), { name: "AuthAccessTokenInvalid" });
   });
@@ -203,7 +204,7 @@ describe("the methods of the client", () => {
   });
 
   it("work without a store and a registration: an invalid token is an error and has no further effect", async () => {
-    const dead = connect({ url: test.url, token: "nonsense" });
+    const dead = connect({ url: test.url, token: "nonsense", fetch: checkedFetch() });
     await assert.rejects(dead.users.me(), { name: "AuthAccessTokenInvalid", attempts: 1 });
     assert.throws(() => connect({ url: "http://service.example", token: "t" }), { name: "ConfigurationError" });
   });

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { type AnswerDocument, createAnswerJudge } from "../src/parts/testing/answer-judge.ts";
+
+/** The document of this version of the service. */
+export const answerDocument: AnswerDocument = JSON.parse(
+  readFileSync(path.resolve(import.meta.dirname, "../../docs/openapi.json"), "utf8"),
+);
+const judge = createAnswerJudge(answerDocument);
+
+const routes = Object.entries(answerDocument.paths).flatMap(([template, methods]) =>
+  Object.entries(methods).map(([method, { operationId }]) => ({
+    operationId,
+    method: method.toUpperCase(),
+    literals: template.replaceAll(/\{\w+\}/g, "").length,
+    pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  })),
+);
+
+/**
+ * Compares each answer of the service with the OpenAPI document, those to the items of a batch too. A test in which one differs fails,
+ * also if the call was made in the background. Answers that a test has made up have no address, and are not compared.
+ */
+export function checkedFetch(network: typeof fetch = fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await network(input, init);
+    if (response.url === "" || !/^application\/json\b/.test(response.headers.get("content-type") ?? ""))
+      return response;
+    const text = await response
+      .clone()
+      .text()
+      .catch(() => ""); // the answer is cut, or its call has been aborted
+    const problem = findProblem(
+      init?.method ?? "GET",
+      new URL(response.url).pathname,
+      response.status,
+      text,
+      init?.body,
+    );
+    if (problem !== undefined) setImmediate(() => reportProblem(problem));
+    return response;
+  };
+}
+
+/** The runner fails the test that runs when an error is caught nowhere. */
+function reportProblem(problem: string): never {
+  throw new Error(`${problem}: docs/openapi.json does not describe this answer`);
+}
+
+function findProblem(
+  method: string,
+  pathname: string,
+  status: number,
+  text: string,
+  body: unknown,
+): string | undefined {
+  const operation = findOperation(method, pathname);
+  if (operation === undefined) return undefined;
+  const problem =
+    judge(operation, status, text) ?? (operation === "runBatch" ? findItemProblem(text, body) : undefined);
+  return problem && `${operation}: ${problem}`;
+}
+
+function findItemProblem(text: string, body: unknown): string | undefined {
+  const { result, request_id } = JSON.parse(text);
+  if (result === undefined || typeof body !== "string") return undefined;
+  const items: { key?: string; method: string; path: string }[] = JSON.parse(body).requests;
+  for (const { key, ...answer } of result.responses) {
+    if (answer.error === "BatchItemNotRun") continue; // of batches: no operation declares it
+    const item = items.find((each, index) => (each.key ?? `${index}`) === key);
+    const operation = item && findOperation(item.method, item.path.split("?", 1)[0] ?? "");
+    const problem = operation && judge(operation, answer.status, JSON.stringify({ request_id, ...answer }));
+    if (problem !== undefined) return `${operation} as item ${key}: ${problem}`;
+  }
+  return undefined;
+}
+
+/** The operation of a path, of which literal segments win over parameters. */
+function findOperation(method: string, pathname: string): string | undefined {
+  const fitting = routes.filter((route) => route.method === method && route.pattern.test(pathname));
+  return fitting.sort((a, b) => b.literals - a.literals)[0]?.operationId;
+}
