@@ -10,6 +10,7 @@ import {
 } from "./generated/calls.ts";
 import type {
   CreateUserRequest,
+  Device,
   LoginSocialUserRequest,
   LoginUserRequest,
   RequestPasswordResetRequest,
@@ -43,6 +44,8 @@ import { NotSignedIn } from "./wire/errors.ts";
 /** The device of a client, and its registration. */
 export interface RegisteredDevice extends DeviceNoun {
   readonly state: DeviceState;
+  /** The id of the device, once `get` or `change` has answered since the last registration. */
+  readonly id: string | undefined;
   /** Makes the next call register as a new device. */
   forget(): Promise<void>;
 }
@@ -149,13 +152,26 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     return transport.send(call, sessions.principal(client, call), options);
   };
   const nouns = createNouns(send);
+  /** A registration answers no id, and the next one may be that of another device. */
+  let known: { readonly id: string; readonly registered: number | undefined } | undefined;
+
+  async function note(answered: Promise<Device>): Promise<Device> {
+    const result = await answered;
+    known = { id: result.id, registered: state.now?.device?.registered };
+    return result;
+  }
 
   const rollcall: Rollcall = {
     ...nouns,
     device: {
       ...nouns.device,
+      get: (options) => note(nouns.device.get(options)),
+      change: (facts, options) => note(nouns.device.change(facts, options)),
       get state() {
         return device.state;
+      },
+      get id() {
+        return known?.registered === state.now?.device?.registered ? known?.id : undefined;
       },
       forget: device.forget,
     },

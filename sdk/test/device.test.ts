@@ -37,6 +37,19 @@ describe("the device of a client", () => {
     assert.deepEqual(second.requests, ["GET /devices/current"]);
   });
 
+  it("has the id that the service answers, until it is forgotten", async () => {
+    const client = testClient(app);
+    assert.equal(client.device.id, undefined);
+    const { id } = await client.device.get();
+    assert.equal(client.device.id, id);
+    await client.device.forget();
+    assert.equal(client.device.id, undefined);
+    const next = await client.device.change({ tag: "kiosk" });
+    assert.notEqual(next.id, id);
+    assert.equal(client.device.id, next.id);
+    await client.close();
+  });
+
   it("registers once more when a hundred calls find its token invalid", async () => {
     const client = testClient(app);
     const { id } = await client.send(getDevice());

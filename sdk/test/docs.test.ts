@@ -67,7 +67,7 @@ describe("the pages about the client", () => {
       const program = path.join(folder, `${path.basename(page)}.ts`);
       writeFileSync(program, await programOf(page));
       const env = { PATH: process.env["PATH"], TMPDIR: folder };
-      const { stdout } = await run(process.execPath, [pathToFileURL(program).pathname], { env, timeout: 60_000 });
+      const { stdout } = await run(process.execPath, [pathToFileURL(program).pathname], { env, timeout: 300_000 });
       const promised = [...readPage(page).matchAll(/console\.log\(.*\);? ?\/\/ → (.*)$/gm)].map(([, line]) => line);
       assert.deepEqual(stdout.trim().split("\n"), promised);
     });
