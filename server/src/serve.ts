@@ -165,6 +165,8 @@ async function migrateFirst(
   { demoName, settings, mustChangePassword }: FirstStartOptions,
 ): Promise<FirstStart> {
   let demo: NewApplication | undefined;
+  let newOwner: Promise<NewOperator> | undefined;
+  const makeOwner = () => newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
   await migrate(
     app.database,
     async ({ queries }) => {
@@ -172,16 +174,22 @@ async function migrateFirst(
       demo = await insertApplication(demoName, app, queries);
       if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
     },
-    { onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version") },
+    {
+      onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
+      onEmpty() {
+        newOwner = makeOwner(); // its password is hashed in another thread while the migrations run
+        newOwner.catch(() => {}); // thrown below
+      },
+    },
   );
-  return { demo, owner: await createFirstOwner(app, mustChangePassword) };
+  return { demo, owner: await createFirstOwner(app, () => newOwner ?? makeOwner()) };
 }
 
 /** Creates the first operator when there is none. */
-async function createFirstOwner(app: App, mustChangePassword: boolean): Promise<NewOperator | undefined> {
+async function createFirstOwner(app: App, makeOwner: () => Promise<NewOperator>): Promise<NewOperator | undefined> {
   const { database, audit } = app;
   if (await hasOperators(database.reads)) return undefined;
-  const owner = await newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
+  const owner = await makeOwner();
   const isCreated = await database.write(async ({ queries }) => {
     // Of several processes that start at the same time, only one creates the operator.
     for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);

@@ -12,6 +12,8 @@ export interface MigrateOptions {
   readonly list?: readonly Migration[];
   /** Called with the migrations of a newer version that this one is compatible with. */
   onNewer?(names: readonly string[]): void;
+  /** Called before the first migration of an empty database. */
+  onEmpty?(): void;
   /** Called before each migration; `done` of `total` have been applied. */
   onMigration?(name: string, done: number, total: number): void;
   /** This call belongs to a restore; any other call fails until the restore is finished. */
@@ -66,7 +68,7 @@ export async function migrate(
 async function migrateNow(
   database: Database,
   seed: (transaction: Transaction) => Promise<void>,
-  { list = migrations, onNewer = () => {}, onMigration = () => {}, isRestoring = false }: MigrateOptions,
+  { list = migrations, onNewer = () => {}, onEmpty, onMigration = () => {}, isRestoring = false }: MigrateOptions,
 ): Promise<string[]> {
   const { ddl, lockMigrations } = database.dialect;
   return database.write(async (transaction) => {
@@ -86,6 +88,7 @@ async function migrateNow(
     if (refusing.length > 0) throw new SchemaTooNew(refusing);
     if (newer.length > 0) onNewer(newer);
 
+    if (applied.size === 0) onEmpty?.();
     const missing = list.filter(({ name }) => !applied.has(name));
     for (const [done, { name, statements, fill, refusesOlder }] of missing.entries()) {
       onMigration(name, done, missing.length);

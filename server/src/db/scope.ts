@@ -17,6 +17,8 @@ export interface Scope {
   /** The columns; with values of the conditions as parameters where a function makes them. */
   readonly select: RawBuilder<unknown> | ((parameter: Parameter) => RawBuilder<unknown>);
   readonly conditions: readonly Condition[];
+  /** Columns that have one value in all rows, by the conditions: a walk adds them, and selects the others alone. */
+  readonly constants?: { readonly select: RawBuilder<unknown>; readonly values: Readonly<Record<string, unknown>> };
   /** The cell column, for searches in an area. */
   readonly cell?: RawBuilder<unknown>;
   /** The column that breaks ties within a cell, if it is not `id`. */
@@ -46,13 +48,15 @@ export function scopeStream<Row>(
   queries: Queries,
 ): Stream<Row> {
   const whole = withAllConditions(scope);
+  const { constants } = scope;
   return walkOrder(whole, order, isDescending, async (shape, part, work) => {
     const isFew = Number(part.values["count"]) <= fewRowsMax;
     const rows = await (isFew ? runFew : runShape)<Row>(queries, shape, part.values, (parameter) => {
       const found = sql`from ${whole.from} where ${part.conditions(parameter)} ${part.begin(parameter)}
         order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("count"))}`;
-      return compilable(sql<Row>`select ${selectOfScope(whole, parameter)} ${found}`, queries);
+      return compilable(sql<Row>`select ${constants?.select ?? selectOfScope(whole, parameter)} ${found}`, queries);
     });
+    if (constants !== undefined) for (const row of rows) Object.assign(row as object, constants.values);
     work?.examined(rows.length);
     return { rows };
   });
@@ -227,7 +231,8 @@ export function rowsByCell<Row extends { readonly id: string }>(
     return sql`${cell} between ${parameter("first cell")} and ${parameter("last cell")}`;
   });
   const selectWithCell = (parameter: Parameter) => sql`${selectOfScope(scope, parameter)}, ${cell} as its_cell`;
-  const withCell = { ...scope, shape: `${scope.shape} and cell`, select: selectWithCell };
+  const { constants: _, ...others } = scope;
+  const withCell = { ...others, shape: `${scope.shape} and cell`, select: selectWithCell };
   const byCell: Order<Row> = {
     shape: "its cell",
     columns: [cell, sql.ref(tie)],

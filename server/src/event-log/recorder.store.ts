@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { compilable, prepare } from "../db/prepared.ts";
 import type { EventLogRow, EventRow } from "../db/tables.ts";
-import { isRevocation } from "./revocations.ts";
 
 /** An event before its log gives it a number. */
 export type NewEventRow = Omit<EventRow, "number" | "position">;
@@ -45,33 +44,26 @@ const insertRow = prepare<NewEventRow, unknown>(
 );
 
 /**
- * Inserts an event if the application wants it, on an engine with one write transaction at a time: its number is its position.
- *
- * @returns whether it was inserted
+ * Inserts an event into a log that is there, on an engine with one write transaction at a time: its number is its
+ * position.
  */
-export async function insertNumbered(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
-  const [kind = ""] = row.type.split(".", 1);
-  // A comma is in every list of patterns.
-  const marks = isRevocation(row) ? { ofType: ",", ofKind: "," } : { ofType: `,${row.type},`, ofKind: `,${kind}.*,` };
-  return (await insertNext(queries, { ...row, wantedAfter, ...marks })).length > 0;
+export async function insertNumbered(row: NewEventRow, queries: Queries): Promise<void> {
+  await insertNext(queries, row);
 }
 
-const insertNext = prepare<NewEventRow & { wantedAfter: number; ofType: string; ofKind: string }, { id: string }>(
-  (queries, parameter) => {
-    const number = nextNumber(parameter("application_id"));
-    const values = columns.slice(1).map((column) => sql`${parameter(column)}`);
-    return compilable(
-      sql<{ id: string }>`
-      insert into events (application_id, number, position, ${sql.join(columns.slice(1).map((column) => sql.ref(column)))})
+const insertNext = prepare<NewEventRow, unknown>((queries, parameter) => {
+  const number = nextNumber(parameter("application_id"));
+  const others = columns.slice(1);
+  const values = others.map((column) => sql`${parameter(column)}`);
+  return compilable(
+    sql`
+      insert into events (application_id, number, position, ${sql.join(others.map((column) => sql.ref(column)))})
       select log.application_id, ${number}, ${number}, ${sql.join(values)}
       from event_logs as log
-      where log.application_id = ${parameter("application_id")} and log.wanted_until > ${parameter("wantedAfter")}
-        and (log.types = '' or instr(log.types, ${parameter("ofType")}) > 0 or instr(log.types, ${parameter("ofKind")}) > 0)
-      returning id`,
-      queries,
-    );
-  },
-);
+      where log.application_id = ${parameter("application_id")}`,
+    queries,
+  );
+});
 
 function nextNumber(applicationId: unknown): RawBuilder<number> {
   return sql<number>`1 + coalesce(

@@ -33,6 +33,9 @@ export interface NewEvent {
   readonly actor?: Actor;
 }
 
+/** An event, or a revocation, which is none. */
+type RecordedEvent = Omit<NewEvent, "type"> & { readonly type: string };
+
 /** Writes events into the log, in the transactions of their writes. */
 export interface EventRecorder {
   /**
@@ -94,6 +97,8 @@ export function createEventRecorder({
     wantedAfter: number,
     queries: Queries,
   ): Promise<string | undefined> {
+    // On an engine with one write transaction at a time the log itself is asked: that is exact, and no round trip.
+    if (!dialect.hasRowLocks) return findWantedTypes(applicationId, wantedAfter, queries);
     const now = performance.now();
     const answer = known.get(applicationId);
     if (answer !== undefined && now < answer.until) return answer.types;
@@ -102,7 +107,7 @@ export function createEventRecorder({
     return types;
   }
 
-  function rowOf(applicationId: string, event: Omit<NewEvent, "type"> & { readonly type: string }): NewEventRow {
+  function rowOf(applicationId: string, event: RecordedEvent): NewEventRow {
     const { type, objectId, userId, itemId, key, slot, changed, wasShown, isShown } = event;
     const { actor = currentCall()?.actor } = event;
     return {
@@ -123,22 +128,21 @@ export function createEventRecorder({
     };
   }
 
-  /** @returns whether the application wants the event */
-  async function insert(row: NewEventRow, wantedAfter: number, queries: Queries): Promise<boolean> {
-    if (!dialect.hasRowLocks) return insertNumbered(row, wantedAfter, queries);
-    const types = await wantedTypes(row.application_id, wantedAfter, queries);
-    if (types === undefined || !(isRevocation(row) || isRecorded(types, row.type))) return false;
-    await insertUnnumbered(row, queries);
-    return true;
-  }
-
-  async function insertAll(rows: readonly NewEventRow[], queries: Queries): Promise<void> {
-    const wantedAfter = clock.now() - overlapMs;
+  async function insertWanted(
+    applicationId: string,
+    events: readonly RecordedEvent[],
+    queries: Queries,
+  ): Promise<void> {
+    if (events.length === 0) return;
     try {
-      for (const row of rows) {
-        if (!(await insert(row, wantedAfter, queries))) continue;
+      const types = await wantedTypes(applicationId, clock.now() - overlapMs, queries);
+      if (types === undefined) return; // as in most applications, so nothing is built before
+      for (const event of events) {
+        if (!isRevocation(event) && !isRecorded(types, event.type)) continue;
+        const row = rowOf(applicationId, event);
+        await (dialect.hasRowLocks ? insertUnnumbered(row, queries) : insertNumbered(row, queries));
         recordedCount += 1;
-        touch?.(row.application_id);
+        touch?.(applicationId);
       }
     } catch (error) {
       // The application was erased after the token was checked.
@@ -151,14 +155,10 @@ export function createEventRecorder({
       return recordedCount;
     },
     forgetSettings: (applicationId) => known.delete(applicationId),
-    record: (applicationId, events, queries) =>
-      insertAll(
-        [events].flat().map((event) => rowOf(applicationId, event)),
-        queries,
-      ),
+    record: (applicationId, events, queries) => insertWanted(applicationId, [events].flat(), queries),
     recordRevocation(applicationId, { kind, id, exceptTokenId }, queries) {
       const revocation = { type: revocationType(kind), objectId: id, ...(exceptTokenId && { key: exceptTokenId }) };
-      return insertAll([rowOf(applicationId, revocation)], queries);
+      return insertWanted(applicationId, [revocation], queries);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { readSortOrder } from "../contract/search.ts";
 import { resolveUserId } from "../contract/wire.ts";
 import { type Condition, condition, equals, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
@@ -49,8 +49,10 @@ export function ownedSearch<Row extends OwnedRow>(
   const { name, isDescending } = readSortOrder<string>(given, "-created");
   const { locationRange, userID } = given;
   const conditions = [equals("application_id", applicationId), ...literalKind(kind)];
-  const own = rows(kind, "own", [...conditions, equals("user_id", readerId)]);
-  const shared = rows(kind, "shared", [...conditions, isShared]);
+  const { own: ownParts, shared: sharedParts, withoutUser } = partsOf(kind);
+  const constants = { select: withoutUser, values: { user_id: readerId } };
+  const own: Scope = { ...ownParts, constants, conditions: [...conditions, equals("user_id", readerId)] };
+  const shared: Scope = { ...sharedParts, conditions: [...conditions, isShared] };
   const ownerId = userID && resolveUserId(userID, readerId);
   // Own shared rows match both scopes, because excluding them would make a page scan all of them.
   const scopes: Search<unknown>["scopes"] =
@@ -101,39 +103,32 @@ const isShared = condition("is shared", {}, () => sql`read_permission = 1`);
 /** Worded like the partial indexes, so that the planner uses them. */
 const isNotShared = condition("is not shared", {}, () => sql`coalesce(read_permission, 0) <> 1`);
 
-function rows<Row extends OwnedRow>(
-  kind: OwnedKind<Row>,
-  scope: "own" | "shared",
-  conditions: readonly Condition[],
-): Scope {
-  return {
-    shape: `${kind.table} ${scope}`,
-    ...partsOf(kind)[scope],
-    conditions,
-  };
-}
-
 const commonColumns = [
   ...(["id", "user_id", "tag", "lat", "lng", "seen_lat", "seen_lng"] as const),
   ...(["read_permission", "write_permission", "created_at", "modified_at"] as const),
 ] satisfies (keyof ShownRow<OwnedRow>)[];
 
-type ScopeParts = Pick<Scope, "from" | "select" | "cell" | "rowCondition" | "isKeyedById">;
+/** The parts of searches that are the same for all callers. */
+interface Parts extends Readonly<Record<"own" | "shared", Omit<Scope, "conditions">>> {
+  /** The columns of an object without its user: a text costs several times a number. */
+  readonly withoutUser: RawBuilder<unknown>;
+}
 
 /** Built once for each kind, because building SQL costs more than reading a row. */
-const partsByKind = new WeakMap<OwnedKind<never>, Readonly<Record<"own" | "shared", ScopeParts>>>();
+const partsByKind = new WeakMap<OwnedKind<never>, Parts>();
 
-function partsOf(kind: OwnedKind<never>): Readonly<Record<"own" | "shared", ScopeParts>> {
+function partsOf(kind: OwnedKind<never>): Parts {
   const known = partsByKind.get(kind);
   if (known !== undefined) return known;
   const { table, fields, columns = [] } = kind;
   const names = new Set([...commonColumns, ...fields.map(({ column }) => column), ...columns]);
-  const select = sql.join([...names].map((name) => sql.ref(name)));
-  const rowParts = { from: sql.ref(table), select, isKeyedById: true };
+  const selectOf = (columnNames: readonly string[]) => sql.join(columnNames.map((name) => sql.ref(name)));
+  const rowParts = { from: sql.ref(table), select: selectOf([...names]), isKeyedById: true };
   const isShown = condition("is shown", {}, (parameter) => isShownToOthers(table, parameter("application_id")));
   const parts = {
-    own: { ...rowParts, cell: sql`cell` },
-    shared: { ...rowParts, cell: sql`seen_cell`, rowCondition: isShown },
+    own: { ...rowParts, shape: `${table} own`, cell: sql`cell` },
+    shared: { ...rowParts, shape: `${table} shared`, cell: sql`seen_cell`, rowCondition: isShown },
+    withoutUser: selectOf([...names].filter((name) => name !== "user_id")),
   };
   partsByKind.set(kind, parts);
   return parts;
