@@ -2,10 +2,10 @@ import path from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** Where `npm run console` hands on the calls of the API; the server of `npm start` by default. */
+/** The server to which `npm run console` forwards calls of the API; that of `npm start` by default. */
 const server = process.env["ROLLCALL_URL"] ?? "http://127.0.0.1:8080";
 
-/** Stands in every style sheet: which of them the browser loads first depends on the chunks. */
+/** Begins every style sheet, because the order in which the browser loads them depends on the chunks. */
 const layers = "@layer reset, base, parts, screens;";
 
 export default defineConfig({

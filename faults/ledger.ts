@@ -130,7 +130,9 @@ export class Register implements Fact {
   }
 }
 
-/** A number that only grows: the stored value lies between the sum of the answered calls and that of the sent ones. */
+/**
+ * A number that only increases: the stored value lies between the sum of the answered calls and that of the sent ones.
+ */
 export class Counter implements Fact {
   readonly #what: string;
   readonly #step: number;
@@ -180,7 +182,7 @@ export async function verify<T>(what: string, read: () => Promise<T>, tally: Tal
   }
 }
 
-/** Retries, because the lease of a killed process or a recovering database may block a read for a while. */
+/** Retries, because the lease of a killed process or a recovering database may block a read temporarily. */
 async function readPatiently<T>(read: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {

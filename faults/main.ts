@@ -88,7 +88,7 @@ async function runScenario(scenario: Scenario, effort: Effort, isQuiet: boolean)
   return { name, promise, tally, seconds: seconds(), skipped };
 }
 
-/** Undefined when there is nothing to run. */
+/** Undefined when there is no scenario to run. */
 function readOptions() {
   try {
     const { values } = parseArgs({

@@ -59,7 +59,7 @@ function outage(name: string, promise: string, happen: (outage: Outage, tally: T
   };
 }
 
-/** @throws when the server exits by itself */
+/** @throws when the server exits on its own */
 async function failOnExit(server: Server): Promise<never> {
   throw new Error(`the server exited with ${await server.ended}`);
 }

@@ -31,7 +31,7 @@ export function judgeBytes({ isBytes }: DeclaredAnswer, { status, headers, body 
 const inner =
   /\n\s+at |\.[jt]s:\d|node_modules|SQLITE_|sqlite|postgres|\b(select|insert|update|delete)\b.+\b(from|into|set)\b|constraint|ECONN|ENOENT|\/(tmp|home|root|work)\//i;
 
-/** Error messages describe the request and nothing internal. */
+/** Error messages describe the request, and no internals. */
 export function judgeMessage(plan: Plan, { message }: Envelope): Fault[] {
   if (message === undefined) return [];
   const found = inner.exec(message)?.[0];

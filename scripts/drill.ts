@@ -136,7 +136,7 @@ async function runPart(part: Part, regions: Regions, tally: Tally, seconds: numb
   return load;
 }
 
-/** Undefined when there is nothing to run. */
+/** Undefined when there is no scenario to run. */
 function readOptions() {
   try {
     const { values } = parseArgs({

@@ -8,7 +8,7 @@ export interface OpenApiDocument {
     readonly schemas: Readonly<Record<string, ApiSchema>>;
     readonly parameters: Readonly<Record<string, ApiParameter>>;
   };
-  /** What every operation of a kind of caller fails with, except for its `x-excluded-errors`. */
+  /** The failures of every operation of a kind of caller, except for its `x-excluded-errors`. */
   readonly "x-caller-errors": Readonly<Record<string, readonly string[]>>;
   readonly "x-error-catalogue": readonly {
     readonly condition: string;
@@ -200,7 +200,7 @@ ${members.join("\n")}
 `;
 }
 
-/** Everything that an operation may fail with. */
+/** All failures of an operation. */
 export function conditionsOf(
   operation: Pick<ApiOperation, "x-caller" | "x-errors" | "x-excluded-errors">,
   document: Pick<OpenApiDocument, "x-caller-errors">,

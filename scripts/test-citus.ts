@@ -56,7 +56,7 @@ const mayAskEveryShard = [
   /^select distinct "application_id" from "webhooks" where "state" in/,
   /^select distinct application_id from events where position is null/,
   /^select webhook.application_id, webhook.id from webhooks as webhook /,
-  // Webhooks with something to send
+  // Webhooks with due deliveries
   /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
   /^select distinct "application_id" from "webhooks" where "state" in/,
   /^\s*select distinct application_id from events where position is null/,

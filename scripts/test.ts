@@ -27,7 +27,7 @@ const testMsMax = 120_000; // for tests that hang; on a busy machine long tests 
 const silenceMsMax = 240_000;
 /** More than processors, because tests also wait for databases, hashes and child processes. */
 const processesAtOnce = availableParallelism() + 2;
-/** Near that of backups and decoders of pictures, which would otherwise starve among so many processes. */
+/** Close to that of backups and decoders of pictures, which would otherwise starve among so many processes. */
 const niceness = 10;
 
 const { values: only, positionals: wanted } = parseArgs({

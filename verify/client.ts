@@ -38,7 +38,7 @@ export interface Client {
   openStream(path: string, options?: CallOptions): Promise<OpenStream>;
   /** An open connection for unfinished requests. The caller destroys it. */
   connect(): Socket;
-  /** Every answer so far. */
+  /** All answers until now. */
   readonly answers: readonly Answer[];
 }
 

@@ -10,7 +10,7 @@ export interface OpenStream {
   readonly request: string;
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** Everything received so far. */
+  /** All messages until now. */
   readonly text: string;
   /** The id that a client would send when it connects again. */
   readonly lastId: string | undefined;

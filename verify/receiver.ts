@@ -17,7 +17,7 @@ export interface Receiver {
   /** Its address as the deployment reaches it. */
   readonly url: string;
   readonly deliveries: readonly Delivery[];
-  /** The first delivery that fits, once it is there; undefined if none comes. */
+  /** The first delivery that matches, once it has arrived; undefined if none arrives. */
   find(fits: (delivery: Delivery) => boolean): Promise<Delivery | undefined>;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Receiver {
 const deliveryMsMax = 40_000;
 const pollMs = 20;
 
-/** Listens on all addresses, and accepts everything. */
+/** Listens on all addresses, and accepts every delivery. */
 export async function startReceiver({ url, port }: { readonly url: URL; readonly port: number }): Promise<Receiver> {
   const deliveries: Delivery[] = [];
   const server = createServer(async (request, response) => {

@@ -3,7 +3,7 @@ export interface StreamMessage {
   /** Empty for an event of the log. */
   readonly event: string;
   readonly id: string | undefined;
-  /** How long a client waits before it connects again, if the message says so. */
+  /** The time that a client waits before it reconnects, if the message contains it. */
   readonly retryMs: number | undefined;
   /** Undefined for a heartbeat. */
   // biome-ignore lint/suspicious/noExplicitAny: data of every kind, whose content is checked by the reader

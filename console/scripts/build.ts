@@ -1,5 +1,6 @@
 /**
- * Builds the console: `npm run build:console`. With `--if-changed` it does nothing while the last build is of these sources.
+ * Builds the console: `npm run build:console`. With `--if-changed` it does nothing if the last build is of these
+ * sources.
  *
  * The result is `console/dist`: `index.html` as it is, with `__CSP_NONCE__` where the server puts a nonce, and every other file
  * compressed, as `<name>.br`.
@@ -19,7 +20,7 @@ const dist = path.join(root, "dist");
 const next = path.join(root, "dist.next");
 const lock = path.join(root, ".build-lock");
 const pollMs = 200;
-/** A build that ends without notice leaves its lock, which is stale after so long without a touch. */
+/** A killed build leaves its lock, which is stale after this time without an update. */
 const staleMs = 60_000;
 const touchMs = 10_000;
 
@@ -66,7 +67,7 @@ async function compressFile(file: string): Promise<void> {
   await unlink(file);
 }
 
-/** A digest of everything that a build depends on. */
+/** A digest of all inputs of a build. */
 async function digestOfSources(): Promise<string> {
   const sources = [
     "index.html",
@@ -85,7 +86,7 @@ function builtFrom(): Promise<string | undefined> {
   return readFile(path.join(dist, ".built-from"), "utf8").catch(() => undefined);
 }
 
-/** Waits until no other build runs. Returns what ends this one's turn. */
+/** Waits until no other build runs. Returns a function that releases the lock. */
 async function acquireLock(): Promise<() => Promise<void>> {
   for (;;) {
     try {

@@ -19,7 +19,7 @@ const queries = new QueryClient({
     },
   },
 });
-// A query before the # is no part of a screen's address, and the router would add it to the parameters behind the #.
+// A query before the # is not part of a screen's address, and the router would add it to the parameters after the #.
 if (window.location.search !== "")
   window.history.replaceState(window.history.state, "", window.location.pathname + window.location.hash);
 const router = createAppRouter(queries);

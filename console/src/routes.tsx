@@ -13,7 +13,7 @@ import type { RangeSearch } from "./lib/time-range.ts";
 import { sessionQuery } from "./shell/session.ts";
 import { LoadingRows } from "./ui/loading-rows.tsx";
 
-/** Loaded with the first screen; the sign-in must load little. */
+/** Loaded with the first screen, because the sign-in must load little. */
 const ErrorState = lazyRouteComponent(() => import("./ui/states.tsx"), "ErrorState");
 
 /** Every screen of the console. */
@@ -35,7 +35,7 @@ const frame = createRoute({
       await queries.ensureQueryData(sessionQuery);
     } catch (error) {
       if (!(error instanceof CallError) || error.status !== 401) throw error;
-      // A sign-in without a destination opens the applications, where a newcomer begins.
+      // A sign-in without a destination opens the list of applications.
       const next = location.pathname === "/" ? undefined : location.href;
       throw redirect({ to: "/sign-in", search: { next } });
     }
@@ -57,7 +57,7 @@ const applications = createRoute({
   component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
 
-/** Named here, because the sign-in must not load what ranges of time need. */
+/** Named here, because the sign-in must not load the code for time ranges. */
 const rangeSearchNames = ["range", "from", "to"] as const satisfies readonly (keyof RangeSearch)[];
 
 const overview = createRoute({
@@ -304,7 +304,7 @@ function insideOnly(next: unknown): string | undefined {
   return typeof next === "string" && /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : undefined;
 }
 
-/** The search parameters of a route that are texts; anything else in the address is dropped. */
+/** The search parameters of a route that are texts; other parameters of the address are dropped. */
 function textsOf<Name extends string>(
   given: Record<string, unknown>,
   names: readonly Name[],

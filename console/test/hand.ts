@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Locator } from "playwright-core";
 
-/** How an operator acts: with the mouse, or with the keyboard alone. */
+/** The actions of an operator: with the mouse, or with the keyboard only. */
 export interface Hand {
   readonly name: "by mouse" | "by keyboard";
   /** Presses a button, a link or an entry of a menu. */
@@ -16,7 +16,7 @@ export interface Hand {
   toEnd(list: Locator): Promise<void>;
   /** Opens the actions of a row and chooses one. */
   choose(row: Locator, action: RegExp): Promise<void>;
-  /** Undoes the act that was reported last. */
+  /** Undoes the action that was reported last. */
   undo(within: Locator): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const mouse: Hand = {
   undo: (within) => within.getByRole("button", { name: "Undo" }).last().click(),
 };
 
-/** Types keys and nothing else: what these keys cannot reach, an operator without a mouse cannot reach. */
+/** Types only keys: an element that these keys cannot reach is unreachable without a mouse. */
 export const keyboard: Hand = {
   name: "by keyboard",
   async press(control) {
@@ -111,7 +111,7 @@ async function leaveField(within: Locator): Promise<void> {
   }
 }
 
-/** Runs in the page: the key that brings the focus nearer to the element, if it is not there. */
+/** Runs in the page: the key that moves the focus towards the element, if it is not there. */
 function nextKey(element: Element): string | undefined {
   const active = document.activeElement;
   if (active === element) return undefined;

@@ -11,7 +11,7 @@ import { lookAsViewer } from "./jobs/viewer.ts";
 import { tellOthers } from "./jobs/webhook.ts";
 import type { Checks } from "./suite.ts";
 
-/** What operators come to the console for. Each runs by mouse and by keyboard alone. */
+/** The tasks of operators in the console. Each runs by mouse and by keyboard only. */
 export const jobs: Checks = {
   "a user is found by e-mail, disabled, enabled by Undo, signed out, exported and erased": supportUser,
   "a key is known to strangers: numbers first, a new key, and the old one retired": rotateLeakedKey,

@@ -113,7 +113,7 @@ export const journeys: Checks = {
     await call("POST", "/applications", { name: "Traces" });
     const page = await open();
     await signIn(page, server);
-    // As a link in a mail may have it: what is before the # counts for nothing.
+    // As in a link of a mail: the part before the # is ignored.
     await page.goto(`${server.url}/_/console/?actor=cli&utm=mail#/audit?action=createApplication`);
     await page.getByRole("button", { name: "Remove Action" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Remove Actor" }).count(), 0);

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 
-/** Without these, Chromium calls its maker. */
+/** Without these, Chromium contacts its maker. */
 export const quietFlags = [
   "--no-sandbox",
   "--disable-gpu",
@@ -11,11 +11,11 @@ export const quietFlags = [
   "--disable-sync",
 ];
 
-const actionMsMax = 180_000; // for what never comes; on a busy machine a page takes many seconds
+const actionMsMax = 180_000; // for a condition that never holds; on a busy machine a page takes many seconds
 
 export type Profile = NonNullable<Parameters<Browser["newContext"]>[0]>;
 
-/** A new browser profile with one tab. Whatever its pages do that the console must not do is added to the misdeeds. */
+/** A new browser profile with one tab. Forbidden actions of its pages are added to the misdeeds. */
 export async function watchPages(
   browser: Browser,
   serverUrl: string,
@@ -55,7 +55,9 @@ function keepTimedThings(): void {
   Object.assign(window, { setTimeout: patient });
 }
 
-/** Notes each request to another host, and each error of a page, such as a violation of the content security policy. */
+/**
+ * Records each request to another host, and each error of a page, such as a violation of the content security policy.
+ */
 function noteMisdeeds(context: BrowserContext, serverUrl: string, misdeeds: string[]): void {
   context.on("request", (request) => {
     const { protocol, origin } = new URL(request.url());

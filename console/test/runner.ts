@@ -12,7 +12,7 @@ import { type Track, tracks } from "./tracks.ts";
 export interface Options {
   /** The program of the browser. */
   readonly executablePath: string;
-  /** Where pictures of the screens are written. */
+  /** The folder for pictures of the screens. */
   readonly pictures: string;
   /** Runs only checks whose names have one of these texts; all if it is empty. */
   readonly only: readonly string[];
@@ -100,7 +100,7 @@ async function runCheck(
   for (const context of contexts) await context.close();
 }
 
-/** What the last tab of each profile shows, for the analysis of a failure. */
+/** The contents of the last tab of each profile, for the analysis of a failure. */
 async function keepPictures(contexts: readonly BrowserContext[], name: string): Promise<void> {
   for (const [index, context] of contexts.entries()) {
     const page = context.pages().at(-1);

@@ -5,5 +5,5 @@ import { pageSecurity } from "./security/page-security.ts";
 import { uploads } from "./security/uploads.ts";
 import type { Checks } from "./suite.ts";
 
-/** What strangers, apps and other pages try on the console. */
+/** Attacks of strangers, apps and other pages on the console. */
 export const security: Checks = { ...pageSecurity, ...hostileTexts, ...uploads, ...otherOrigins, ...belowPath };

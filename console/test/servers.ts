@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { noEnvFile, rollcall, serverEnvironment, startProgram } from "../../server/test/running-server.ts";
 
-/** What the checks need of a server. */
+/** The parts of a server that the checks need. */
 export interface TestServer {
   readonly url: string;
   /** An owner. */
@@ -14,7 +14,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Webhooks of the checks lead to this machine alone. */
+/** Webhooks of the checks send only to this machine. */
 export const ownMachine = { WEBHOOK_NETWORKS: "127.0.0.1/32" };
 
 /** Starts a server with an empty database of this PostgreSQL. */

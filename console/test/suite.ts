@@ -6,11 +6,11 @@ import type { TestServer } from "./servers.ts";
 export interface Setup {
   readonly server: TestServer;
   readonly browser: Browser;
-  /** Where pictures of the screens are written. */
+  /** The folder for pictures of the screens. */
   readonly pictures: string;
-  /** How the operator acts in a journey that runs by mouse and by keyboard. */
+  /** The input device of the operator in a journey that runs by mouse and by keyboard. */
   readonly hand: Hand;
-  /** A new browser profile with one tab, at the sign-in. It fails the check when a page does what it must not. */
+  /** A new browser profile with one tab, at the sign-in. It fails the check when a page performs a forbidden action. */
   open(profile?: Profile): Promise<Page>;
 }
 

@@ -12,7 +12,7 @@ import { security } from "./security.ts";
 import { ownMachine, startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
 
-/** What runs one after the other, on a server of its own. */
+/** Checks that run one after the other, on their own server. */
 export interface Track {
   readonly engine: "SQLite" | "PostgreSQL";
   start(): Promise<TestServer>;

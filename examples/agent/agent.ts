@@ -1,8 +1,8 @@
 /**
  * A device that reports its state and installs the firmware that the application names.
  *
- * The device registers by itself, also again when its token has been revoked. Files need a user, so it signs in as the
- * user of its fleet, whose password is asked for whenever the session has ended.
+ * The device registers automatically, also again after its token has been revoked. Files need a user, so it signs in as
+ * the user of its fleet, and requests the password whenever the session has ended.
  */
 import { createHash } from "node:crypto";
 import { open, readFile, rename } from "node:fs/promises";

@@ -11,18 +11,18 @@ export interface RollcallOptions extends IdentityOptions, Omit<TransportOptions,
     /** Of a sign-in or sign-up with all its attempts; 30 s by default. */
     readonly signInMs?: number | undefined;
   };
-  /** Allows addresses without TLS, where tokens and passwords can be read on the way. */
+  /** Allows addresses without TLS, where tokens and passwords can be read in transit. */
   readonly insecure?: boolean;
 }
 
 const signInMsDefault = 30_000;
 
-/** Options that have been checked. */
+/** Validated options. */
 export interface CheckedOptions extends RollcallOptions {
   readonly signInMs: number;
 }
 
-/** What the client needs, and what brings it to a runtime without it. */
+/** The features that the client needs, and the polyfill for a runtime without them. */
 const polyfills = {
   fetch: "whatwg-fetch",
   AbortController: "abortcontroller-polyfill",
@@ -30,7 +30,7 @@ const polyfills = {
   "crypto.getRandomValues": "react-native-get-random-values",
 };
 
-/** @throws ConfigurationError that names the option, and never its value where that is secret */
+/** @throws ConfigurationError that names the option, and never its value if that is secret */
 export function checkOptions(options: RollcallOptions): CheckedOptions {
   const { appid, appkey, insecure, instance, retry, scheme = "Service", timeouts = {} } = options;
   for (const [name, polyfill] of Object.entries(polyfills)) {

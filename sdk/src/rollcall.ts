@@ -56,13 +56,16 @@ export interface UserClient extends Nouns {
   readonly session: Session;
 }
 
-/** A client of one application: its device, and the users who are signed in on it. Its nouns act for the current session. */
+/**
+ * A client of one application: its device, and the users who are signed in on it. Its methods act for the current
+ * session.
+ */
 export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
   readonly device: RegisteredDevice;
-  /** The session for which calls are made; null if there is none, undefined until the store has been read. */
+  /** The session of calls; null if there is none, undefined until the store has been read. */
   readonly session: Session | null | undefined;
   readonly sessions: readonly Session[];
-  /** The time of the service, as far as its answers said it. */
+  /** The time of the service, as far as its answers have reported it. */
   readonly serverTime: Date;
   /** Resolves when the store has been read. */
   ready(): Promise<void>;
@@ -77,9 +80,9 @@ export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
   resetPassword(input: ResetPasswordRequest, options?: CallOptions): Promise<void>;
   /** Removes a session that has ended; one that has not is signed out. */
   forget(userId: string): Promise<void>;
-  /** Makes a signed-in user the current one in all tabs, or until the end of this tab in this one. */
+  /** Makes a signed-in user the current one: in all tabs, or only in this tab until it is closed. */
   use(user: Session | string, options?: { readonly here?: boolean }): Promise<void>;
-  /** Calls for a certain user, whichever session is the current one. */
+  /** Calls for a given user, whichever session is the current one. */
   as(user: Session | string): UserClient;
   /** Sends a call for the current session, or for the device where no user is signed in and none is needed. */
   readonly send: Send;
@@ -89,14 +92,15 @@ export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
   ping(options?: CallOptions): Promise<void>;
   on<E extends EventName>(event: E, listener: (event: EventOf<E>) => void): () => void;
   intercept(interceptor: Interceptor): () => void;
-  /** Ends the calls under way with AbortedError. What is stored stays. */
+  /** Ends the pending calls with AbortedError. The stored records stay. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the client of an application. Nothing happens before the first call: the device is registered by itself.
+ * Creates the client of an application. Sends no request before the first call, which registers the device
+ * automatically.
  *
- * @throws ConfigurationError if an option is wrong, or the runtime lacks something
+ * @throws ConfigurationError if an option is wrong, or the runtime lacks a required feature
  */
 export function createRollcall(options: RollcallOptions): Rollcall {
   return createClient(options, scopes);

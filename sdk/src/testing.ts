@@ -37,15 +37,15 @@ export interface TestServer extends AsyncDisposable {
   readonly dataDir: string;
   /** Signed in as the owner. */
   readonly admin: Admin;
-  /** The last 1,000 requests that it has answered; its log says them shortly after the answer. */
+  /** The last 1,000 requests that it has answered; its log contains them shortly after the answer. */
   readonly requests: readonly AnsweredRequest[];
-  /** A client with a device of its own, in memory unless the options name a store. */
+  /** A client with its own device, in memory unless the options name a store. */
   client(options?: TestClientOptions): Rollcall;
-  /** Signs a user up on a client of their own. */
+  /** Signs a user up on a new client. */
   user(userName: string, options?: TestClientOptions): Promise<TestUser>;
   /** The rows of a table. @throws ConfigurationError before Node.js 22.13, which has no `node:sqlite` */
   rows(table: string): Promise<Row[]>;
-  /** Ends the process without notice, as a crash does. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>;
   /** Serves the same data at the same address again. */
   restart(): Promise<void>;
@@ -64,7 +64,7 @@ export interface TestUser {
  * Starts a server on SQLite in a temporary folder, on a free port of this machine. It needs the package `rollcall`.
  *
  * @throws ConfigurationError if that is not installed
- * @throws Error with what the server says when it does not start
+ * @throws Error with the output of the server when it does not start
  */
 export async function createTestServer({ settings, env }: TestServerOptions = {}): Promise<TestServer> {
   const { startThrowaway } = await import("rollcall/testing").catch((cause) => {

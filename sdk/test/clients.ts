@@ -22,15 +22,15 @@ const eventNames: readonly EventName[] = [
 ];
 
 export interface TestClient extends Rollcall {
-  /** The names of the events so far. */
+  /** The names of all events until now. */
   readonly events: string[];
-  /** Method and path of the requests so far. */
+  /** Method and path of all requests until now. */
   readonly requests: string[];
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A client in a context of its own, like a tab, with a store of its own unless the options name one. */
+/** A client in a separate context, like a tab, with a new store unless the options name one. */
 export function testClient(
   server: { readonly url: string; readonly application: NewApplication },
   options: Partial<RollcallOptions> = {},

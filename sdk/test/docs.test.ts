@@ -9,7 +9,10 @@ import { promisify } from "node:util";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { importSources } from "./source-imports.ts";
 
-/** The blocks of each page about the client are compiled, run from top to bottom against a server, and print what the page says. */
+/**
+ * The blocks of each page about the client are compiled, run from top to bottom against a server, and print the
+ * documented output.
+ */
 
 const root = path.resolve(import.meta.dirname, "../..");
 const pages = ["sdk/README.md", ...globSync("docs/sdk/*.md", { cwd: root }).sort()];
@@ -26,7 +29,7 @@ after(async () => {
   await test.close();
 });
 
-/** The TypeScript of a page, with an application of its own on this server in place of the page's. */
+/** The TypeScript of a page, with a new application on this server in place of the page's. */
 async function programOf(page: string): Promise<string> {
   const { appid, appkey } = await test.createApplication();
   const blocks = [...readPage(page).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = ""]) => block);

@@ -53,7 +53,7 @@ function operationsWith(condition: string): string[] {
   return having.map(({ operationId }) => operationId).filter((id) => id in calls && id !== "ping");
 }
 
-/** A call of an operation, with arguments that are judged after the rehearsal. */
+/** A call of an operation, with arguments that are validated after the rehearsal. */
 function callOf(id: string): AnyCall {
   const create: unknown = Object.entries(calls).find(([name]) => name === id)?.[1];
   assert.ok(typeof create === "function", id);
@@ -75,7 +75,7 @@ function pathParametersOf(id: string): number {
   return route?.match(/\{/g)?.length ?? 0;
 }
 
-/** Makes a call that the service answers with a condition. Returns what it rejects with. */
+/** Makes a call that the service answers with a condition. Returns the error of the call. */
 async function rehearse(condition: string, call: AnyCall): Promise<unknown> {
   const token = call.operation.caller === "user" ? user.token : user.deviceToken;
   const client = connect({ url: test.url, token, retry: false, logger: silent, fetch: checkedFetch() });

@@ -15,7 +15,7 @@ import { breakableNetwork, type TestClient, testClient, until } from "./clients.
 const location = { lat: 48.2, lng: 16.37 };
 let count = 0;
 
-/** A subscription that notes what it receives. */
+/** A subscription that records the events that it receives. */
 interface Noted extends Subscription {
   readonly events: LiveEvent[];
   readonly cursors: string[];

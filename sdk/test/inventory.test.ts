@@ -23,7 +23,7 @@ function operationsBelow(pattern: RegExp): string[] {
   return paths.flatMap(([, methods]) => Object.values(methods).map(({ operationId }) => operationId));
 }
 
-/** What apps call: not the description of the process, and not the chunks of resumable uploads. */
+/** The operations that apps call: not the description of the process, and not the chunks of resumable uploads. */
 const ofApps = operationsBelow(/^\/(?!_\/|files\/)/);
 
 /** The calls of a kind by their ids. */

@@ -10,7 +10,7 @@ import { build } from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const compiler = path.join(root, "node_modules/typescript/bin/tsc");
-/** What an app imports, and how large that may be, minified and compressed. */
+/** The imports of an app, and their maximum size, minified and compressed. */
 const scenarios: readonly (readonly [name: string, source: string, bytesMax: number])[] = [
   ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 19_300],
   ["a connection", 'export { connect } from "@rollcall/sdk"', 11_100],
@@ -23,7 +23,7 @@ const scenarios: readonly (readonly [name: string, source: string, bytesMax: num
   ["one call", 'export { createCheckin } from "@rollcall/sdk/calls"', 930],
   ["the operators' client", 'export { createAdmin } from "@rollcall/sdk/admin"', 8_100],
 ];
-/** How much an app that uses everything may add to the work of its compiler. */
+/** The number of type instantiations that an app that uses everything may add to its compilation. */
 const instantiationsMax = 25_000;
 
 let folder: string;
@@ -47,7 +47,7 @@ function compile(...args: string[]): string {
   return stdout;
 }
 
-/** Compiles a file of an app. Returns how many types the compiler has instantiated. */
+/** Compiles a file of an app. Returns the number of types that the compiler has instantiated. */
 function checkTypes(file: string): number {
   const lib = ["--lib", "es2022,dom,dom.iterable,esnext.disposable", "--types", ""];
   const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", ...lib];

@@ -10,7 +10,7 @@ import { UnexpectedAnswer } from "../src/wire/errors.ts";
 
 const page = "<html>Sign in to this network</html>";
 
-/** A captive portal, which answers everything with its page, at once or after a redirect. */
+/** A captive portal, which answers every request with its page, at once or after a redirect. */
 async function startPortal(): Promise<Server> {
   const portal = createServer(({ url }, response) => {
     if (url?.startsWith("/redirect")) response.writeHead(302, { location: "/sign-in" }).end();

@@ -33,7 +33,7 @@ const location = { lat: 48.2, lng: 16.37 };
 const alias = "http://127.0.0.1:9";
 
 interface Traveller extends TestClient {
-  /** Where requests went: method, region and path. */
+  /** The requests: method, region and path. */
   readonly routes: string[];
   isAliasUp: boolean;
 }

@@ -37,13 +37,13 @@ before(async () => {
 });
 after(() => app.close());
 
-/** Everything that an app, its logs and its observers see of a client, and the secrets that must not be in it. */
+/** All texts that an app, its logs and its observers see of a client, and the secrets that it must not contain. */
 class Observer {
   readonly #seen: string[] = [];
   readonly #secrets = new Set([signingSecret, password, newPassword, wrongPassword, application.appkey]);
   isOffline = false;
 
-  /** The logger of a client that says all it can. */
+  /** The logger of a client with all messages. */
   readonly logger: Logger = {
     debug: (...line) => this.#log(line),
     info: (...line) => this.#log(line),
@@ -55,7 +55,7 @@ class Observer {
     this.see(...line);
   }
 
-  /** Sends requests, and remembers their addresses, their tokens and those that are answered. */
+  /** Sends requests, and records their addresses, their tokens and the tokens in their answers. */
   readonly fetch: typeof fetch = async (input, init) => {
     const url = `${input}`;
     this.see(url);
@@ -69,7 +69,7 @@ class Observer {
     return new Response(text, response);
   };
 
-  /** Looks at values as an app may print, send or store them. */
+  /** Inspects values as an app may print, send or store them. */
   see(...values: readonly unknown[]): void {
     for (const value of values) {
       const printed = inspect(value, { depth: null, getters: true, maxStringLength: null, maxArrayLength: null });
@@ -167,7 +167,7 @@ describe("a client writes no token, key, password or signing secret to its outpu
     await clock.advance(16 * dayMs);
     await client.users.me();
     await until(() => session.handoff().token !== token);
-    const created: unknown = Object.getPrototypeOf(client); // what the app has, without what the test adds
+    const created: unknown = Object.getPrototypeOf(client); // the state of the app, without the additions of the test
     observer.see(created, session, client.sessions, client.device, signer, await client.users.me());
 
     const { token: renewed } = session.handoff();

@@ -3,7 +3,7 @@ import type { Clock } from "../src/lib/clock.ts";
 
 /** A clock that stands still until a test moves it. */
 export interface SimulatedClock extends Clock {
-  /** Moves to the next timer, again and again, until the work has settled. Takes no real time. */
+  /** Advances to the next timer, repeatedly, until the work has settled. Takes no real time. */
   settle<T>(work: Promise<T>): Promise<T>;
   /** Lets time pass, with the timers that are due in it. */
   advance(ms: number): Promise<void>;
@@ -37,7 +37,7 @@ export function createSimulatedClock(random: () => number = () => 0.5): Simulate
       };
       work.then(settled, settled);
       for (;;) {
-        // A tick lets everything happen that needs no time.
+        // A tick runs all work that needs no time.
         await setImmediate();
         if (isSettled) return work;
         if (!runNext(Number.POSITIVE_INFINITY)) throw new Error("the work waits for no timer");

@@ -1,10 +1,10 @@
 import type { Store } from "../src/identity/store.ts";
 
 /**
- * What every store promises, by the title of the promise. The browser suite runs these in a page, so they need no module
+ * The guarantees of every store, by title. The browser suite runs these in a page, so they need no module
  * of Node.js.
  *
- * @param store holds nothing
+ * @param store an empty store
  */
 export const storeRules: Readonly<Record<string, (store: Store) => Promise<void>>> = {
   async "a key that was never set is absent"(store) {

@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
 
-/** Hands this process over to another release of Node.js: signals and the end of the IPC channel go there, and how it ends is how this one ends. */
+/**
+ * Passes this process on to another release of Node.js: signals and the end of the IPC channel go there, and its exit
+ * code or signal becomes that of this process.
+ */
 export function runOn(node, args) {
   const stdio = ["inherit", "inherit", "inherit"];
   if (process.connected) stdio.push("ipc");

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** What `operation` of console/src/api/call.ts makes. */
+/** The calls that `operation` of console/src/api/call.ts creates. */
 interface ConsoleCall {
   readonly method: string;
   readonly path: string;

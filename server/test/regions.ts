@@ -14,7 +14,7 @@ import { noEnvFile, programEnvironment, type RunningServer, rollcall, startProgr
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * The fault of calls with this name: a call is not sent, breaks off, or loses its response, with the connection or
+ * The fault of calls with this name: a call is not sent, is cut off, or loses its response, with the connection or
  * silently.
  */
 export interface Fault {

@@ -105,7 +105,7 @@ interface Listed {
   readonly contentHash?: string;
 }
 
-/** Everything that a user owns, page after page. */
+/** All objects of a user, page after page. */
 async function list(port: number, path: string, token: string): Promise<Listed[]> {
   const found: Listed[] = [];
   for (let query: string | undefined = "pageSize=1000"; query !== undefined; ) {

@@ -174,7 +174,7 @@ async function walkBothWays(
   let page = await readCheckins(test, queryOf(given), reader);
   const found = world.expected(given).slice(0, given.pageSize);
   assert.deepEqual(idsOf(page), found.slice(0, page.pageResults.length));
-  // A search that has examined its maximum of rows answers with the rows found until then, and goes on from there.
+  // A search that has examined its maximum of rows answers with the rows found until then, and continues from there.
   if (page.pageResults.length < found.length) assert.ok(page.nextToken !== undefined);
   for (const direction of ["nextToken", "previousToken"] as const) {
     world.stayed = new Set(world.rows.map(({ id }) => id));

@@ -28,7 +28,7 @@ async function reportCrash(world: World, parameters: Readonly<Record<string, unk
   return world.call("POST /devices/current/crashreports", { token, body: parameters });
 }
 
-/** Everything that an app may report about its device. */
+/** All facts that an app may report about its device. */
 const reported: Readonly<Record<string, unknown>> = {
   model: "Phone 7",
   osVersion: "19.2",

@@ -12,14 +12,14 @@ const webhooksMax = 20;
 const testsPerMinute = 6;
 const quietMs = 1_000;
 
-/** Public, so that registrations accept it. Nothing is sent there: see `silent`. */
+/** Public, so that registrations accept it. No event is sent there: see `silent`. */
 const publicUrl = "https://1.1.1.1/rollcall-verify";
 /** The log has no event of this type. */
 const silent = { url: publicUrl, types: ["webhook.test"] };
-/** No name server knows it, so nothing answers. */
+/** No name server knows it, so no server answers. */
 const unknownUrl = "https://receiver.invalid/hook";
 
-/** What the deletion of a check's webhooks must not miss. */
+/** The deletions that the clean-up of a check's webhooks must include. */
 interface Webhooks {
   ask(call: string, body?: object): Promise<Answer>;
   /** Registers a webhook that is deleted after the check. */

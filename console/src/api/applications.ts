@@ -26,7 +26,7 @@ export const listApplications = operation<ApplicationFilters & PageParameters, S
   ["include", "namePrefix", "state", "sortOrder", "pageSize", "pagingToken"],
 );
 
-/** Enough for a menu, and shared by all that show names of applications. */
+/** Enough for a menu, and shared by all lists of application names. */
 export const firstApplicationsQuery = queryOptions({
   queryKey: ["applications", "first"],
   queryFn: ({ signal }) => listApplications({ pageSize: 50 }, { signal }),

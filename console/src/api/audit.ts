@@ -24,7 +24,7 @@ export const listAudit = operation<AuditFilters & PageParameters, Static<typeof 
   "pagingToken",
 ]);
 
-/** All entries that the filters find. */
+/** All entries that match the filters. */
 export const exportAudit = {
   csv: downloadOperation<AuditFilters>("/audit.csv", filters),
   ndjson: downloadOperation<AuditFilters>("/audit.ndjson", filters),

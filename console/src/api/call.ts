@@ -1,19 +1,19 @@
 import { CallError } from "../lib/call-error.ts";
 
-/** The API lies beside the console, below whatever path both are served. */
+/** The API is at a path next to the console, below any prefix at which both are served. */
 const base = "../api";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** For calls that the console makes by itself: they do not keep the session alive. */
+  /** For calls that the console makes automatically: they do not keep the session alive. */
   readonly isPolling?: boolean;
-  /** The version that the change is based on; the server refuses it with ObjectChanged if there is another. */
+  /** The version on which the change is based; the server refuses it with ObjectChanged if there is another version. */
   readonly version?: string;
 }
 
-/** A value that operators may change at the same time. */
+/** A value that operators may change concurrently. */
 export interface Versioned<Value> {
   readonly value: Value;
   readonly version: string | undefined;
@@ -50,11 +50,11 @@ export function versionedOperation<Parameters extends object, Result>(
 }
 
 interface DownloadOperation<Parameters extends object> extends Operation<Parameters, Blob> {
-  /** Where the browser can download the file by itself. */
+  /** The address from which the browser can download the file itself. */
   addressOf(parameters: Parameters): string;
 }
 
-/** An operation that answers a file. */
+/** An operation that returns a file. */
 export function downloadOperation<Parameters extends object>(
   path: string,
   names: readonly (keyof Parameters & string)[],
@@ -63,7 +63,7 @@ export function downloadOperation<Parameters extends object>(
   return Object.assign(createOperation("GET", path, names, readFile), { addressOf });
 }
 
-/** @param read throws `CallError` where the answer is a refusal */
+/** @param read throws `CallError` if the answer is a refusal */
 function createOperation<Parameters extends object, Result>(
   method: Method,
   path: string,

@@ -16,7 +16,7 @@ interface Held {
   readonly until: number;
 }
 
-/** In memory alone, and shared by the visits of this tab: each new one would end an older one. */
+/** In memory only, and shared by the visits of this tab, because each new one would end an older one. */
 const held = new Map<string, Held>();
 const usedMs = 55 * 60_000; // its token lives for an hour
 
@@ -45,7 +45,7 @@ export interface AppCall {
 }
 
 export interface AppAnswer {
-  /** 0 where the connection ended without an answer. */
+  /** 0 if the connection ended without an answer. */
   readonly status: number;
   readonly ms: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -74,7 +74,7 @@ export async function sendAppCall({ method, path, headers, body }: AppCall): Pro
   }
 }
 
-/** The text of an answer; of a file, what it is. */
+/** The text of an answer, or a description of a file. */
 async function readText(response: Response): Promise<string> {
   const type = response.headers.get("content-type") ?? "";
   if (/json|text/.test(type)) return response.text();

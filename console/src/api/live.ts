@@ -5,8 +5,8 @@ import type { CallOptions } from "./call.ts";
 const longestMs = 60_000;
 
 /**
- * Asks again and again while the tab is visible, less often while the server does not answer. Only the first call counts as use
- * of the session.
+ * Polls while the tab is visible, less often while the server does not answer. Only the first call counts as use of the
+ * session.
  */
 export function useLive<Result>(key: QueryKey, read: (options: CallOptions) => Promise<Result>, everyMs: number) {
   const queries = useQueryClient();

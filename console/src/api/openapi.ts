@@ -7,7 +7,7 @@ export interface CataloguedError {
   readonly number: number;
   readonly status: number;
   readonly when: string;
-  /** What a client does about it, in a few words. */
+  /** The reaction of a client, in a few words. */
   readonly remedy: string;
 }
 
@@ -43,11 +43,11 @@ export interface DocumentedOperation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: DocumentedSchema }>> };
 }
 
-/** The parts of the OpenAPI document that the console reads. */
+/** The parts of the OpenAPI document that the console uses. */
 export interface OpenApiDocument {
   readonly tags: readonly { readonly name: string }[];
   readonly "x-error-catalogue": readonly CataloguedError[];
-  /** What every operation of a kind of caller fails with, except for its `x-excluded-errors`. */
+  /** The failures of every operation of a kind of caller, except for its `x-excluded-errors`. */
   readonly "x-caller-errors"?: Readonly<Record<string, readonly string[]>>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   readonly components: {

@@ -18,7 +18,7 @@ export const listOperators = operation<PageParameters, Static<typeof OperatorPag
   "pagingToken",
 ]);
 
-/** Answers a password that the server made. */
+/** Returns a password that the server has generated. */
 export const createOperator = operation<{ name: string; role: Role }, Static<typeof CreatedOperator>>(
   "POST",
   "/operators",

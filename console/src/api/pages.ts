@@ -1,7 +1,7 @@
 import { type InfiniteData, keepPreviousData, type QueryKey, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { CallOptions } from "./call.ts";
 
-/** A page of a listing, as all listings of the API answer it. */
+/** A page of a listing, in the form of all listings of the API. */
 interface Page<Item> {
   readonly pageResults: readonly Item[];
   readonly nextToken?: string;
@@ -13,14 +13,14 @@ export interface PageParameters {
 }
 
 const pageSize = 100;
-/** More rows than an operator scrolls through; beyond it, a filter helps. */
+/** More rows than an operator scrolls through; with more, a filter helps. */
 const rowsMax = 100_000;
 
 const newRowsEveryMs = 30_000;
 
 /**
- * The rows of a listing, fetched page by page as the operator scrolls. The first page is asked for again while the list is open,
- * as `newest`: rows must not move under the pointer, so that the list only says how many are new.
+ * The rows of a listing, fetched page by page as the operator scrolls. The first page is fetched again while the list
+ * is open, as `newest`: rows must not move under the pointer, so the list only shows the number of new ones.
  */
 export function usePages<Item>(
   key: QueryKey,

@@ -32,10 +32,10 @@ const listRequests = operation<InApplication & RequestFilters & { readonly curso
 );
 
 const everyMs = 1000;
-/** More calls than an operator looks through; the oldest ones go first. */
+/** More calls than an operator reads; the oldest ones are dropped first. */
 const callsMax = 2000;
 
-/** The calls that match, the newest first, followed while the page is visible and `isLive`. */
+/** The calls that match, newest first, updated while the page is visible and `isLive`. */
 export function useTail(appid: string, filters: RequestFilters, isLive: boolean, intervalMs = everyMs) {
   const queries = useQueryClient();
   const queryKey: QueryKey = ["requests", appid, filters];

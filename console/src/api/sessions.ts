@@ -10,7 +10,7 @@ import { operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
 
 export type Role = Static<typeof Operator>["role"];
-/** The session that the cookie of this browser stands for. */
+/** The session of this browser's cookie. */
 export type Session = Static<typeof CurrentSession>;
 export type ListedSession = Static<typeof ListedOperatorSession>;
 
@@ -23,7 +23,7 @@ export const getSession = operation<object, Session>("GET", "/sessions/current",
 
 export const signOut = operation<object, true>("DELETE", "/sessions/current", []);
 
-/** Acts on the whole of an application, and those on operators, ask for a password that was given a moment ago. */
+/** Actions on a whole application and on operators require a password that was entered recently. */
 export const provePassword = operation<{ password: string }, true>("POST", "/sessions/current/password", ["password"]);
 
 export const listSessions = operation<PageParameters & { operatorId?: string }, Static<typeof SessionPage>>(
@@ -34,5 +34,5 @@ export const listSessions = operation<PageParameters & { operatorId?: string }, 
 
 export const endSession = operation<{ sessionId: string }, true>("DELETE", "/sessions/{sessionId}", ["sessionId"]);
 
-/** Ends all sessions of an operator; without one, all own sessions but the current one. */
+/** Ends all sessions of an operator; without one, all of the caller's sessions but the current one. */
 export const endSessions = operation<{ operatorId?: string }, true>("DELETE", "/sessions", ["operatorId"]);

@@ -43,13 +43,13 @@ export const changeSettings = versionedOperation<OfApplication & ChangedSettings
   ...members,
 ]);
 
-/** Members that are absent are unset. */
+/** Absent members are unset. */
 export const replaceSettings = versionedOperation<OfApplication & Settings, Settings>("PUT", path, [
   "appid",
   ...members,
 ]);
 
-/** What counts, the defaults, and who changed each member last. */
+/** The effective settings, the defaults, and the author of each member's last change. */
 export interface EffectiveSettings {
   readonly values: Settings;
   readonly defaults: Settings;
@@ -73,7 +73,7 @@ export const testProvider = operation<OfApplication & { provider: string }, Prov
   ["appid", "provider"],
 );
 
-/** What is stored, if the change was refused because another operator has changed the settings since. */
+/** The stored settings, if the change was refused because another operator has changed them since. */
 export function changedMeanwhile(error: unknown): Versioned<Settings> | undefined {
   if (!(error instanceof CallError) || error.condition !== "ObjectChanged") return undefined;
   const { current, version } = error.details;

@@ -3,7 +3,7 @@ import { type Overview, readOverview } from "./statistics.ts";
 
 const everyMs = 10_000;
 
-/** How many devices, users and check-ins an application has; asked again as long as one of them is missing. */
+/** The numbers of devices, users and check-ins of an application; polled as long as one of them is 0. */
 export function useTotals(appid: string) {
   return useQuery({
     queryKey: ["start", appid],

@@ -66,7 +66,7 @@ export const createUser = operation<InApplication & NewUser, UserWithCounts>("PO
   "lastName",
 ]);
 
-/** The fields that change; an empty text clears a field. */
+/** The changed fields; an empty text clears a field. */
 export type UserChange = Static<typeof ChangeOperatedUser>;
 
 export const changeUser = operation<OfUser & UserChange, UserWithCounts>(
@@ -75,7 +75,7 @@ export const changeUser = operation<OfUser & UserChange, UserWithCounts>(
   ["appid", "userId", "username", "email", "firstName", "lastName", "celebMode", "locationFuzzing"],
 );
 
-/** Mails a code for a new password, in the application's own text where none is given. */
+/** Mails a code for a new password, in the application's own text if none is given. */
 export const sendPasswordReset = operation<OfUser & { subject?: string; body?: string }, true>(
   "POST",
   "/applications/{appid}/users/{userId}/password-reset",
@@ -125,7 +125,7 @@ export const eraseUser = operation<OfUser & { confirm: string }, true>(
   ["appid", "userId", "confirm"],
 );
 
-/** A ZIP with everything that is stored about the user. */
+/** A ZIP archive with all stored data of the user. */
 export const exportUser = downloadOperation<OfUser>("/applications/{appid}/users/{userId}/export", ["appid", "userId"]);
 
 export const listDevicesOfUser = operation<OfUser & PageParameters, Static<typeof OperatedDevicePage>>(

@@ -102,7 +102,7 @@ export const repeatDelivery = operation<OfDelivery, Delivery>("POST", `${webhook
   "deliveryId",
 ]);
 
-/** Sends again what is dead or refused, the oldest 10,000. */
+/** Sends dead and refused deliveries again, the oldest 10,000. */
 export const redeliverWebhook = operation<OfWebhook & { state?: "dead" | "refused" }, { accepted: number }>(
   "POST",
   `${webhook}/redeliver`,

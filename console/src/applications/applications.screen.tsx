@@ -77,7 +77,7 @@ const orders = [
   { value: "name", label: "By name" },
 ];
 
-/** A number that may have been counted last night is "about" so many. */
+/** A number that may date from last night is shown as "about". */
 function counted({ count, isExact }: { readonly count: number; readonly isExact: boolean }): string {
   return `${isExact ? "" : "~"}${formatNumber(count)}`;
 }
@@ -180,7 +180,7 @@ export function ApplicationsScreen() {
   );
 }
 
-/** The page of an application, where it has one; else its panel opens. */
+/** The page of an application if it has one, otherwise its panel. */
 function openPage(navigate: (to: { to: string }) => unknown) {
   if (homeOf("") === undefined) return undefined;
   return ({ id }: Application) => void navigate({ to: homeOf(id) ?? "/apps" });

@@ -46,7 +46,7 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
   );
 }
 
-/** What a change has replaced, by member. */
+/** The values that a change has replaced, by member. */
 function Changes({ changes }: { readonly changes: ReturnType<typeof partsOf>["changes"] }) {
   return (
     <table className={styles.changes}>

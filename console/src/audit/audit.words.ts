@@ -18,7 +18,7 @@ export function refusalOf(entry: AuditEntry): string | undefined {
   return typeof details.error === "string" ? details.error : undefined;
 }
 
-/** The values before and after a change, and the rest of the details: not that a member was given whose values are known. */
+/** The values before and after a change, and the remaining details, without the members whose values are shown. */
 export function partsOf(details: unknown) {
   const { changes, ...others } = isObject(details) ? details : {};
   const members = Object.entries(isObject(changes) ? changes : {}).map(([member, values]) => {

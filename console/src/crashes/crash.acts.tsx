@@ -14,7 +14,7 @@ interface CrashProps {
 
 type Opened = keyof typeof dialogs;
 
-/** What an editor may do with a crash. */
+/** The actions of an editor on a crash. */
 export function CrashActs({ appid, group }: CrashProps) {
   const isEditor = useRole("editor");
   const [opened, setOpened] = useState<Opened>();
@@ -134,7 +134,7 @@ function Note({ appid, group, onClose }: DialogProps) {
 
 const dialogs = { resolve: Resolve, ignore: Ignore, note: Note };
 
-/** Changes a crash at once; the toast puts back what was decided before. */
+/** Changes a crash at once; the toast can restore the previous state. */
 function useDecision(appid: string, group: CrashGroup) {
   const queries = useQueryClient();
 

@@ -60,7 +60,7 @@ export function GroupFacts({ group }: { readonly group: CrashGroup }) {
   );
 }
 
-/** What would open the crash again, or has done so. */
+/** The event that would reopen the crash, or has reopened it. */
 function Decision({ group }: { readonly group: CrashGroup }): ReactNode {
   const { state, reopened, resolvedIn, ignoreUntil } = group;
   if (state === "open") {
@@ -99,7 +99,7 @@ interface VersionsProps {
   readonly group: CrashGroup;
 }
 
-/** The versions of the app, and with which versions of the system they crashed in the last 14 days. */
+/** The versions of the app, and the versions of the system on which they crashed in the last 14 days. */
 export function CrashVersions({ appid, group }: VersionsProps) {
   const { data } = useQuery({
     queryKey: ["crashes", appid, "statistics", group.fingerprint],

@@ -5,10 +5,10 @@ export interface TraceLine {
   readonly kind: "app" | "library" | "text";
 }
 
-/** How frames begin: JavaScript, the JVM and .NET; Swift and Objective-C; Python; Dart. */
+/** The beginnings of frames: JavaScript, the JVM and .NET; Swift and Objective-C; Python; Dart. */
 const frame = /^\s*(at |#?\d+\s{1,6}\S|File "|[\w$.<>]*@\S+:\d+)/;
 
-/** What is no code of an app: modules of runtimes, systems and packages, as their traces name them. */
+/** Names that do not belong to an app: modules of runtimes, systems and packages, as their traces show them. */
 const library = new RegExp(
   [
     String.raw`\bnode:|node_modules[/\\]|\breact-dom\b|\[native code\]|<anonymous>:\d|\bdart:|\bpackage:flutter/`,

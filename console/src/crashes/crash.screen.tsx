@@ -68,7 +68,7 @@ interface ReportsProps {
   readonly onMore: (() => void) | undefined;
 }
 
-/** The reports in turn, the newest first. */
+/** The reports one after the other, newest first. */
 function Reports({ reports, total, onMore }: ReportsProps) {
   const search = useSearch({ from: "/frame/apps/$appid/crashes/$fingerprint" });
   const navigate = useNavigate({ from: "/apps/$appid/crashes/$fingerprint" });

@@ -5,7 +5,7 @@ import { Checkbox } from "../ui/fields.tsx";
 import { foldLibraries, linesOf } from "./crash.frames.ts";
 import styles from "./crashes.module.css";
 
-/** A stack trace in which the frames of the app stand out. */
+/** A stack trace that highlights the frames of the app. */
 export function StackTrace({ text }: { readonly text: string }) {
   const [isFolded, setFolded] = useState(false);
   const lines = linesOf(text);

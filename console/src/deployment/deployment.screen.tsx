@@ -17,7 +17,7 @@ import { Verdict } from "./deployment.verdict.tsx";
 const stateEveryMs = 10_000;
 const callsEveryMs = 30_000;
 
-/** Whether the deployment is well, and what it does. */
+/** The health of the deployment, and its activity. */
 export function DeploymentScreen() {
   const state = useLive(["deployment"], (options) => readDeployment({}, options), stateEveryMs);
   const calls = useLive(

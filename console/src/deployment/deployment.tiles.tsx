@@ -10,7 +10,7 @@ interface DeploymentTilesProps {
   readonly calls: DeploymentCalls | undefined;
 }
 
-/** What the deployment does now, and did in the last hour. */
+/** The current activity of the deployment, and that of the last hour. */
 export function DeploymentTiles({ deployment: { processes, queues }, calls }: DeploymentTilesProps) {
   const valuesOf = (name: string) => calls?.series.find((series) => series.name === name)?.points ?? [];
   const of = (name: string) => valuesOf(name).map(({ value }) => value);
@@ -56,7 +56,7 @@ interface TileProps {
   readonly value: string;
   readonly children: ReactNode;
   readonly spark?: readonly number[];
-  /** What the line shows. */
+  /** The values of the line. */
   readonly what?: string;
   readonly tone?: 2 | 4 | 5 | 6;
 }

@@ -15,7 +15,7 @@ const verdicts = {
 
 type Code = Deployment["warnings"][number]["code"];
 
-/** What to do about a warning. */
+/** The recommended action for a warning. */
 const remedies: Readonly<Record<Code, string>> = {
   databaseAway: "See whether the database runs, and whether this machine reaches it.",
   databaseSlow: "The log has the slowest statements (SLOW_QUERY_MS). See what else uses the database.",

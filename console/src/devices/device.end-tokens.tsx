@@ -11,10 +11,10 @@ interface EndTokensProps {
   readonly onClose: () => void;
 }
 
-/** Users on one device are few; the dialog counts no further. */
+/** Users on one device are few; the dialog stops counting here. */
 const usersMax = 100;
 
-/** Asks before a device and the users on it lose their tokens. */
+/** Asks for confirmation before a device and the users on it lose their tokens. */
 export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: EndTokensProps) {
   const queries = useQueryClient();
 

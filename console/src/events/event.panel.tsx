@@ -19,7 +19,7 @@ interface EventPanelProps {
   readonly onClose: () => void;
 }
 
-/** One event: what it is about as it is now, and to which webhooks it went. */
+/** One event: its object in the current state, and the webhooks that received it. */
 export function EventPanel({ appid, event, onFilter, onClose }: EventPanelProps) {
   const { id, type, created, objectID, itemID, userID, key, visibility, changed, object, actor, sequence } = event;
   const { isGone, isTooLarge } = event;
@@ -57,7 +57,7 @@ export function EventPanel({ appid, event, onFilter, onClose }: EventPanelProps)
   );
 }
 
-/** Which members an event has depends on its type. */
+/** The members of an event depend on its type. */
 function known(items: readonly (readonly [name: string, value: ReactNode])[]) {
   return items.filter(([, value]) => value !== undefined);
 }
@@ -67,7 +67,7 @@ interface DeliveriesProps {
   readonly eventID: string;
 }
 
-/** Each webhook, with what became of the event there. */
+/** Each webhook, with its delivery of the event. */
 function DeliveriesOf({ appid, eventID }: DeliveriesProps) {
   const { data } = useQuery({
     queryKey: ["webhooks", appid, "all"],

@@ -38,7 +38,7 @@ const filters: readonly Filter[] = [
   dateFilter("created", "Time"),
 ];
 
-/** The log of what happens in an application, as streams and webhooks tell it. */
+/** The event log of an application, as streams and webhooks send it. */
 export function EventsScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/events" });
   const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/events" });

@@ -94,7 +94,7 @@ interface HistoryProps {
   readonly onShow: (sent: Sent) => void;
 }
 
-/** What this tab has sent, the newest first. */
+/** The calls that this tab has sent, newest first. */
 export function History({ history, shownId, onShow }: HistoryProps) {
   return (
     <details className={styles.more}>

@@ -16,7 +16,7 @@ const listeners = new Set<() => void>();
 let history: readonly Sent[] = [];
 let lastId = 0;
 
-/** The last calls of this tab, the newest first; in memory alone. */
+/** The last calls of this tab, newest first; in memory only. */
 export function useHistory(appid: string): readonly Sent[] {
   const all = useSyncExternalStore(subscribe, () => history);
   return all.filter((sent) => sent.appid === appid);

@@ -9,7 +9,7 @@ interface OperationListProps {
   readonly openId: string | undefined;
 }
 
-/** All operations by their tags; the search looks at names, paths and summaries. */
+/** All operations by their tags; the search covers names, paths and summaries. */
 export function OperationList({ operations, openId }: OperationListProps) {
   const [text, setText] = useState("");
   const found = operations.filter(({ id, path, method, summary }) =>

@@ -56,7 +56,7 @@ function readOperation(
     caller: caller === "operator" ? "anyone" : caller,
     errors: errorsOf(operation, document),
     fields: [
-      // The explorer offers the failures by themselves.
+      // The explorer offers the failures separately.
       ...parameters
         .map((parameter) => readParameter(parameter, document))
         .filter(({ name }) => name !== "Rollcall-Rehearse"),
@@ -67,7 +67,7 @@ function readOperation(
   };
 }
 
-/** Everything that an operation may fail with. */
+/** All failures of an operation. */
 function errorsOf(operation: DocumentedOperation, document: OpenApiDocument): string[] {
   const excluded = operation["x-excluded-errors"] ?? [];
   const ofCaller = document["x-caller-errors"]?.[operation["x-caller"] ?? ""] ?? [];
@@ -107,7 +107,7 @@ function nameOf(reference: string | undefined): string {
   return reference?.split("/").at(-1) ?? "";
 }
 
-/** What an operator has filled in, by the names of the fields; empty texts are not sent. */
+/** The inputs of an operator, by the names of the fields; empty texts are not sent. */
 export type FieldValues = Readonly<Record<string, string>>;
 
 interface Filled {
@@ -153,7 +153,7 @@ export function jsonOf({ fields }: ExplorerOperation, values: FieldValues): stri
   );
 }
 
-/** A text that is no number or JSON is sent as it is, so that the refusal can be seen. */
+/** A text that is no number or JSON is sent unchanged, so that the operator sees the refusal. */
 function readValue({ kind }: Field, text: string): unknown {
   if (kind === "text" || kind === "choice") return text;
   try {

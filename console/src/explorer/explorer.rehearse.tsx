@@ -14,7 +14,7 @@ interface RehearseProps {
   readonly onRehearse: (condition: string) => void;
 }
 
-/** The failures that an operation declares; where the application rehearses, each can be had. */
+/** The failures that an operation declares; each can be rehearsed if the application allows it. */
 export function Rehearse({ appid, operation, catalogue, isPending, onRehearse }: RehearseProps) {
   const { data } = useQuery({
     queryKey: ["settings", appid],

@@ -10,7 +10,7 @@ import styles from "./explorer.module.css";
 import { readOperations } from "./explorer.operations.ts";
 import { OperationWork } from "./explorer.work.tsx";
 
-/** Every operation of apps, to be tried as a test device or a test user. */
+/** Every operation of apps, which can be tried as a test device or a test user. */
 export function ExplorerScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/explorer" });
   const { operation: id, path } = useSearch({ from: "/frame/apps/$appid/explorer" });

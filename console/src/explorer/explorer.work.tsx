@@ -28,7 +28,7 @@ const callers: readonly { readonly value: CallerKind; readonly label: string }[]
 interface OperationWorkProps {
   readonly appid: string;
   readonly operation: ExplorerOperation;
-  /** The path of a call that was answered, to be tried again. */
+  /** The path of a call that was answered, to try it again. */
   readonly path: string | undefined;
   readonly catalogue: readonly CataloguedError[];
 }

@@ -179,7 +179,7 @@ function hoursOf(statistics: Statistics | undefined, points: readonly { time: st
 interface OpenedDialogProps {
   readonly opened: Opened | undefined;
   readonly appid: string;
-  /** Whether one key alone is active. */
+  /** Whether only one key is active. */
   readonly isLast: boolean;
   readonly onClose: () => void;
 }
@@ -196,7 +196,7 @@ function OpenedDialog({ opened, appid, isLast, onClose }: OpenedDialogProps) {
   return <KeyDialog appid={appid} keyOfApp={key} onClose={onClose} />;
 }
 
-/** What concerns the application as a whole; all but a new secret is for owners. */
+/** The actions on the application as a whole; all but a new secret are for owners. */
 function usePageActions(open: (dialog: keyof typeof pageDialogs) => () => void): MenuAction[] {
   const isOwner = useRole("owner");
   const forOwners: MenuAction[] = [

@@ -1,11 +1,11 @@
 /** A refusal of the server, or a call that did not reach it. */
 export class CallError extends Error {
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
   /** The name of the condition, such as ItemDoesNotExist. */
   readonly condition: string;
   readonly number: number | undefined;
-  /** The parameter at fault, if there is exactly one. */
+  /** The invalid parameter, if there is exactly one. */
   readonly parameter: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
@@ -25,7 +25,7 @@ export class CallError extends Error {
   }
 }
 
-/** What is wrong with one of several settings. */
+/** The problem of one of several settings. */
 export interface Problem {
   readonly path?: string;
   readonly message: string;

@@ -35,8 +35,8 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * The milliseconds of a date of the API, `/Date(1436425641000)/`. They are read where they are shown: a text of an app can
- * look like a date, so that an answer cannot be converted without its schema.
+ * The milliseconds of a date of the API, `/Date(1436425641000)/`. They are parsed when they are shown, because a text
+ * of an app can look like a date, so an answer cannot be converted without its schema.
  */
 export function parseTime(date: string): number {
   return Number(/^\/Date\((-?\d+)\)\/$/.exec(date)?.[1]);
@@ -116,7 +116,7 @@ const durations = [
   ["minute", 60_000],
 ] as const;
 
-/** When an interval of statistics begins. Days are those of UTC. */
+/** The start of an interval of statistics. Days are those of UTC. */
 export function formatMoment(at: number, intervalMs: number): string {
   if (intervalMs >= dayMs) return formatIn(at, { weekday: "short", ...dayParts, year: "numeric" }, true);
   return formatIn(at, { ...(intervalMs >= hourMs && { weekday: "short", ...dayParts }), ...timeParts });

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What an operator chose in this browser. Nothing else is kept in `localStorage`. */
+/** The choices of an operator in this browser. `localStorage` holds no other data. */
 export interface Preferences {
   readonly theme: "system" | "light" | "dark";
   readonly density: "regular" | "compact";

@@ -1,4 +1,4 @@
-/** Hands a file to the browser's downloads. It is opened in no page. */
+/** Passes a file to the browser's downloads, without opening it in a page. */
 export function saveFile(content: Blob, name: string): void {
   const address = URL.createObjectURL(new Blob([content], { type: "application/octet-stream" }));
   follow(address, name);
@@ -8,7 +8,8 @@ export function saveFile(content: Blob, name: string): void {
 /**
  * Lets the browser download an address of the API, which holds no file in memory.
  *
- * @returns false where browsers do not say which page asks, and the server refuses the cookie: in clear, from another machine
+ * @returns false if the browser does not report which page requests it, and the server refuses the cookie: without TLS,
+ * from another machine
  */
 export function saveFrom(address: string, name: string): boolean {
   if (!window.isSecureContext) return false;

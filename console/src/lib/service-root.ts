@@ -1,4 +1,4 @@
-/** The address of the API of apps: the console lies two folders below it, behind whatever proxy. */
+/** The address of the API of apps: two folders above the console, behind any proxy. */
 export function serviceRoot(): string {
   return new URL("../..", document.baseURI).href.replace(/\/$/, "");
 }

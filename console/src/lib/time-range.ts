@@ -30,7 +30,7 @@ export const namedRanges = [
 
 export type RangeName = (typeof namedRanges)[number]["name"];
 
-/** How long the server keeps an interval, and the longest range that is shown by it. */
+/** The time for which the server keeps an interval, and the longest range that is shown by it. */
 const bounds = [
   { interval: "minute", keptMs: 2 * intervals.day, longestMs: 6 * intervals.hour },
   { interval: "hour", keptMs: 90 * intervals.day, longestMs: 14 * intervals.day },

@@ -2,7 +2,7 @@ interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createHTML: (text: string) => string }): unknown;
 }
 
-/** Lets libraries set a text without markup as HTML, and nothing else: no script and no script's address. */
+/** Allows libraries to set a text without markup as HTML, but neither a script nor the URL of a script. */
 export function installTrustedTypes(): void {
   const { trustedTypes } = window as Window & { trustedTypes?: TrustedTypePolicies };
   trustedTypes?.createPolicy("default", {

@@ -5,7 +5,7 @@ import type { ChartSeries, Tone } from "../ui/time-chart.parts.ts";
 type Point = MetricSeries["series"][number]["points"][number];
 type Figure = Exclude<keyof Point, "start">;
 
-/** What a chart shows of each interval. */
+/** The figures that a chart shows of each interval. */
 export interface Measure {
   readonly name: string;
   readonly label: string;
@@ -40,7 +40,7 @@ const ofValue: readonly Measure[] = [
   single("count", "Values", true),
 ];
 
-/** What can be shown of the events, or of the numbers of a value; of groups only one figure at a time. */
+/** The available figures of the events, or of the numbers of a value; of groups only one figure at a time. */
 export function measuresOf(value: string | undefined, isGrouped: boolean): readonly Measure[] {
   const measures = value === undefined ? ofEvents : ofValue;
   return isGrouped ? measures.filter(({ figures }) => figures.length === 1) : measures;

@@ -20,10 +20,10 @@ import { defaultRange, type MetricRange, metricRange } from "./metric.range.ts";
 import { MetricView } from "./metric.view.tsx";
 import styles from "./metrics.module.css";
 
-/** Series that the chart can tell apart; the table has all of them. */
+/** The number of series that can be distinguished in the chart; the table has all of them. */
 const drawnMax = 8;
 
-/** How often something happens in apps, and which values it has. */
+/** The frequency of an event in apps, and its values. */
 export function MetricScreen() {
   const { appid, key } = useParams({ from: "/frame/apps/$appid/metrics/$key" });
   const search = useSearch({ from: "/frame/apps/$appid/metrics/$key" });

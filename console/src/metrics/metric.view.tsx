@@ -12,7 +12,7 @@ interface MetricViewProps {
   readonly range: MetricRange;
 }
 
-/** Chooses what the chart shows; each choice is part of the address. */
+/** Selects the figures of the chart; each choice is part of the address. */
 export function MetricView({ names, measures, measure, range }: MetricViewProps) {
   const { value, groupBy, compare } = useSearch({ from: "/frame/apps/$appid/metrics/$key" });
   const navigate = useNavigate({ from: "/apps/$appid/metrics/$key" });

@@ -54,7 +54,7 @@ export function CreateOperator({ onClose }: CloseProps) {
 }
 
 interface ChangeRoleProps extends OperatorProps {
-  /** An operator must type the own name, so that the role is not lowered by accident. */
+  /** Operators must type their own name, so that they do not lower their own role by accident. */
   readonly isMe: boolean;
 }
 

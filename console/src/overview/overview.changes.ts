@@ -16,7 +16,7 @@ const words: Readonly<Record<string, string>> = {
   resumeApplication: "Resumed",
 };
 
-/** What operators changed, in words. */
+/** The changes of operators, in words. */
 export function listChanges({ markers }: Overview): readonly ChartMarker[] {
   return markers.map(({ at, action, by }) => {
     const label = words[action] ?? action;

@@ -15,7 +15,7 @@ interface OverviewChartsProps {
 interface Drawn extends Pick<TimeChartProps, "title" | "shape" | "format"> {
   /** The names of the series, with their words and colours. */
   readonly series: readonly (readonly [name: string, label: string, tone: Tone])[];
-  /** What the legend says of a whole range. */
+  /** The text of the legend for a whole range. */
   readonly summary: "sum" | "last";
 }
 
@@ -93,11 +93,11 @@ type Row = readonly (number | undefined)[];
 interface Table {
   readonly times: readonly number[];
   readonly values: ReadonlyMap<string, Row>;
-  /** In the range before, if that was asked for. */
+  /** The same in the range before, if that was requested. */
   readonly before: ReadonlyMap<string, Row>;
 }
 
-/** The series with a value for each interval, or undefined where there is none. */
+/** The series with a value for each interval, undefined for intervals without one. */
 function tableOf({ from, to, interval, series }: Statistics, before: Statistics["series"] = []): Table {
   const [start, end, span] = [parseTime(from), parseTime(to), intervals[interval]];
   const times = Array.from({ length: (end - start) / span }, (_, index) => start + index * span);

@@ -14,7 +14,7 @@ interface ListsProps {
   readonly overview: Overview;
 }
 
-/** What fails most, and what crashed for the first time. */
+/** The most frequent failures, and the crashes that are new. */
 export function Troubles({ overview: { statistics, newCrashes } }: ListsProps) {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const { errors = [] } = statistics;
@@ -50,7 +50,7 @@ export function Troubles({ overview: { statistics, newCrashes } }: ListsProps) {
   );
 }
 
-/** What is called most, and what operators changed. */
+/** The most frequent operations, and the changes of operators. */
 export function Activity({ overview }: ListsProps) {
   const { operations = [] } = overview.statistics;
   return (
@@ -122,7 +122,7 @@ function DevicesOfLastDay() {
 
 interface ListProps {
   readonly title: string;
-  /** What is said of an empty list. */
+  /** The text for an empty list. */
   readonly nothing: string;
   readonly children: readonly ReactNode[];
 }

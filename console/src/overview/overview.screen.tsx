@@ -19,7 +19,7 @@ import { OverviewTiles } from "./overview.tiles.tsx";
 const everyMs = 5_000;
 const fallback = "24h";
 
-/** What goes on in an application, and whether that is normal. */
+/** The activity of an application, compared with its usual level. */
 export function OverviewScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const search = useSearch({ from: "/frame/apps/$appid/overview" });
@@ -72,7 +72,7 @@ export function OverviewScreen() {
   );
 }
 
-/** Changes of the range stand in the history of the browser, so that each can be taken back. */
+/** Changes of the range are in the browser's history, so that each can be undone. */
 function useRanges() {
   const navigate = useNavigate({ from: "/apps/$appid/overview" });
   const { history } = useRouter();
@@ -82,7 +82,7 @@ function useRanges() {
       steps.current += 1;
       void navigate({ search: (before) => ({ ...before, range, from, to }) });
     },
-    /** Shows the period before as well, or no more. */
+    /** Shows or hides the period before. */
     compare() {
       void navigate({
         search: (before) => ({ ...before, compare: before.compare === undefined ? "before" : undefined }),

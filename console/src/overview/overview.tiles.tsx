@@ -3,7 +3,7 @@ import type { Overview } from "../api/statistics.ts";
 import { formatBytes, formatNumber } from "../lib/format.ts";
 import styles from "./overview.module.css";
 
-/** What the application has, and today beside the same weekday before. */
+/** The totals of the application, and today compared with the same weekday before. */
 export function OverviewTiles({ overview: { totals, today, weekBefore } }: { readonly overview: Overview }) {
   return (
     <dl className={styles.tiles}>
@@ -70,7 +70,7 @@ interface TileProps {
   readonly today: number;
   /** On the same weekday before, until the same hour. */
   readonly before: number;
-  /** What today's number counts, unless it is the value. */
+  /** The unit of today's number, unless it is the value. */
   readonly what?: string;
 }
 

@@ -12,7 +12,7 @@ import { Status } from "../ui/status.tsx";
 import { act } from "../ui/toast.tsx";
 import styles from "./rehearsals.module.css";
 
-/** Whether the clients of an application may have failures on purpose, and how they ask for them. */
+/** Whether the clients of an application may rehearse failures, and how they request them. */
 export function RehearsalsScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/rehearsals" });
   const isEditor = useRole("editor");

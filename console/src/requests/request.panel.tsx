@@ -60,7 +60,7 @@ export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelPro
   );
 }
 
-/** What an error means, and what a client does about it. */
+/** The meaning of an error, and the reaction of a client. */
 function Meaning({ condition, message }: { readonly condition: string; readonly message: string | undefined }) {
   const { data } = useQuery(openapiQuery);
   const found = data?.["x-error-catalogue"].find((row) => row.condition === condition);
@@ -110,7 +110,7 @@ interface CallsBeforeProps {
   readonly deviceId: string;
 }
 
-/** What the same device did in the minutes before. */
+/** The calls of the same device in the minutes before. */
 function CallsBefore({ appid, call, deviceId }: CallsBeforeProps) {
   const { data } = useQuery(callsOfDevice(appid, deviceId, idOfCall(call)));
   if (data === undefined) return null;

@@ -12,7 +12,7 @@ export function StatusCode({ status }: { readonly status: number }) {
   );
 }
 
-/** When a call was answered, to the second. */
+/** The time of a call's answer, to the second. */
 export function Clock({ value }: { readonly value: string }) {
   usePreferences(); // the time zone
   return (

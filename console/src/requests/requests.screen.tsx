@@ -84,7 +84,7 @@ export function RequestsScreen() {
     void navigate({ search: next, replace });
   }
 
-  /** New rows must not move those that the operator reads. */
+  /** New rows must not move the rows that the operator reads. */
   function pauseOnReading({ type, target }: SyntheticEvent) {
     if (!(target instanceof HTMLElement)) return;
     if (type === "scroll" ? target.scrollTop > 0 : target.role === "row") setPaused(true);
@@ -174,7 +174,7 @@ function Liveness({ isPaused, hasFailed }: { readonly isPaused: boolean; readonl
 
 type Answer = NonNullable<ReturnType<typeof useTail>["data"]>;
 
-/** From when on the list is whole, and which processes it comes from. */
+/** The time from which the list is complete, and the processes that it comes from. */
 function Reach({ answer: { since, processes } }: { readonly answer: Pick<Answer, "since" | "processes"> }) {
   const silent = processes.filter(({ isSilent }) => isSilent);
   return (

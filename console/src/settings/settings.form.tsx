@@ -27,14 +27,14 @@ interface SettingsFormProps {
   readonly part: Part;
   readonly stored: Versioned<Settings>;
   readonly effective: EffectiveSettings | undefined;
-  /** Above the fields: what helps to choose their values. */
+  /** Above the fields: information for the choice of their values. */
   readonly note?: ReactNode;
   readonly isEditor: boolean;
-  /** The settings that the server has now, after a change here or by another operator. */
+  /** The current settings of the server, after a change here or by another operator. */
   readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
-/** One part of the settings, saved by itself. */
+/** One part of the settings, which is saved separately. */
 export function SettingsForm({ appid, part, stored, effective, note, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
   const { value: settings, version } = stored;
@@ -126,7 +126,7 @@ interface ChangedMeanwhileProps {
   readonly settings: Settings;
 }
 
-/** What another operator has saved while this one was typing. */
+/** The changes that another operator has saved while this one was typing. */
 function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
   const [was, is] = [draftOf(fields, before), draftOf(fields, settings)];
   const changed = fields.filter(({ path }) => was[path] !== is[path]);
@@ -157,7 +157,7 @@ function readDraft(fields: readonly Field[], draft: Draft, settings: Settings): 
   }
 }
 
-/** A refusal that names a member inside of a field, such as `limits.caller.perSecond`, stands at the field. */
+/** A refusal that names a member inside a field, such as `limits.caller.perSecond`, is shown at the field. */
 function atField(fields: readonly Field[], error: unknown): unknown {
   if (!(error instanceof CallError)) return error;
   const fieldOf = (path = "") => fields.find((field) => `${path}.`.startsWith(`${field.path}.`))?.path;

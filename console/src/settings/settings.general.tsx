@@ -14,7 +14,7 @@ import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./settings.module.css";
 
-/** What an application is, and the acts on it as a whole. */
+/** The properties of an application, and the actions on it as a whole. */
 export function GeneralSettings({ appid }: { readonly appid: string }) {
   const navigate = useNavigate();
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];

@@ -23,7 +23,7 @@ interface SettingsJsonProps {
 
 const field = "json";
 
-/** All settings as one document, to compare, to keep and to carry to another application. */
+/** All settings as one document, to compare, to store and to copy to another application. */
 export function SettingsJson({ appid, stored: { value: settings, version }, isEditor, onStored }: SettingsJsonProps) {
   const [text, setText] = useState(() => write(settings));
   const [asked, setAsked] = useState<Settings>();
@@ -131,7 +131,7 @@ function unreadable(message: string): CallError {
   return new CallError(0, { error: "ParameterIncorrectFormat", parameter: field, message });
 }
 
-/** Every problem stands at the text, with the setting that it is about. */
+/** Every problem is shown at the text, with its setting. */
 function atText(error: unknown): unknown {
   if (!(error instanceof CallError)) return error;
   const sentences = problemsOf(error).map(({ path = "", message }) => `${path} ${message}.`.trim());

@@ -25,7 +25,7 @@ export function SettingsScreen() {
   const { data, error, refetch } = useQuery({
     queryKey,
     queryFn: ({ signal }) => getSettings({ appid }, { signal }),
-    // What an operator is typing must not be replaced by what another one saved.
+    // An operator's unsaved input must not be replaced by values that another one saved.
     refetchOnWindowFocus: false,
   });
   const effective = useQuery({

@@ -8,7 +8,7 @@ interface ShutOutDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before settings are saved that shut clients out. */
+/** Asks for confirmation before settings are saved that exclude clients. */
 export function ShutOutDialog({ appid, sentences, onConfirm, onClose }: ShutOutDialogProps) {
   return (
     <DangerDialog

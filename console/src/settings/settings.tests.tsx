@@ -22,7 +22,7 @@ const mailProblems: Readonly<Record<NonNullable<MailTest["problem"]>, string>> =
   noServer: "There is no mail server: the mail is a file in the folder mail of DATA_DIR.",
 };
 
-/** Sends a mail by what is stored. */
+/** Sends a mail with the stored settings. */
 export function TestMail({ appid }: TestProps) {
   const [to, setTo] = useState("");
   const [outcome, setOutcome] = useState<MailTest & { readonly to: string }>();

@@ -4,7 +4,7 @@ import type { Field } from "./settings.parts.ts";
 /** The texts of the fields of a part, by path. */
 export type Draft = Readonly<Record<string, string>>;
 
-/** A text that cannot be read; its message stands at the field. */
+/** A text that cannot be parsed; its message is shown at the field. */
 export class UnreadableField extends Error {
   readonly path: string;
 
@@ -68,7 +68,7 @@ export function changeOf(fields: readonly Field[], draft: Draft, settings: Setti
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, isEmpty(value) ? null : value]));
 }
 
-/** What puts the same members back. */
+/** The change that restores the same members. */
 export function undoOf(change: ChangedSettings, settings: Settings): ChangedSettings {
   return Object.fromEntries(Object.keys(change).map((name) => [name, settings[name as keyof Settings] ?? null]));
 }
@@ -93,7 +93,7 @@ function read({ kind, path }: Field, text: string): unknown {
   return given;
 }
 
-/** A provider as its form has it. */
+/** A provider in the form of its input fields. */
 export interface ProviderRow {
   readonly name: string;
   readonly issuer: string;

@@ -20,7 +20,7 @@ interface ApplicationProps extends CloseProps {
 }
 
 interface DeleteProps extends ApplicationProps {
-  /** For pages that are gone with the application. */
+  /** For pages that no longer exist once the application is deleted. */
   readonly onDeleted?: () => void;
 }
 

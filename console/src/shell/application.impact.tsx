@@ -3,7 +3,7 @@ import { getApplicationImpact } from "../api/keys.ts";
 import { Problem } from "../ui/fields.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 
-/** How many devices and users an act against the whole application concerns. */
+/** The number of devices and users that an action against the whole application affects. */
 export function ApplicationImpact({ appid }: { readonly appid: string }) {
   const { data, error } = useQuery({
     queryKey: ["impact", appid],

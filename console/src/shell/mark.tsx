@@ -1,4 +1,4 @@
-/** The sign of Rollcall: a list, ticked. */
+/** The logo of Rollcall: a list with check marks. */
 export function Mark({ size }: { readonly size: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">

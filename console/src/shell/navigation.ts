@@ -64,7 +64,7 @@ export const deploymentNavigation: readonly Destination[] = [
   { to: "/audit", label: "Audit log", icon: ScrollText, key: "l" },
 ];
 
-/** Where an application opens. */
+/** The first screen of an application. */
 export function homeOf(appid: string): string | undefined {
   return applicationNavigation[0]?.[0]?.to.replace("$appid", appid);
 }

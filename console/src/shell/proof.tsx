@@ -12,7 +12,7 @@ interface Question {
 const listeners = new Set<() => void>();
 let question: Question | undefined;
 
-/** Runs a call; where the server asks for a recent password, asks the operator for it and runs the call again. */
+/** Runs a call; if the server requires a recent password, asks the operator for it and runs the call again. */
 export async function withProof<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();

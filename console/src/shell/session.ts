@@ -17,7 +17,7 @@ export function useSession(): Session {
 
 const ranks: readonly Role[] = ["viewer", "editor", "owner"];
 
-/** Whether the operator has at least this role. What a role may not do is not offered. */
+/** Whether the operator has at least this role. Actions that a role does not allow are not offered. */
 export function useRole(least: Role): boolean {
   return ranks.indexOf(useSession().operator.role) >= ranks.indexOf(least);
 }
@@ -38,7 +38,7 @@ export function useSessionEnded(): boolean {
   );
 }
 
-/** Loads again what failed while the session had ended. */
+/** Loads again the data whose requests failed while the session had ended. */
 export function useContinueSession(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {

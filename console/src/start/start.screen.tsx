@@ -23,7 +23,10 @@ import { programs, type Step, shellSteps } from "./start.snippets.ts";
 const placeholder = "YOUR_KEY";
 const followMs = 2000;
 
-/** From nothing to the first calls of an app: snippets that run, and a list that ticks itself. */
+/**
+ * The steps from a new application to the first calls of an app: runnable snippets, and a list that marks completed
+ * steps.
+ */
 export function StartScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/start" });
   const { with: language } = useSearch({ from: "/frame/apps/$appid/start" });
@@ -102,7 +105,7 @@ interface KeyProps {
   readonly onKey: (key: string) => void;
 }
 
-/** What an app registers with. A key is shown while the page on which it was made is open. */
+/** The credentials with which an app registers. A key is shown while the page on which it was created is open. */
 function Key({ appid, appkey, onKey }: KeyProps) {
   const isEditor = useRole("editor");
   const [isPending, setPending] = useState(false);
@@ -150,7 +153,7 @@ function Key({ appid, appkey, onKey }: KeyProps) {
 
 interface Arrival {
   readonly step: Step;
-  /** The call that did it, if this server remembers it. */
+  /** The call of the step, if this server remembers it. */
   readonly call: AnsweredCall | undefined;
   readonly isDone: boolean;
 }

@@ -12,7 +12,7 @@ export interface Step {
 
 const json = "-H 'Content-Type: application/json'";
 
-/** Each step in a shell. The later ones use the tokens of the earlier ones, so they go into the same shell. */
+/** Each step in a shell. Later steps use the tokens of earlier ones, so they run in the same shell. */
 export const shellSteps: readonly Step[] = [
   {
     done: "devices",

@@ -9,25 +9,25 @@ import { Form, TextField } from "./fields.tsx";
 interface DangerDialogProps {
   /** As a question: "Retire the key “Version 1.x”?" */
   readonly title: string;
-  /** What happens, in one line: "Ends at once, and cannot be undone". */
+  /** The effect in one line: "Ends at once, and cannot be undone". */
   readonly lead: string;
-  /** Numbers, what clients will see, what does not end. */
+  /** Numbers, the effects on clients, and what does not end. */
   readonly children?: ReactNode;
   /** Level 3: the text that the operator must type. */
   readonly typed?: string;
-  /** Level 4: proves who the operator is before the act. */
+  /** Level 4: requires a recent password before the action. */
   readonly onPassword?: (password: string) => Promise<void>;
   /** The same as a command, to copy. */
   readonly command?: string;
-  /** The name of the act: "Retire the key". */
+  /** The name of the action: "Retire the key". */
   readonly action: string;
   readonly onConfirm: () => Promise<void>;
-  /** For acts after which the caller shows something in place of the dialog, such as a secret. */
+  /** For actions after which the caller shows another view in place of the dialog, such as a secret. */
   readonly staysOpen?: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks before an act of level 2, of level 3 with `typed`, and of level 4 with `onPassword`. */
+/** Asks for confirmation before an action of level 2, of level 3 with `typed`, and of level 4 with `onPassword`. */
 export function DangerDialog(props: DangerDialogProps) {
   const { title, lead, children, typed, onPassword, command, action, onConfirm, staysOpen = false, onClose } = props;
   const [text, setText] = useState("");

@@ -26,14 +26,14 @@ export interface Column<Row> {
   readonly width: string;
   readonly render: (row: Row) => ReactNode;
   readonly isNumber?: boolean;
-  /** Where the value stands on a phone; without it, only the details have it. At most one column each. */
+  /** The position of the value on a phone; without it, only the details have it. At most one column each. */
   readonly narrow?: "title" | "end" | "line";
 }
 
-/** What `usePages` returns. */
+/** The result of `usePages`. */
 interface Pages<Row> {
   readonly rows: readonly Row[];
-  /** The first rows as they are by now. */
+  /** The current first rows. */
   readonly newest?: readonly Row[];
   readonly isPending: boolean;
   readonly isPlaceholderData: boolean;
@@ -52,9 +52,9 @@ interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly pages: Pages<Row>;
   readonly idOf: (row: Row) => string;
-  /** Enter and a press: the page of the row, or its panel where it has no page. */
+  /** Enter and a press open the page of the row, or its panel if it has no page. */
   readonly onOpen?: (row: Row) => void;
-  /** Space: the panel of the row. */
+  /** Space opens the panel of the row. */
   readonly onPanel?: (row: Row) => void;
   /** The row whose panel is open. */
   readonly openId?: string;
@@ -68,7 +68,7 @@ const narrowRowHeight = 64;
 /** Rows before the end at which the next page is fetched. */
 const prefetchRows = 30;
 
-/** A list of any length: rows are in the document only while they are in sight, pages are fetched as one scrolls. */
+/** A list of any length: only visible rows are in the document, and pages are fetched as the operator scrolls. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { pages, empty } = props;
   if (pages.isPending) return <LoadingRows />;
@@ -113,7 +113,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
     focusWanted();
   }
 
-  /** The row may get into the document only with a later rendering. */
+  /** The row may only be in the document after a later rendering. */
   function focusWanted() {
     const row = wanted.current === undefined ? null : rowElement(wanted.current);
     if (row === null) return;
@@ -240,7 +240,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   );
 }
 
-/** Offers the rows that came since the list was loaded. */
+/** Offers the rows that were added since the list was loaded. */
 function NewRows<Row>({ pages: { rows, newest = [], refetch }, idOf }: Pick<DataTableProps<Row>, "pages" | "idOf">) {
   const known = new Set(rows.map(idOf));
   const firstKnown = newest.findIndex((row) => known.has(idOf(row)));
@@ -257,7 +257,7 @@ function NewRows<Row>({ pages: { rows, newest = [], refetch }, idOf }: Pick<Data
   );
 }
 
-/** How far a list reaches, and the next page again if it failed. */
+/** The extent of a list, and a retry of the next page if it failed. */
 function Foot<Row>({ pages }: { readonly pages: Pages<Row> }) {
   const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   return (

@@ -2,7 +2,7 @@ import type { Filter } from "./filter-chips.tsx";
 
 const dayMs = 86_400_000;
 
-/** A filter by the days since something happened; `created:2026-11-01` in the search box is from that day on. */
+/** A filter by the days since an event; `created:2026-11-01` in the search box is from that day on. */
 export function dateFilter(name: string, label: string): Filter {
   return {
     name,

@@ -14,7 +14,7 @@ interface DialogProps {
   readonly role?: "dialog" | "alertdialog";
 }
 
-/** Shown while it is rendered. The focus returns to where it was. */
+/** Shown while it is rendered. The focus returns to the previous element. */
 export function Dialog({ title, onClose, children, isWide = false, isSticky = false, role = "dialog" }: DialogProps) {
   return (
     <ModalOverlay

@@ -11,7 +11,7 @@ import { CallError, fieldErrors } from "../lib/call-error.ts";
 import styles from "./fields.module.css";
 
 interface FormProps {
-  /** What it returns is shown by the caller; what it throws is shown at its field, or above the buttons. */
+  /** The caller shows its result; its error is shown at its field, or above the buttons. */
   readonly onSubmit: () => Promise<void>;
   /** The names of the fields; a refusal that names another parameter is shown above the buttons. */
   readonly fields: readonly string[];
@@ -19,8 +19,8 @@ interface FormProps {
 }
 
 /**
- * The refusals by field. They stay until the next attempt: a message that went as its field loses the focus would move the
- * button from under the pointer.
+ * The refusals by field. They stay until the next attempt, because a message that disappears when its field loses the
+ * focus would move the button from under the pointer.
  */
 const Refusals = createContext<Readonly<Record<string, string>>>({});
 
@@ -109,7 +109,7 @@ export function TextField(props: TextFieldProps) {
 
 interface FieldGroupProps {
   readonly label: string;
-  /** The parameter that the fields make up. */
+  /** The parameter that consists of the fields. */
   readonly name: string;
   readonly children: ReactNode;
 }
@@ -143,7 +143,7 @@ interface SelectFieldProps<Value extends string> {
   readonly isDisabled?: boolean;
 }
 
-/** The browser's own select: right on every phone and for every screen reader. */
+/** The browser's own select, which works on every phone and for every screen reader. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
   const { label, name, hint, value, options, onChange, isDisabled } = props;
   return (
@@ -177,7 +177,7 @@ interface CheckboxProps {
   readonly children: ReactNode;
 }
 
-/** The browser's own, which the sign-in shows without the code of another. */
+/** The browser's own, which the sign-in shows without loading another one. */
 export function Checkbox({ isSelected, onChange, isDisabled, children }: CheckboxProps) {
   return (
     <label className={styles.check}>

@@ -18,7 +18,7 @@ export interface Filter {
   readonly placeholder?: string;
 }
 
-/** The filters that are set, by their names. They belong into the address of the page. */
+/** The set filters, by their names. They belong to the address of the page. */
 export type FilterValues = Readonly<Record<string, string | undefined>>;
 
 export interface FilterChipsProps {
@@ -124,7 +124,9 @@ function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps
     onSearch(typed.trim());
   }
 
-  /** At once, because a later search would call the operator back from the page of a row that is opened next. */
+  /**
+   * Immediate, because a later search would lead the operator back from the page of a row that was opened meanwhile.
+   */
   function onBlur() {
     if (timer.current !== 0) search(text);
   }

@@ -9,14 +9,14 @@ interface FormDialogProps {
   readonly lead?: ReactNode;
   /** The names of the fields, for the refusals of the server. */
   readonly fields: readonly string[];
-  /** The name of the act: "Create". */
+  /** The name of the action: "Create". */
   readonly action: string;
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A dialog that asks for a few values and does one thing with them. */
+/** A dialog that asks for a few values and performs one action with them. */
 export function FormDialog({ title, lead, fields, action, onSubmit, onClose, children }: FormDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>

@@ -8,7 +8,7 @@ import styles from "./freshness.module.css";
 import parts from "./parts.module.css";
 
 interface FreshnessProps {
-  /** When the page was last brought up to date, in milliseconds; 0 for never. */
+  /** The time of the last update, in milliseconds; 0 for never. */
   readonly at: number;
   readonly isPaused: boolean;
   /** The last attempt failed, so that the page shows older data. */
@@ -16,7 +16,7 @@ interface FreshnessProps {
   readonly onPause: (isPaused: boolean) => void;
 }
 
-/** How old the page is, and the button that stops its updates; `p` does the same. */
+/** The age of the page's data, and the button that stops its updates; `p` does the same. */
 export function Freshness({ at, isPaused, isFailing, onPause }: FreshnessProps) {
   usePreferences(); // the time zone
   const label = isPaused ? "Continue the updates" : "Pause the updates";

@@ -5,7 +5,7 @@ interface Bounded {
   readonly isMore: boolean;
 }
 
-/** What the server counts before tokens end. */
+/** The counts of the server before tokens end. */
 interface Impact {
   readonly devices: Bounded;
   readonly userTokens: Bounded;
@@ -18,13 +18,13 @@ interface Impact {
 interface ImpactFactsProps {
   /** Undefined while the server counts. */
   readonly impact: Impact | undefined;
-  /** What the devices have in common: "registered with this key last". */
+  /** The property that the devices have in common: "registered with this key last". */
   readonly devicesThat: string;
 }
 
 const versionsShown = 5;
 
-/** The numbers before an act that ends tokens. */
+/** The counts before an action that ends tokens. */
 export function ImpactFacts({ impact, devicesThat }: ImpactFactsProps) {
   if (impact === undefined) return <p role="status">Counting …</p>;
   const { devices, userTokens, activeLastHour, activeLastDay, signedShare } = impact;

@@ -8,12 +8,12 @@ import { Checkbox } from "./fields.tsx";
 interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
-  /** What it is for, and where to keep it. */
+  /** The purpose of the secret, and where to store it. */
   readonly children: ReactNode;
   readonly onClose: () => void;
 }
 
-/** Shows a secret this once. It is held by the component that renders the dialog, and nowhere else. */
+/** Shows a secret only this once. Only the component that renders the dialog holds it. */
 export function SecretOnce({ title, secret, children, onClose }: SecretOnceProps) {
   const [isStored, setStored] = useState(false);
   return (

@@ -1,7 +1,7 @@
 import styles from "./sparkline.module.css";
 
 interface SparklineProps {
-  /** What it shows, for people who do not see it: "Calls in the last 24 hours". */
+  /** The description for people who do not see it: "Calls in the last 24 hours". */
   readonly label: string;
   /** From the earliest to the latest, at even distances. */
   readonly values: readonly number[];
@@ -11,7 +11,7 @@ interface SparklineProps {
 
 const [width, height] = [96, 24];
 
-/** A line without axes, beside a number that it explains. Its lowest point is zero. */
+/** A line without axes next to a number, which it explains. Its lowest point is zero. */
 export function Sparkline({ label, values, tone = 1 }: SparklineProps) {
   const most = Math.max(1, ...values);
   const step = width / Math.max(1, values.length - 1);

@@ -13,7 +13,7 @@ interface StatusProps {
   readonly children: ReactNode;
 }
 
-/** A state as an icon and a word, never by its colour alone. */
+/** A state as an icon and a word, because colour alone is not accessible. */
 export function Status({ kind, children }: StatusProps) {
   const Icon = icons[kind];
   return (

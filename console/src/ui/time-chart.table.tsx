@@ -11,7 +11,7 @@ interface TimeTableProps extends TimeChartProps {
 
 const rowsMax = 48;
 
-/** The numbers of a chart, the latest first. */
+/** The numbers of a chart, latest first. */
 export function TimeTable({ title, times, intervalMs, series, format }: TimeTableProps) {
   const [page, setPage] = useState(0);
   const last = Math.max(0, Math.ceil(times.length / rowsMax) - 1);

@@ -17,12 +17,12 @@ import { TextField } from "./fields.tsx";
 import styles from "./time-range.module.css";
 
 interface TimeRangePickerProps {
-  /** What the address has. */
+  /** The range of the address. */
   readonly search: RangeSearch;
   readonly fallback: RangeName;
-  /** What is shown, see `resolveRange`. */
+  /** The displayed range, see `resolveRange`. */
   readonly range: Pick<TimeRange, "from" | "to">;
-  /** Puts the range into the address; the other two parameters of `RangeSearch` are removed. */
+  /** Writes the range to the address; the other two parameters of `RangeSearch` are removed. */
   readonly onChange: (search: RangeSearch) => void;
 }
 
@@ -97,7 +97,7 @@ function FixedRange({ range, onChoose }: FixedRangeProps) {
   );
 }
 
-/** The first and the last moment of a range, without what they have in common. */
+/** The first and the last moment of a range, without their common parts. */
 function RangeText({ from, to }: Pick<TimeRange, "from" | "to">) {
   const { timeZone } = usePreferences();
   const format = new Intl.DateTimeFormat(undefined, {

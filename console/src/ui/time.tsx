@@ -7,7 +7,7 @@ interface TimeProps {
   readonly isExact?: boolean;
 }
 
-/** A moment, relative to now, with the exact time in its title. */
+/** A moment, relative to the present, with the exact time in its title. */
 export function Time({ value, isExact = false }: TimeProps) {
   usePreferences(); // the time zone
   const exact = formatExact(value);

@@ -19,7 +19,7 @@ const listeners = new Set<() => void>();
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 
-/** Reports what happened. `undo` is the opposite call, sent at most once. */
+/** Reports an action. `undo` is the opposite call, sent at most once. */
 export function showToast(text: string, undo?: () => Promise<unknown>): void {
   add({ text, isError: false, undo });
 }
@@ -29,7 +29,10 @@ export function showError(error: unknown): void {
   add({ text: `${error instanceof Error ? error.message : String(error)}${requestId}`, isError: true });
 }
 
-/** Runs an act of level 1: at once, with a toast that can undo it. What the server refuses is shown, and thrown to no caller. */
+/**
+ * Runs an action of level 1: immediately, with a toast that can undo it. A refusal of the server is shown, and thrown
+ * to no caller.
+ */
 export async function act(text: string, run: () => Promise<unknown>, undo?: () => Promise<unknown>): Promise<void> {
   try {
     await run();

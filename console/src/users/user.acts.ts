@@ -13,13 +13,13 @@ import { useRole } from "../shell/session.ts";
 import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
 
-/** An act that asks before it runs. */
+/** An action that asks for confirmation before it runs. */
 export interface OpenedDialog {
   readonly dialog: "edit" | "send-reset" | "end-tokens" | "erase";
   readonly user: User;
 }
 
-/** What an operator may do with a user. */
+/** The actions of an operator on a user. */
 export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => void) {
   const isEditor = useRole("editor");
   const refresh = useRefreshUsers(appid);
@@ -66,7 +66,7 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
   return { actionsOf };
 }
 
-/** Saves everything that is stored about the user. The server writes it to the audit log. */
+/** Saves all stored data of the user. The server records it in the audit log. */
 export function saveExport(appid: string, { id, userName }: User): Promise<void> {
   const parameters = { appid, userId: id };
   return act(`Exporting ${showInvisible(userName)}: see the downloads of the browser.`, async () => {
@@ -75,7 +75,7 @@ export function saveExport(appid: string, { id, userName }: User): Promise<void>
   });
 }
 
-/** Loads again what shows users of the application. */
+/** Loads the views of the application's users again. */
 export function useRefreshUsers(appid: string): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: ["users", appid] });

@@ -4,7 +4,7 @@ import { formatBounded, formatBytes } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem } from "../ui/fields.tsx";
 
-/** The server counts no further. */
+/** The maximum to which the server counts. */
 const countMax = 1000;
 
 export function userQuery({ appid, userId }: OfUser) {
@@ -14,7 +14,7 @@ export function userQuery({ appid, userId }: OfUser) {
   });
 }
 
-/** What belongs to a user. */
+/** The objects of a user. */
 export function UserCountsList(user: OfUser) {
   const { data, error } = useQuery(userQuery(user));
   if (error !== null) return <Problem error={error} />;

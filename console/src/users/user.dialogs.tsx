@@ -28,7 +28,7 @@ interface UserDialogProps extends DialogProps {
   readonly opened: OpenedDialog | undefined;
 }
 
-/** The dialog of an act on a user, if one is open. */
+/** The dialog of an action on a user, if one is open. */
 export function UserDialog({ appid, opened, onClose }: UserDialogProps) {
   if (opened === undefined) return null;
   const Opened = dialogs[opened.dialog];
@@ -114,7 +114,7 @@ interface EndTokenProps extends DialogProps {
   readonly token: UserToken;
 }
 
-/** Asks before one sign-in ends. */
+/** Asks for confirmation before one sign-in ends. */
 export function EndToken({ appid, userId, token: { id, platform, deviceID }, onClose }: EndTokenProps) {
   const refresh = useRefreshUsers(appid);
 

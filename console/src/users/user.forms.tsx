@@ -17,7 +17,7 @@ interface UserFormProps extends FormProps {
   readonly user: User;
 }
 
-/** Asks for what a sign-up asks for, and opens the new user. */
+/** Asks for the fields of a sign-up, and opens the new user. */
 export function AddUser({ appid, onClose }: FormProps) {
   const [given, setGiven] = useState({ username: "", password: "", email: "", firstName: "", lastName: "" });
   const navigate = useNavigate();
@@ -57,7 +57,7 @@ export function AddUser({ appid, onClose }: FormProps) {
   );
 }
 
-/** Changes what operators may change of a profile. */
+/** Changes the fields of a profile that operators may change. */
 export function EditUser({ appid, user, onClose }: UserFormProps) {
   const before = editableOf(user);
   const [given, setGiven] = useState(before);
@@ -117,13 +117,13 @@ function editableOf({ userName, firstName = "", lastName = "", email = "", celeb
 
 type Editable = ReturnType<typeof editableOf>;
 
-/** The fields that lead from one state to the other. */
+/** The fields that differ between two states. */
 function differences(from: Editable, to: Editable): UserChange {
   const former = new Map<string, unknown>(Object.entries(from));
   return Object.fromEntries(Object.entries(to).filter(([name, value]) => former.get(name) !== value));
 }
 
-/** Mails a code for a new password; the address is named before. */
+/** Mails a code for a new password, after showing the address. */
 export function SendReset({ appid, user: { id, userName, email = "" }, onClose }: UserFormProps) {
   const [given, setGiven] = useState({ subject: "", body: "" });
   const [isOwn, setOwn] = useState(false);

@@ -30,7 +30,7 @@ const columns: readonly Column<AuditEntry>[] = [
   },
 ];
 
-/** The audit log by this user, or on this user. */
+/** The entries of the audit log by this user, or about this user. */
 export function UserHistory({ appid, userId }: OfUser) {
   const isBy = useSearch({ from: "/frame/apps/$appid/users/$userId" }).by === "user";
   const filter = isBy ? { actor: userId } : { target: userId };

@@ -49,7 +49,7 @@ const filters: readonly Filter[] = [
 
 const savedViews = [{ label: "Dead letters", values: { state: "dead" } }];
 
-/** What was sent, and what became of it. */
+/** The deliveries, and their results. */
 export function Deliveries(ofWebhook: OfWebhook) {
   const { appid, webhookId } = ofWebhook;
   const { panel, tab: _, ...search } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
@@ -138,7 +138,7 @@ function useRepeat(ofWebhook: OfWebhook) {
     });
 }
 
-/** The status of the answer, or why there was none. */
+/** The status of the answer, or the reason why there was none. */
 function answerOf({ status, error }: Delivery): string | undefined {
   if (status !== undefined) return String(status);
   return error === undefined ? undefined : `none: ${showInvisible(error)}`;

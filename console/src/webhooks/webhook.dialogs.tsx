@@ -35,7 +35,7 @@ const overlaps = [
   { value: "168", label: "7 days" },
 ];
 
-/** Makes another secret; for some time both sign, so that the receiver can change over. */
+/** Creates another secret; for some time both sign, so that the receiver can change over. */
 export function RotateSecret({ appid, webhook: { id, secrets }, onClose }: DialogProps) {
   const [hours, setHours] = useState("24");
   const [rotated, setRotated] = useState<{ readonly secret: string; readonly previousEnds?: string }>();
@@ -82,7 +82,7 @@ interface TestedProps {
   readonly onClose: () => void;
 }
 
-/** What the receiver answered to a test event. */
+/** The receiver's answer to a test event. */
 export function TestedWebhook({ test: { status, ms, response, error }, onClose }: TestedProps) {
   const isAccepted = status !== undefined && status >= 200 && status < 300;
   return (

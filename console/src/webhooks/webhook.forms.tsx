@@ -41,7 +41,7 @@ const newDraft: Draft = {
   trueLocations: false,
 };
 
-/** Asks where to send events, and shows the secret that signs them, this once. */
+/** Asks for the destination of the events, and shows the secret that signs them, only this once. */
 export function AddWebhook({ appid, onClose }: FormProps) {
   const [draft, setDraft] = useState(newDraft);
   const [created, setCreated] = useState<CreatedWebhook>();
@@ -204,7 +204,7 @@ function unreadable(parameter: string, message: string): CallError {
   return new CallError(0, { error: "ParameterIncorrectFormat", parameter, message });
 }
 
-/** Loads again what shows webhooks of the application. */
+/** Loads the views of the application's webhooks again. */
 export function useRefreshWebhooks(appid: string): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: ["webhooks", appid] });

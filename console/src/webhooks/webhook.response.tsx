@@ -1,7 +1,7 @@
 import { showInvisible } from "../lib/format.ts";
 import styles from "./webhooks.module.css";
 
-/** The beginning of what a receiver answered. */
+/** The beginning of a receiver's answer. */
 export function Response({ text = "" }: { readonly text: string | undefined }) {
   if (text === "") return null;
   return (

@@ -34,7 +34,7 @@ import { behindOf, nameOf, WebhookState } from "./webhook.words.tsx";
 
 const dialogs = { edit: EditWebhook, rotate: RotateSecret, delete: DeleteWebhook, redeliver: RedeliverDead };
 
-/** One webhook: what it sends, how far it is, and each delivery. */
+/** One webhook: its events, its position, and each delivery. */
 export function WebhookScreen() {
   const { appid, webhookId } = useParams({ from: "/frame/apps/$appid/webhooks/$webhookId" });
   const { tab } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });

@@ -27,7 +27,7 @@ export function DeliveryState({ state }: Pick<Delivery, "state">) {
   return <Status kind={kind}>{word}</Status>;
 }
 
-/** What operators call a webhook: its name, else the host that it leads to. */
+/** The name of a webhook for operators: its own name, else the host of its URL. */
 export function nameOf({ name, url }: Pick<Webhook, "name" | "url">): string {
   return showInvisible(name ?? url.replace(/^https?:\/\//, ""));
 }

@@ -30,7 +30,7 @@ const columns: readonly Column<Webhook>[] = [
   { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
 ];
 
-/** Where an application sends its events. */
+/** The webhooks of an application. */
 export function WebhooksScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/webhooks" });
   const navigate = useNavigate();

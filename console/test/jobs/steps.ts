@@ -11,7 +11,7 @@ export async function enter({ open, server, hand }: Setup): Promise<Page> {
   return page;
 }
 
-/** Goes to a screen of the application, by the list of applications. */
+/** Opens a screen of the application from the list of applications. */
 export async function goTo({ hand }: Setup, page: Page, application: string, screen: string): Promise<void> {
   await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
   await page.getByRole("heading", { level: 1, name: "Applications" }).waitFor();
@@ -25,7 +25,7 @@ export async function goTo({ hand }: Setup, page: Page, application: string, scr
   await page.getByRole("heading", { level: 1, name: screen }).waitFor();
 }
 
-/** Types what the dialog asks for, and confirms. */
+/** Types the text that the dialog requires, and confirms. */
 export async function confirm({ hand }: Setup, page: Page, action: string): Promise<void> {
   const dialog = page.getByRole("alertdialog");
   const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];

@@ -6,19 +6,19 @@ import { Tally } from "../../../server/src/statistics/tally.ts";
 import type { TestServer } from "../servers.ts";
 import { connect, send } from "../suite.ts";
 
-/** The ids of what the screens show, by the names that stand in their addresses. */
+/** The ids of the objects on the screens, by their names in addresses. */
 export type Ids = Readonly<Record<string, string>>;
 
 type Caller = Awaited<ReturnType<typeof connect>>;
 
-/** Where nothing listens: what is sent there fails at once. */
+/** No server listens there, so a delivery to it fails at once. */
 export const closedPort = "http://127.0.0.1:9";
 
 const manyUsers = 100_000;
 const usersPerStep = 5_000;
 const contents = new Map<string, Promise<Ids>>();
 
-/** What the screens of a server show, created at the first call. */
+/** The objects that the screens of a server show, created at the first call. */
 export function contentOf({ url, operator, dataDir }: TestServer): Promise<Ids> {
   const known = contents.get(url);
   if (known !== undefined) return known;

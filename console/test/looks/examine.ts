@@ -15,7 +15,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export async function openScreen(page: Page, serverUrl: string, { at, act }: Screen, ids: Ids): Promise<void> {
   await page.goto(`${serverUrl}/_/console/#/sign-in`);
   await page.getByRole("heading", { name: "Sign in to Rollcall" }).waitFor();
-  // React Aria keeps what it announced for some seconds, and with it the names of menus that are gone.
+  // React Aria keeps its announcements for some seconds, including the names of menus that are closed.
   await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
   await page.goto(`${serverUrl}/_/console/${addressOf(at, ids)}`);
   await page.locator("#main").getByRole("heading", { level: 1 }).waitFor();
@@ -23,7 +23,10 @@ export async function openScreen(page: Page, serverUrl: string, { at, act }: Scr
   await act?.(page);
 }
 
-/** @returns one sentence for each violation of WCAG 2.2 A and AA, and for what does not fit, in each view of the tour */
+/**
+ * @returns one sentence for each violation of WCAG 2.2 A and AA, and for elements that do not fit, in each view of the
+ * tour
+ */
 export async function examine(page: Page, screen: string, tour: Tour, { pictures }: Setup): Promise<string[]> {
   const problems: string[] = [];
   for (const { name, viewport, colorScheme, hasPicture, hasRules } of tour.views) {
@@ -42,7 +45,7 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
   return problems;
 }
 
-/** Waits until the page has everything that it asked for, and has drawn it. */
+/** Waits until the page has received all requested data, and has drawn it. */
 export async function settle(page: Page): Promise<void> {
   do {
     await page.waitForFunction(isDrawn);
@@ -50,12 +53,12 @@ export async function settle(page: Page): Promise<void> {
   } while (isCalling(page));
 }
 
-/** Runs in the page. On a phone, a dialog with a field stays unseen until the keyboard of the phone is there. */
+/** Runs in the page. On a phone, a dialog with a field stays hidden until the keyboard of the phone is visible. */
 function isDrawn(): boolean {
   return document.querySelector('[style*="opacity: 0"], [aria-busy="true"], [aria-label="Loading"]') === null;
 }
 
-/** Runs in the page: what is rendered after an answer may ask for more, or draw a chart. */
+/** Runs in the page, because the content of an answer may cause further requests, or draw a chart. */
 async function waitForFrames(): Promise<void> {
   for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
 }

@@ -25,7 +25,10 @@ export async function findFocusProblems({ open, server }: Setup): Promise<void> 
 const walked = ["applications", "users-three", "user-profile", "settings-limits", "audit"];
 const tabsMax = 40;
 
-/** Tabs through a page. @returns what is wrong with an element that got the focus */
+/**
+ * Tabs through a page.
+ * @returns the problems of elements that received the focus
+ */
 async function walk(page: Page): Promise<string[]> {
   const problems: string[] = [];
   for (let tabs = 0; tabs < tabsMax; tabs += 1) {

@@ -1,4 +1,4 @@
-// Each function runs in the page, and brings along everything that it needs.
+// Each function runs in the page, so it contains all functions that it needs.
 
 /** Whether the page scrolls sideways, and which texts end without an ellipsis. */
 export function findMisfits(): string[] {
@@ -15,7 +15,10 @@ export function findMisfits(): string[] {
   ];
 }
 
-/** Texts that are drawn over other texts. What lies behind a background of its own, such as a dialog, is hidden and no misfit. */
+/**
+ * Texts that are drawn over other texts. Elements behind a background, such as that of a dialog, are hidden and no
+ * misfit.
+ */
 export function findOverlaps(): string[] {
   const slack = 3; // lines of one paragraph may touch
   const texts = [...document.querySelectorAll<HTMLElement>("body *")].flatMap(boxesOfTexts);
@@ -59,7 +62,7 @@ export function findOverlaps(): string[] {
   }
 }
 
-/** What moves although the operator asked the system for less motion. */
+/** Elements that move although the operator has requested less motion from the system. */
 export function findMotion(): string[] {
   const moving = document.getAnimations().map(({ effect }) => {
     const target = effect instanceof KeyframeEffect ? effect.target : null;

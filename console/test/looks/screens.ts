@@ -7,7 +7,7 @@ export interface Screen {
   readonly act?: (page: Page) => Promise<void>;
 }
 
-/** Each screen and dialog: its address, and what is done there before the picture. */
+/** Each screen and dialog: its address, and the actions before the picture. */
 export const screens: readonly Screen[] = [
   { name: "applications", at: "#/apps" },
   { name: "application-panel", at: "#/apps", act: (page) => page.getByRole("row").nth(1).press("Space") },

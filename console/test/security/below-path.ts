@@ -43,12 +43,12 @@ export const belowPath: Checks = {
 
 interface Proxy {
   readonly port: number;
-  /** The server that the calls go to. */
+  /** The server that receives the calls. */
   leadTo(url: string): void;
   close(): Promise<void>;
 }
 
-/** Hands what is below the path on to a server, without the path. */
+/** Forwards requests below the path to a server, without the path. */
 async function startProxy(prefix: string): Promise<Proxy> {
   let target = "";
   const proxy = createServer((incoming, outgoing) => {

@@ -5,7 +5,10 @@ import { openScreen, settle } from "../looks/examine.ts";
 import { screens } from "../looks/screens.ts";
 import { type Checks, connect, send, signIn } from "../suite.ts";
 
-/** Texts that were markup, code or an address in another product. They set the title of the page if they are not text here. */
+/**
+ * Texts that were markup, code or an address in another product. They set the title of the page if the console does not
+ * treat them as text.
+ */
 const texts = [
   '<img src=x onerror="document.title=1">',
   "</script><script>document.title=1</script>",
@@ -65,7 +68,10 @@ function visibleText(page: Page): Promise<string> {
   return page.evaluate(() => document.body.innerText);
 }
 
-/** An application with each text in each field that apps and operators choose. @returns the ids of what has the first text */
+/**
+ * An application with each text in each field that apps and operators choose.
+ * @returns the ids of the objects with the first text
+ */
 async function createHostileContent(
   url: string,
   call: Awaited<ReturnType<typeof connect>>,

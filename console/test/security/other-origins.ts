@@ -13,7 +13,7 @@ export const otherOrigins: Checks = {
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Private" });
     const strangers = await servePage("<!doctype html><title>stranger</title>");
-    const page = await watchPages(browser, server.url, {}, []); // what is refused here is no misdeed of the console
+    const page = await watchPages(browser, server.url, {}, []); // refusals are expected here, and no misdeed of the console
     try {
       await page.goto(`${server.url}/_/console/`);
       await signIn(page, server);

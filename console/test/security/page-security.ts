@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Checks, connect, signIn } from "../suite.ts";
 
-/** What the page of the console itself keeps. */
+/** The security of the console's own page. */
 export const pageSecurity: Checks = {
   async "nothing secret is in the address, the storage or the reach of scripts"({ open, server }) {
     const page = await open();

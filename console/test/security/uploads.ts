@@ -28,11 +28,11 @@ export const uploads: Checks = {
     const account = { username: "uploader", password: "correct horse" };
     const ofDevice = { Authorization: `Service ${device.accessToken}` };
     const { result: user } = await send(`${server.url}/users`, "POST", account, ofDevice);
-    const page = await watchPages(browser, server.url, {}, []); // what is refused here is no misdeed of the console
+    const page = await watchPages(browser, server.url, {}, []); // refusals are expected here, and no misdeed of the console
     try {
       for (const [name, { type, content }] of Object.entries(files)) {
         const address = await upload(server.url, user.accessToken, new File([content], name, { type }));
-        // A download has no page, and goto says so.
+        // A download has no page, and `goto` throws.
         const response = await page.goto(address).catch(() => null);
         if (response !== null) assert.notEqual(await page.title(), "ran", name);
 
@@ -56,7 +56,7 @@ async function upload(url: string, token: string, file: File): Promise<string> {
   return new URL(result.signedUrl, url).href;
 }
 
-/** Runs in the page of the console: what a bug there could add. */
+/** Runs in the page of the console: the capabilities of a bug there. */
 async function addElements(address: string): Promise<string> {
   for (const [tag, attribute] of [
     ["img", "src"],

@@ -9,7 +9,10 @@ import { encodeParameters } from "../wire/encode.ts";
 import { ConfigurationError, describeCall, RollcallError } from "../wire/errors.ts";
 import { createReferences, type Refs } from "./references.ts";
 
-/** `independent`: a failure stops nothing. `sequential`: it stops the items after it. `atomic`: all or nothing. */
+/**
+ * `independent`: a failure stops no other item. `sequential`: a failure stops the later items. `atomic`: all items or
+ * none.
+ */
 export type BatchMode = "independent" | "sequential" | "atomic";
 
 export interface BatchOptions {
@@ -24,7 +27,7 @@ export interface Item<T> {
   readonly call: BatchableCall<T>;
 }
 
-/** How one call of a batch went. */
+/** The outcome of one call of a batch. */
 export type ItemOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: RollcallError };
@@ -38,11 +41,11 @@ export interface BatchResults {
 /** Calls that are sent in one request. */
 export interface Batch {
   add<T>(call: BatchableCall<T>): Item<T>;
-  /** Resolves whatever the items answered; rejects with BatchFailed in mode `atomic` if one of them failed. */
+  /** Resolves with all outcomes; rejects with BatchFailed in mode `atomic` if one of the items failed. */
   send(options?: CallOptions): Promise<BatchResults>;
 }
 
-/** An atomic batch was not done, because an item failed. */
+/** An atomic batch had no effect, because an item failed. */
 export class BatchFailed extends RollcallError {
   static override readonly kind: string = "BatchFailed";
   /** The error of each item. */
@@ -55,13 +58,13 @@ export class BatchFailed extends RollcallError {
   }
 }
 
-/** What a batch needs of its client. */
+/** The parts of its client that a batch needs. */
 export interface BatchSender {
   readonly pace: Pace;
   send<T>(call: Call<T>, options: CallOptions): Sent<T>;
 }
 
-/** An item with what is known of it. */
+/** An item with its state. */
 interface Entry extends Repeatability {
   readonly call: BatchableCall<unknown>;
   readonly index: number;
@@ -84,7 +87,7 @@ interface BatchAnswer {
   readonly responses: readonly Envelope[];
 }
 
-/** What an item answers that cannot be sent. */
+/** The answer of an item that cannot be sent. */
 const notRun: Envelope = {
   status: 424,
   error: "BatchItemNotRun",
@@ -95,7 +98,7 @@ const notRun: Envelope = {
 };
 const itemsMax = 200;
 const bytesMax = 900 * 1024;
-/** Its items have keys of their own, so that a repeat of the whole does nothing twice. */
+/** Its items have keys of their own, so that the service applies a repeat of the whole only once. */
 const runBatch: (fields: object) => Call<BatchAnswer> = /* @__PURE__ */ define("runBatch", "POST /batch", "dprs");
 /** The same, with items that need a user. */
 const runUserBatch: typeof runBatch = /* @__PURE__ */ define("runBatch", "POST /batch", "prs");
@@ -135,7 +138,7 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
     return { mode, ...(hasReferences && { references: true }), requests };
   }
 
-  /** How many of the first entries fit into one request. */
+  /** The number of leading entries that fit into one request. */
   function fitting(waiting: readonly Entry[]): number {
     let bytes = 100;
     const end = waiting.findIndex((entry, position) => {
@@ -192,7 +195,7 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
         const { attempts } = await sent.meta;
         for (const [position, entry] of piece.entries()) settle(entry, responses[position] ?? notRun, attempts);
       } catch (error) {
-        // Without any answer there is nothing to report of single items.
+        // Without any answer, single items cannot be reported.
         if (canThrow || !(error instanceof RollcallError)) throw error;
         for (const entry of left) entry.outcome = { ok: false, error };
         return;

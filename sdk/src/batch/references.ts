@@ -1,6 +1,6 @@
 import { hexOf, randomBytes } from "../lib/hex.ts";
 
-/** Stands for a member of a result that is not there yet, wherever a text may stand. */
+/** Stands for a member of a later result, wherever a text may stand. */
 export type Refs<T> = { readonly [Member in keyof T]-?: string };
 
 /** The items of one request, and the results of earlier ones. */
@@ -41,7 +41,7 @@ export function createReferences(): References {
     refsOf<T>(index: number) {
       const get = (_: object, member: string | symbol) =>
         typeof member === "string" ? `r${nonce}n${targets.push({ index, member }) - 1}n` : undefined;
-      // The members are those of the result, which only the type knows.
+      // The members are those of the result, which only the type declares.
       return new Proxy({}, { get }) as Refs<T>;
     },
     find: (value) => Array.from(JSON.stringify(value).matchAll(anywhere), ([, id]) => targetOf(id).index),
@@ -51,7 +51,7 @@ export function createReferences(): References {
         if (typeof text !== "string") return text;
         const [first] = text.matchAll(anywhere);
         const { index, member } = targetOf(first?.[1]);
-        // A text that is nothing but a reference takes the value with its type.
+        // A text that consists of one reference takes the value with its type.
         const known = first?.[0] === text && !results.isPending(index) ? results.read(index, member) : text;
         return typeof known === "string" ? replaceIn(mark(text), results, mark) : known;
       });

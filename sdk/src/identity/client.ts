@@ -2,7 +2,10 @@ import type { DeviceRegistration } from "../generated/types.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { IdentityOptions } from "./options.ts";
 
-/** A client as its device and its sessions see it; clients of one scope share both, and have these for themselves. */
+/**
+ * The part of a client that its device and its sessions use; clients of one scope share both, and have these members
+ * for themselves.
+ */
 export interface IdentityClient {
   readonly transport: Pick<Transport, "send" | "hasInterceptors">;
   readonly options: IdentityOptions;

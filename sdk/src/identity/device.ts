@@ -15,14 +15,14 @@ import type { DeviceToken, Token } from "./state.ts";
 /** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
 export type DeviceState = "new" | "registering" | "registered" | "rejected" | "disabled";
 
-/** The registration of this installation of the app, which every call without a user stands on. */
+/** The registration of this installation of the app, on which every call without a user depends. */
 export interface Device {
   readonly state: DeviceState;
-  /** Who device-level calls are sent for. */
+  /** The principal of device-level calls. */
   principal(client: IdentityClient): Principal;
-  /** Registers where that is needed, also if the service has refused it lately. */
+  /** Registers the device if necessary, even if the service has refused it lately. */
   start(client: IdentityClient): Promise<void>;
-  /** Takes the device token that a logout answers if it is good for longer. */
+  /** Stores the device token of a logout's answer if it is valid for longer. */
   offer(issued: IssuedToken, root: string): Promise<void>;
   /** Makes the next call register as a new device. */
   forget(): Promise<void>;
@@ -31,7 +31,7 @@ export interface Device {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The service does not accept the registration, and will not do so soon. */
+/** The service does not accept the registration, and will not accept it soon. */
 interface Refusal {
   readonly error: ServiceError;
   readonly state: "rejected" | "disabled";
@@ -49,7 +49,10 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
 
   const answered = (_: Credentials, { time }: Answered) => serviceClock.observe(time);
 
-  /** @param dead the token that must not be used again @param hint where the service says that the app is */
+  /**
+   * @param dead the token that must not be used again
+   * @param hint the address at which the app is, according to the service
+   */
   function register(client: IdentityClient, dead = "", hint?: string): Promise<DeviceToken> {
     return join(dead, async () => {
       // The clock of the machine may have been set back since.
@@ -101,7 +104,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     return device;
   }
 
-  /** Remembers that the service refuses this app. */
+  /** Records that the service refuses this app. */
   function noteRefusal(error: unknown): void {
     const isDisabled = isNamed(error, "AuthAPICallDisabledByDeveloper");
     const isMalformed = isNamed(error, "ParameterOutOfRange") && error.status === 401;

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** What an app can be notified of, in every tab. No event holds a token. */
+/** The events that an app can listen to, in every tab. No event holds a token. */
 export type EventName =
   | "ready"
   | "signedIn"

@@ -1,11 +1,11 @@
 import type { DeviceFacts, IdentityOptions } from "./options.ts";
 
-/** What a registration says about the device. */
+/** The facts about the device in a registration. */
 export function factsOf({ device }: Pick<IdentityOptions, "device">): DeviceFacts & { readonly platform: string } {
   return { platform: platformName(), ...device };
 }
 
-/** A digest of each fact, so that what is stored shows no push token. */
+/** A digest of each fact, so that the stored record contains no push token. */
 export function digestsOf(facts: DeviceFacts): Record<string, number> {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, digest(`${value}`)]));
 }

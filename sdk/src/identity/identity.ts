@@ -17,7 +17,7 @@ export interface Identity {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly serviceClock: ServiceClock;
-  /** Stops following other tabs. What is stored stays. */
+  /** Stops following other tabs. The stored records stay. */
   close(): void;
 }
 
@@ -35,7 +35,7 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const reported = new Set<string>();
   const onFailed = (error: unknown) =>
     onEvent({ type: "storeFailed", error, message: "The store failed: the client goes on from memory." });
-  /** The current session of this tab may be another one than that of the others. */
+  /** The current session of this tab may differ from that of the others. */
   const notify = (event: IdentityEvent) =>
     onEvent(event.type === "sessionChanged" ? { ...event, session: sessions.current } : event);
   const tabs = createTabs(scope, () => {

@@ -7,7 +7,7 @@ const name = "rollcall";
 export function indexedDbStore(): Store {
   let opening: Promise<IDBDatabase> | undefined;
 
-  /** Runs a transaction, again on a new connection if it failed: browsers close connections of their own. */
+  /** Runs a transaction, again on a new connection if it failed: browsers close connections by themselves. */
   async function run<T>(mode: IDBTransactionMode, work: Work<T>, isRepeat = false): Promise<T> {
     opening ??= open(disconnect);
     const current = opening;
@@ -64,7 +64,7 @@ function open(onClosed: () => void): Promise<IDBDatabase> {
   });
 }
 
-/** Resolves when the transaction is complete, and with that on disk. */
+/** Resolves when the transaction is complete, and thus on disk. */
 function transact<T>(database: IDBDatabase, mode: IDBTransactionMode, work: Work<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(name, mode, { durability: "strict" });

@@ -3,14 +3,14 @@ import type { Transport } from "../transport/transport.ts";
 import type { Call } from "../wire/call.ts";
 import type { IdentityClient } from "./client.ts";
 
-/** Where a client keeps what its parts need; the package exports it to no app. */
+/** The place where a client keeps the internals that its parts need; the package exports it to no app. */
 export const inside: unique symbol = Symbol.for("@rollcall/sdk inside") as typeof inside;
 
-/** What the parts of the package, such as signing, reach of a client. */
+/** The internals of a client that the parts of the package, such as signing, use. */
 export interface Inside {
   readonly transport: Transport;
   readonly client: IdentityClient;
-  /** Begins the names of what the tabs of the device share; undefined where nothing outlives the process. */
+  /** The prefix of the names that the tabs of the device share; undefined if the store ends with the process. */
   readonly scope: string | undefined;
   /** Sends a call for a user, or for the device. */
   send<T>(userId: string | undefined, call: Call<T>, options?: CallOptions): Sent<T>;

@@ -9,13 +9,13 @@ import type { IdentityClient } from "./client.ts";
 import type { ScopeParts } from "./scope-parts.ts";
 import { tokenPattern, type UserToken } from "./state.ts";
 
-/** Tokens that the app has given up and the service has still to revoke. */
+/** Tokens that the app no longer uses and that must still be revoked at the service. */
 export interface Outbox {
-  /** Keeps a token until the service has revoked it, or it has expired. */
+  /** Stores a token until the service has revoked it, or it has expired. */
   add(token: UserToken): Promise<void>;
   /** Tries to revoke all tokens, once each. Never rejects. */
   flush(client: IdentityClient, options?: CallOptions): Promise<void>;
-  /** Tries in the background if there may be tokens and the last attempt was not just now. */
+  /** Tries in the background if there may be tokens and the last attempt was not very recent. */
   flushSoon(client: IdentityClient): void;
 }
 
@@ -46,7 +46,7 @@ export function createOutbox(
     }
   }
 
-  /** Whether the token is dead now. */
+  /** Whether the token is invalid by now. */
   async function revoke(
     { transport }: IdentityClient,
     { root, token, id }: UserToken,

@@ -18,7 +18,7 @@ function recordsOf(store: Store) {
   return { records, failures, warnings };
 }
 
-/** A store of which every operation for which `fails` says so rejects. */
+/** A store that rejects every operation for which `fails` returns true. */
 function failing(store: Store, fails: () => boolean): Store {
   const guarded = <T>(work: () => T): T => {
     if (fails()) throw new Error("disk full");

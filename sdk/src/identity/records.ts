@@ -3,13 +3,13 @@ import { systemClock } from "../lib/clock.ts";
 import { within } from "../lib/wait.ts";
 import type { Store } from "./store.ts";
 
-/** Records of the client in a store, below a prefix of their own. No operation rejects: see `createRecords`. */
+/** Records of the client in a store, below a prefix. No operation rejects: see `createRecords`. */
 export interface Records {
   /** Undefined also for a record of another version, or with members of other types than those of the pattern. */
   read<T extends object>(name: string, pattern: T): Promise<T | undefined>;
-  /** Without a record it removes the one that is there. */
+  /** Without a record it removes the existing one. */
   write(name: string, record?: object): Promise<void>;
-  /** Writes a record that is absent, atomically among tabs, and returns the one that is there now. */
+  /** Writes a record that is absent, atomically among tabs, and returns the current one. */
   claim<T extends object>(name: string, record: T): Promise<T>;
   remove(name: string): Promise<void>;
   /** The names that begin with a prefix, sorted. */
@@ -22,9 +22,9 @@ export interface RecordsOptions {
   /** Called once, with the first error of the store. */
   readonly onFailed: (error: unknown) => void;
   readonly onWarning: (message: string) => void;
-  /** Runs work while no other tab runs work of that name, where the browser can do that. */
+  /** Runs work while no other tab runs work of that name, if the browser supports that. */
   readonly lock: <T>(name: string, work: () => Promise<T>) => Promise<T>;
-  /** What has been reported, which is not reported again. */
+  /** The failures that have been reported, which are not reported again. */
   readonly reported?: Set<string>;
 }
 
@@ -34,8 +34,8 @@ const storeMsMax = 5_000;
 const failed = Symbol();
 
 /**
- * Reads and writes records. Where the store fails, what was read and written last is used from memory, and the next
- * operation tries the store again.
+ * Reads and writes records. If the store fails, the values that were last read and written are used from memory, and
+ * the next operation tries the store again.
  */
 export function createRecords({
   store,
@@ -45,7 +45,7 @@ export function createRecords({
   lock,
   reported = new Set(),
 }: RecordsOptions): Records {
-  /** What the store held when it was last read or written. */
+  /** The contents of the store when it was last read or written. */
   const known = new Map<string, string | undefined>();
   /** Names whose last change did not reach the store. */
   const unwritten = new Set<string>();
@@ -66,7 +66,7 @@ export function createRecords({
     }
   }
 
-  /** Asks the store for a record unless memory has a newer one. Returns what counts now. */
+  /** Reads a record from the store unless memory has a newer one. Returns the current one. */
   async function ask<T extends object>(
     name: string,
     pattern: T,
@@ -102,7 +102,7 @@ export function createRecords({
         store.putIfAbsent?.(key, text) ??
         lock(key, async () => {
           if ((await store.get(key)) === undefined) await store.set(key, text);
-          return store.get(key); // another tab may have set it in between: the last one counts
+          return store.get(key); // another tab may have set it in between: the last value is valid
         });
       const present = await ask(name, record, put);
       if (present) return present;

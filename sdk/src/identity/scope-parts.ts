@@ -4,7 +4,7 @@ import type { ServiceClock } from "./service-clock.ts";
 import type { Change, SessionState, SharedState } from "./state.ts";
 import type { Tabs } from "./tabs.ts";
 
-/** What has happened, for the listeners of every client of the scope. */
+/** Events, for the listeners of every client of the scope. */
 export interface IdentityEvent {
   readonly type: Change["type"] | "deviceRejected" | "storeFailed" | "warning" | "ready";
   readonly session?: SessionState | undefined;
@@ -13,7 +13,7 @@ export interface IdentityEvent {
   readonly message?: string;
 }
 
-/** What the device, the sessions and the outbox of a scope work with. */
+/** The shared parts that the device, the sessions and the outbox of a scope use. */
 export interface ScopeParts {
   readonly store: Records;
   readonly secrets: Records;

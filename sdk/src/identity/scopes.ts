@@ -11,9 +11,9 @@ export interface Membership {
   readonly identity: Identity;
   /** Whether another client of this context has the same scope. */
   readonly isShared: boolean;
-  /** Begins the names of what its tabs share; undefined where the store is of this process alone. */
+  /** The prefix of the names that its tabs share; undefined if the store belongs to this process alone. */
   readonly tabsName: string | undefined;
-  /** Whether what the client knows ends with the process because the app has named no store. */
+  /** Whether the state of the client ends with the process because the app has named no store. */
   readonly isForgetful: boolean;
   /** Ends the identity with its last client. */
   leave(): void;

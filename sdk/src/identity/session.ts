@@ -22,18 +22,18 @@ export interface SignOutOptions extends CallOptions {
   readonly everywhere?: boolean;
 }
 
-/** A user who has signed in on this device. Its members show the present state. */
+/** A user who has signed in on this device. Its members show the current state. */
 export interface Session {
   readonly userId: string;
   readonly userName: string;
   /** `disabled`: the service refuses the user's calls for now. `ended`: the user has to sign in again. */
   readonly state: "active" | "disabled" | "ended";
-  /** Why the session has ended. */
+  /** The reason why the session has ended. */
   readonly reason?: EndReason | undefined;
   readonly expires: Date;
-  /** The profile as the sign-in answered it. */
+  /** The profile as returned by the sign-in. */
   readonly user: OwnUser;
-  /** Forgets the session at once, also offline, and has its token revoked as soon as the service can be reached. */
+  /** Forgets the session at once, even offline, and has its token revoked as soon as the service can be reached. */
   signOut(options?: SignOutOptions): Promise<void>;
   /** The tokens of the user, on all devices. */
   tokens(options?: PageOptions): Pages<UserToken>;

@@ -28,7 +28,7 @@ import { currentSession, type SessionState, type UserToken } from "./state.ts";
 
 /** The users who are signed in on this device. */
 export interface Sessions {
-  /** Who a call is sent for: the user, the current user, or the device. */
+  /** The principal of a call: the user, the current user, or the device. */
   principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource;
   /** Sends a sign-in or sign-up, and makes its user the current one. */
   signIn(
@@ -38,7 +38,7 @@ export interface Sessions {
   ): Promise<SignedIn>;
   /** Forgets a session at once, and has its token revoked. */
   signOut(client: IdentityClient, userId: string, options?: CallOptions): Promise<void>;
-  /** Forgets a session whose token is dead. */
+  /** Forgets a session whose token is invalid. */
   forget(userId: string): Promise<void>;
   /** Makes a user the current one, in all tabs or in this one. */
   use(userId: string, here: boolean): Promise<void>;
@@ -53,7 +53,7 @@ export interface SignedIn {
   readonly isNew: boolean;
 }
 
-/** Who signs in or forgot the password has no token; and the device speaks for itself. */
+/** A user who signs in or forgot the password has no token, and the device calls for itself. */
 const ofDevice = new Set([
   "createUser",
   "loginUser",
@@ -78,9 +78,9 @@ export function createSessions(
 ): Sessions {
   const joinRecovery = createFlights<Credentials>();
   const joinRenewal = createFlights<void>();
-  /** When the token of a sign-in may be renewed again. */
+  /** The time from which the token of a sign-in may be renewed again. */
   const nextRenewal = new Map<string, number>();
-  /** The user whom this tab alone has chosen. */
+  /** The user that only this tab has chosen. */
   let here: string | undefined;
 
   function current(): SessionState | undefined {
@@ -104,7 +104,7 @@ export function createSessions(
     return update(login, () => undefined);
   }
 
-  /** Follows what the answers say about the user. */
+  /** Updates the session from the answers about the user. */
   function observe(client: IdentityClient, userId: string, { token }: Credentials, answer: Answered): void {
     const { call, error, time } = answer;
     serviceClock.observe(time);
@@ -200,7 +200,10 @@ export function createSessions(
     return session;
   }
 
-  /** Replaces a token in the second half of its life by its successor, which every tab gets from the service alike. */
+  /**
+   * Replaces a token in the second half of its life by its successor, which the service returns identically to every
+   * tab.
+   */
   function renewSoon({ transport, options }: IdentityClient, session: SessionState, old: UserToken): void {
     const { login, userId } = session;
     const { token, root, issued, expires } = old;

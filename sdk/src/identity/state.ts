@@ -3,7 +3,7 @@ import type { EndReason } from "./options.ts";
 import type { Records } from "./records.ts";
 import type { Tabs } from "./tabs.ts";
 
-/** A token with the address where it is good; times in milliseconds of the service's clock. */
+/** A token with the address where it is valid; times are in milliseconds of the service's clock. */
 export interface Token {
   readonly token: string;
   readonly root: string;
@@ -12,7 +12,7 @@ export interface Token {
 }
 
 export interface DeviceToken extends Token {
-  /** When the device was registered; the token may come from a later logout. */
+  /** The time of the device's registration; the token may come from a later logout. */
   readonly registered: number;
 }
 
@@ -20,13 +20,13 @@ export interface UserToken extends Token {
   readonly id: string;
 }
 
-/** A user who has signed in. Each sign-in is a session of its own, so that the end of an old one cannot end a new one. */
+/** A user who has signed in. Each sign-in is a separate session, so that the end of an old one cannot end a new one. */
 export interface SessionState {
   /** Identifies the sign-in. */
   readonly login: string;
   readonly userId: string;
   readonly userName: string;
-  /** The profile as the sign-in answered it. */
+  /** The profile as returned by the sign-in. */
   readonly user: Readonly<Record<string, unknown>>;
   /** Orders the sign-ins of one user. */
   readonly at: number;
@@ -34,11 +34,11 @@ export interface SessionState {
   readonly reason?: EndReason;
   /** Absent after the end. */
   readonly token?: UserToken;
-  /** When the token would have expired, of a session that has ended. */
+  /** The expiry of the token of a session that has ended. */
   readonly expires?: number | undefined;
 }
 
-/** What all tabs of a scope share. */
+/** The state that all tabs of a scope share. */
 export interface State {
   readonly device?: DeviceToken | undefined;
   /** At most one of each user. */
@@ -47,7 +47,7 @@ export interface State {
   readonly current?: string | undefined;
 }
 
-/** What has happened. */
+/** The events of a change. */
 export interface Change {
   readonly type:
     | "signedIn"
@@ -57,7 +57,7 @@ export interface Change {
     | "renewed"
     | "deviceRegistered"
     | "rootChanged";
-  /** As it was before, where it is gone. */
+  /** The previous value, if it is deleted. */
   readonly session?: SessionState | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface Change {
 export interface SharedState {
   /** Undefined until the stores have been read. */
   readonly now: State | undefined;
-  /** Reads the stores when called first, and returns the present state. */
+  /** Reads the stores when called first, and returns the current state. */
   load(): Promise<State>;
   /** Reads the stores again: another tab may have changed them. */
   refresh(): Promise<State>;
@@ -128,7 +128,7 @@ export function createState({
       if (!session) continue;
       const { login, userId, at } = session;
       const token = await secrets.read<UserToken>(`user:${login}`, { ...tokenPattern, id: "" });
-      // Without its token it is a session of which the tokens are kept in another place.
+      // Without its token it is a session whose tokens are stored elsewhere.
       if (!token && session.state !== "ended") continue;
       decodeResult(session.user);
       const other = newest.get(userId);
@@ -148,7 +148,7 @@ export function createState({
     await secrets.remove(`user:${login}`);
   }
 
-  /** Writes what differs, what is new before what is gone. */
+  /** Writes the differences, new records before deletions. */
   async function write(before: State, { device, sessions, current = "" }: State): Promise<void> {
     if (device !== before.device) await secrets.write("device", device);
     for (const session of sessions) {

@@ -1,11 +1,12 @@
 import type { Awaitable } from "../lib/awaitable.ts";
 
-/** What a store keeps under a key. */
+/** A value that a store keeps under a key. */
 export type Stored = string;
 
 /**
- * Where a client keeps its device and its sessions. A store may be shared by tabs, processes and clients of several
- * applications. A rejected operation does not fail a call: the client goes on from memory, with the event `storeFailed`.
+ * Stores the device and the sessions of a client. A store may be shared by tabs, processes and clients of several
+ * applications. A rejected operation does not fail a call: the client continues from memory, with the event
+ * `storeFailed`.
  */
 export interface Store {
   get(key: string): Awaitable<Stored | undefined>;
@@ -15,7 +16,7 @@ export interface Store {
   delete(key: string): Awaitable<void>;
   /** The keys that begin with a prefix, sorted. */
   list(prefix: string): Awaitable<string[]>;
-  /** Sets a key that is absent, atomically, and returns the value that is there now. */
+  /** Sets a key that is absent, atomically, and returns the current value. */
   putIfAbsent?(key: string, value: Stored): Awaitable<Stored>;
   /** `memory`: ends with the process. `evictable`: the browser may delete it. `disk`: stays. */
   readonly durability: "memory" | "evictable" | "disk";

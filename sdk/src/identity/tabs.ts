@@ -1,4 +1,7 @@
-/** How the tabs of a scope learn of each other's changes. Nothing depends on it: the store is read again where it matters. */
+/**
+ * Notifies the tabs of a scope of each other's changes. No call depends on it, because the store is read again before a
+ * decision.
+ */
 export interface Tabs {
   /** Announces that a record has changed; its contents stay in the store. */
   announce(name: string): void;

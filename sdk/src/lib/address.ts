@@ -13,7 +13,7 @@ export function normalizeAddress(address: unknown): string | undefined {
   }
 }
 
-/** Whether what is sent to an address can be read on the way: it is neither https nor this machine. */
+/** Whether traffic to an address can be read in transit: it is neither https nor this machine. */
 export function isInsecure(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return protocol === "http:" && !/^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);

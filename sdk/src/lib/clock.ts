@@ -1,13 +1,12 @@
-/** Time and chance; tests replace them. */
+/** Time and randomness; tests replace them. */
 export interface Clock {
   /** Milliseconds since 1970-01-01 UTC. */
   now(): number;
   /** A number from 0 up to but not including 1. */
   random(): number;
   /**
-   * Runs a function later. A process of Node.js does not wait for what is done in the background.
-   *
-   * @returns what cancels it
+   * Runs a function later. A process of Node.js does not wait for background work.
+   * @returns a function that cancels it
    */
   after(ms: number, run: () => void, priority?: "background"): () => void;
 }

@@ -1,8 +1,8 @@
 /** Listeners of an app by type of event. */
 export interface Events<E extends { readonly type: string }> {
-  /** Returns what removes the listener. */
+  /** Returns a function that removes the listener. */
   on<T extends E["type"]>(type: T, listener: (event: E & { readonly type: T }) => void): () => void;
-  /** Calls the listeners in a microtask of its own. What they throw is reported, and reaches no caller. */
+  /** Calls the listeners in a separate microtask. Their errors are reported, and reach no caller. */
   emit(event: E): void;
 }
 
@@ -29,7 +29,7 @@ export function createEvents<E extends { readonly type: string }>(report: (error
   };
 }
 
-/** Reports what a listener has thrown, as the runtime does for errors that are not caught. */
+/** Reports the error of a listener like the runtime does for uncaught errors. */
 export function reportThrown(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);

@@ -1,7 +1,7 @@
 import type { Awaitable } from "./awaitable.ts";
 import type { Clock } from "./clock.ts";
 
-/** Calls back as soon as the signal is aborted. Returns what stops the watch. */
+/** Calls back as soon as the signal is aborted. Returns a function that removes the listener. */
 export function whenAborted(signal: AbortSignal | undefined, abort: () => void): () => void {
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();

@@ -3,7 +3,7 @@ import type { CallOptions } from "../transport/options.ts";
 import { createOwnedNoun, type OwnedCalls, type OwnedNoun, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
-/** Check-ins: where a user is, at a time. */
+/** Check-ins: the location of a user at a time. */
 export interface CheckinsNoun extends OwnedNoun<Checkin, ChangeCheckinRequest, SearchCheckinsQuery> {
   create(fields: CreateCheckinRequest, options?: CallOptions): Promise<Checkin>;
 }

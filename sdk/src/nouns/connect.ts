@@ -11,9 +11,9 @@ export interface ConnectOptions extends TransportOptions {
   readonly url: string;
   /** The token of a user or a device. */
   readonly token: string;
-  /** The root that came with the token, where it is another one than `url`. */
+  /** The root that came with the token, if it differs from `url`. */
   readonly root?: string | undefined;
-  /** Allows addresses without TLS, where tokens can be read on the way. */
+  /** Allows addresses without TLS, where tokens can be read in transit. */
   readonly insecure?: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface Connection extends Nouns {
 }
 
 /**
- * Makes calls with a token that the app has, such as a server that renders a page for a user: without store, registration,
- * renewal or timers. A dead token is the error AuthAccessTokenInvalid, and nothing else happens.
+ * Sends calls with a token that the app has, such as a server that renders a page for a user: without store,
+ * registration, renewal or timers. An invalid token leads to the error AuthAccessTokenInvalid, and has no further effect.
  *
  * @throws ConfigurationError if an address is wrong
  */

@@ -13,7 +13,7 @@ export interface PictureSize {
 }
 
 export interface DownloadOptions extends CallOptions {
-  /** Only these bytes, both included. */
+  /** Only these bytes, both ends included. */
   readonly range?: { readonly from: number; readonly to?: number };
   /** Compares the bytes with the hash of the object, which needs all of them in memory. */
   readonly verify?: boolean;

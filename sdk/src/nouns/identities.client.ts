@@ -11,7 +11,7 @@ import type { PageOptions, Pages } from "../pages/pages.ts";
 import type { CallOptions } from "../transport/options.ts";
 import { listPages, orUndefined, type Send } from "./send.ts";
 
-/** Who the user is in other systems. */
+/** Identities of the user in other systems. */
 export interface IdentitiesNoun {
   add(provider: string, id: string, options?: CallOptions): Promise<void>;
   list(provider?: string, options?: PageOptions): Pages<Identity>;

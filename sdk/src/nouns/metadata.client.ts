@@ -20,13 +20,13 @@ export interface MetadataOptions extends CallOptions {
 
 /** Keys and values of one object. */
 export interface ObjectMetadata {
-  /** Undefined if the key or the object is not there. The type is not checked. */
+  /** Undefined if the key or the object does not exist. The type is not checked. */
   get<T = unknown>(key: string, options?: MetadataOptions): Promise<T | undefined>;
   getMany(query?: SearchMetadataQuery, options?: PageOptions): Pages<MetadataItem>;
   put(key: string, value: unknown, options?: MetadataOptions & { readonly location?: Place | string }): Promise<void>;
-  /** Puts all of the values or none. */
+  /** Stores all of the values or none. */
   putMany(values: Readonly<Record<string, unknown>>, options?: MetadataOptions): Promise<void>;
-  /** Adds to a number; 1 by default. */
+  /** Adds to a number, by default 1. */
   increment(key: string, delta?: number, options?: MetadataOptions): Promise<MetadataItem>;
   delete(key: string, options?: MetadataOptions): Promise<void>;
 }
@@ -46,7 +46,7 @@ export function createMetadataNoun(send: Send): MetadataNoun {
       describe: (fields: { readonly visibility: Permission }) => Call<T>,
     ) => send(describe({ visibility }), options);
     return {
-      // The app says what it has put there.
+      // The app declares the type of the stored value.
       get: async <T>(key: string, options: MetadataOptions | undefined) =>
         (await orUndefined(sendOf(options, (fields) => getMetadata(id, key, fields))))?.value as T | undefined,
       getMany: (query, options) =>

@@ -14,13 +14,13 @@ export interface MetricsNoun {
   record(key: string, input?: CreateMetricEventRequest, options?: CallOptions): Promise<CreatedMetricEvent>;
   /** Records events that were gathered, also offline; the service corrects their times by the clock of the device. */
   recordMany(events: readonly MetricEvent[], options?: CallOptions): Promise<CreatedMetricEvents>;
-  /** Begins an event that takes time. */
+  /** Begins a timed event. */
   start(
     key: string,
     input: CreateMetricEventRequest & { readonly timeoutInSeconds: number },
     options?: CallOptions,
   ): Promise<CreatedMetricEvent>;
-  /** Ends it. Returns how long it took. */
+  /** Ends it. Returns its duration. */
   end(id: string, options?: CallOptions): Promise<EndedMetricEvent>;
 }
 

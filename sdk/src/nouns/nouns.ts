@@ -11,7 +11,7 @@ import type { Send } from "./send.ts";
 import { createUsersNoun, type UsersNoun } from "./users.client.ts";
 import { createVideosNoun, type VideosNoun } from "./videos.client.ts";
 
-/** What the service has, and what can be done with it. */
+/** The resources of the service and their operations. */
 export interface Nouns {
   readonly device: DeviceNoun;
   readonly users: UsersNoun;

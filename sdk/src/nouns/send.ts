@@ -10,7 +10,7 @@ interface PageQuery {
   readonly pagingToken?: string | undefined;
 }
 
-/** The pages of a listing. The token of a page brings back its filters and order. */
+/** The pages of a listing. The token of a page restores its filters and order. */
 export function listPages<Query extends PageQuery, T>(
   send: Send,
   describe: (query?: Query) => Call<WirePage<T>>,
@@ -25,7 +25,7 @@ export function listPages<Query extends PageQuery, T>(
   );
 }
 
-/** Undefined instead of the error that an object is not there. */
+/** Returns undefined instead of the error for a missing object. */
 export async function orUndefined<T>(sent: Promise<T>): Promise<T | undefined> {
   try {
     return await sent;

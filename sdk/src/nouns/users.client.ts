@@ -27,23 +27,23 @@ import { listPages, type Send } from "./send.ts";
 export interface ProfilePictureOptions extends CallOptions {
   /** Scaled to fit it. */
   readonly size?: PictureSize;
-  /** The own user by default. */
+  /** The caller's own user by default. */
   readonly userId?: string;
 }
 
-/** Users: the own one, and what it may see of others. */
+/** Users: the caller's own user, and the visible profiles of others. */
 export interface UsersNoun {
   me(options?: CallOptions): Promise<OwnUser>;
   get(id: string, options?: CallOptions): Promise<ShownUser>;
   search(query?: SearchUsersQuery, options?: PageOptions): Pages<ShownUser>;
-  /** Changes the own user. */
+  /** Changes the caller's own user. */
   change(fields: ChangeUserRequest, options?: CallOptions): Promise<OwnUser>;
   /** Ends all other sessions of the user. */
   changePassword(
     input: { readonly currentPassword: string; readonly password: string },
     options?: CallOptions,
   ): Promise<void>;
-  /** Deletes the own user, with all data. */
+  /** Deletes the caller's own user, with all data. */
   delete(options?: CallOptions): Promise<void>;
   setProfilePicture(source: Source, fields?: SetProfilePictureRequest, options?: CallOptions): Promise<Picture>;
   profilePicture(options?: ProfilePictureOptions): Promise<Picture>;

@@ -2,7 +2,7 @@ import { whenAborted } from "../lib/wait.ts";
 import { withoutAbsent } from "../lib/without-absent.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 
-/** A page as the service answers it. */
+/** A page as returned by the service. */
 export interface WirePage<T> {
   readonly pageResults: readonly T[];
   readonly currentToken: string;
@@ -10,7 +10,7 @@ export interface WirePage<T> {
   readonly previousToken?: string;
 }
 
-/** Texts that bring a page back, also tomorrow: pass one as `pagingToken`. */
+/** Tokens that restore a page, even much later: pass one as `pagingToken`. */
 export interface PageTokens {
   readonly current: string;
   readonly next?: string;
@@ -28,8 +28,8 @@ export interface Page<T> {
 }
 
 /**
- * A listing. Nothing is requested until it is awaited, which gives its first page, or iterated, which gives its items over
- * all pages. Leaving a loop ends the request that is under way.
+ * A listing. Sends no request until it is awaited, which returns its first page, or iterated, which returns the items
+ * of all pages. Leaving a loop aborts the pending request.
  */
 export interface Pages<T> extends PromiseLike<Page<T>>, AsyncIterable<T> {
   /** The pages one by one. */
@@ -37,7 +37,7 @@ export interface Pages<T> extends PromiseLike<Page<T>>, AsyncIterable<T> {
 }
 
 export interface PageOptions extends CallOptions {
-  /** The most items that a loop gives; none by default. */
+  /** The maximum number of items that a loop returns; unlimited by default. */
   readonly limit?: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: P
         const page: Page<T> = await coming;
         const { next } = page.tokens;
         coming = next === undefined ? undefined : load(next, leaving.signal);
-        // Its error is that of the loop, which may be left before it gets there.
+        // Its error is that of the loop, which may end before it gets there.
         coming?.catch(() => {});
         yield page;
       }

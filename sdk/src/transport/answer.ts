@@ -1,6 +1,6 @@
 import { ConnectionError, type ErrorDetails, RollcallError, ServiceError, UnexpectedAnswer } from "../wire/errors.ts";
 
-/** What an attempt of a call has shown. */
+/** The outcome of an attempt of a call. */
 export interface Judged {
   readonly status?: number;
   /** Of the answer, if one came. */
@@ -11,24 +11,24 @@ export interface Judged {
   readonly result?: unknown;
   /** Creates the error of an attempt that failed. */
   readonly fail?: (details: ErrorDetails) => RollcallError;
-  /** How often the call may be repeated for this reason. */
+  /** The number of times that the call may be retried for this reason. */
   readonly repeats?: "yes" | "once" | undefined;
   /** Whether a failed attempt may have been done. */
   readonly mayBeDone?: boolean;
-  /** Whether it shows that no earlier attempt with the same key was done, either. */
+  /** Whether it proves that no earlier attempt with the same key was applied, either. */
   readonly provesUndone?: boolean;
   readonly retryAfterMs?: number | undefined;
   /** Whether further calls of the principal would be refused, too. */
   readonly closesGate?: boolean;
 }
 
-/** How a call may be repeated: `isRead` does nothing, `canRepeat` does nothing twice. */
+/** The ways in which a call may be repeated: `isRead` has no effect, and `canRepeat` has its effect once. */
 export interface Repeatability {
   readonly isRead: boolean;
   readonly canRepeat: boolean;
 }
 
-/** What the service writes around a result or an error. */
+/** The envelope of the service around a result or an error. */
 export interface Envelope {
   readonly success: boolean;
   readonly request_id: string;
@@ -42,12 +42,12 @@ export interface Envelope {
   readonly retryAfterSeconds?: number;
 }
 
-/** Statuses that proxies and the service answer for a while. */
+/** Statuses that proxies and the service answer temporarily. */
 const passing: readonly number[] = [408, 425, 429, 502, 503, 504];
-/** Statuses that the service answers to a call only after it has looked for the response under its key. */
+/** Statuses with which the service answers a call only after it has looked up the response under its key. */
 const afterKey: readonly number[] = [400, 404, 409, 413, 424];
 
-/** What an answer means for a call: its envelope, or the text of another answer. */
+/** The meaning of an answer for a call: its envelope, or the text of another answer. */
 export function judge(
   { isRead, canRepeat }: Repeatability,
   envelope: Envelope | undefined,
@@ -91,7 +91,7 @@ export function judge(
   };
 }
 
-/** What it means that no answer came. An error of the client itself is none of the network, and is not repeated. */
+/** The meaning of a missing answer. An error of the client itself is not one of the network, and is not retried. */
 export function judgeSilence({ isRead, canRepeat }: Repeatability, cause?: unknown): Judged {
   const own = cause instanceof RollcallError && cause;
   return {

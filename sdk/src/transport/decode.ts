@@ -1,11 +1,11 @@
 import { dateMembers } from "../generated/dates.ts";
 
-/** Values that belong to the app, and responses of a batch, each of which is decoded by itself. */
+/** Values that belong to the app, and responses of a batch, each of which is decoded separately. */
 const untouched: ReadonlySet<string> = /* @__PURE__ */ new Set(["value", "values", "details", "responses"]);
 /** Repeats another member. */
 const misspelt = "elaspedTimeInMs";
 
-/** Converts a result of the wire: dates become `Date`, and `true`, which says no more than success, undefined. */
+/** Converts a result of the wire: dates become `Date`, and `true`, which only means success, becomes undefined. */
 export function decodeResult(result: unknown): unknown {
   if (typeof result === "object") decode(result as Record<string, unknown>);
   return result === true ? undefined : result;

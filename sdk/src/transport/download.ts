@@ -6,7 +6,7 @@ import type { Limits } from "./limits.ts";
 import type { CallOptions } from "./options.ts";
 import { reportProgress } from "./progress.ts";
 
-/** What a download needs of its call. */
+/** The parts of its call that a download needs. */
 interface DownloadCall {
   readonly call: AnyCall;
   readonly options: CallOptions;
@@ -17,7 +17,7 @@ interface DownloadCall {
   readonly end: () => void;
 }
 
-/** Whether a response is the bytes of a file rather than an envelope. */
+/** Whether a response has the bytes of a file rather than an envelope. */
 export function isFile({ ok, headers }: Response): boolean {
   // The service marks its files; a page without the mark is that of a captive portal.
   return ok && (headers.has("content-disposition") || !/html/.test(headers.get("content-type") ?? ""));

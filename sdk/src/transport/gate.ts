@@ -4,7 +4,7 @@ import type { Run } from "./limits.ts";
 
 /** Holds back the calls of one principal while the service would refuse them. */
 export interface Gate {
-  /** Why calls are held back; undefined while the gate is open. */
+  /** The reason why calls are held back; undefined while the gate is open. */
   readonly closing: Judged | undefined;
   /**
    * Waits until the gate is open, or the call is the one that goes first, which is a probe.
@@ -18,7 +18,7 @@ export interface Gate {
 
 const waitingMax = 1000;
 
-/** A wait as the service asks for it, and a random part, so that not all clients come back at once. */
+/** The wait that the service requires, and a random part, so that not all clients come back at once. */
 export function spread(ms: number, clock: Clock): number {
   return ms + clock.random() * Math.max(1000, ms / 10);
 }

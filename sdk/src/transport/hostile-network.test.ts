@@ -10,7 +10,7 @@ import { createTransport } from "./transport.ts";
 const totalMs = 90_000;
 const modulus = 2 ** 31 - 1;
 
-/** What a network may do to one request. `isDone` is whether the service has done it. */
+/** The faults that a network may cause for one request. `isDone` is whether the service has applied it. */
 const behaviours: Readonly<Record<string, { isDone: boolean; answer: () => Promise<Response> }>> = {
   answered: { isDone: true, answer: async () => success({ id: "chk_1" }) },
   cutBefore: { isDone: false, answer: () => Promise.reject(new TypeError("fetch failed")) },

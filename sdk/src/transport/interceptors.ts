@@ -1,13 +1,13 @@
 import type { Operation } from "../wire/call.ts";
 
-/** What an interceptor sees of a request. Headers that it adds are sent; `Authorization` reads as `[secret]`. */
+/** The request as an interceptor sees it. Headers that it adds are sent; `Authorization` reads as `[secret]`. */
 export interface InterceptedRequest {
   readonly operation: Operation;
   readonly method: string;
-  /** Without the query, which may hold what users have written. */
+  /** Without the query, which may contain texts of users. */
   readonly path: string;
   readonly headers: Headers;
-  /** What the app has passed in the options of the call. */
+  /** The context that the app has passed in the options of the call. */
   readonly context?: unknown;
   /** From 1 on; absent around a whole call. */
   readonly attempt?: number;
@@ -19,5 +19,5 @@ export interface Interceptor {
   attempt?(request: InterceptedRequest, next: () => Promise<Response>): Promise<Response>;
 }
 
-/** The headers that no app sets: the client decides them. */
+/** The headers that no app may set, because the client sets them. */
 export const ownHeaders: readonly string[] = ["authorization", "content-type", "idempotency-key"];

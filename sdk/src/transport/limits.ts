@@ -4,7 +4,7 @@ import { AbortedError, type ErrorDetails, RollcallError, TimeoutError } from "..
 
 /** Work that a limit may end. */
 export interface Run {
-  /** Why it has to end; its caller has this error already. */
+  /** The reason why it has to end; its caller has this error already. */
   error?: RollcallError;
   /** Ends what the work waits for: each wait sets its own. */
   wake(): void;

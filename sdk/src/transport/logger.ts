@@ -1,7 +1,7 @@
-/** Fields are an operation, a status, a request id, an attempt and times: nothing secret, nothing that users wrote. */
+/** Fields are an operation, a status, a request id, an attempt and times: no secrets, and no texts of users. */
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
 
-/** Where the client reports what it does. */
+/** The destination of the client's log. */
 export interface Logger {
   debug(message: string, fields: LogFields): void;
   info(message: string, fields: LogFields): void;

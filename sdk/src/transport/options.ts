@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
 
-/** How often a failed call is repeated, at most 10 times; `false` is never. */
+/** The number of retries of a failed call, at most 10; `false` is never. */
 export type Retry = { readonly repeats?: number } | false;
 
 export interface Timeouts {
@@ -18,7 +18,7 @@ export interface TransportOptions {
   readonly fetch?: typeof fetch | undefined;
   readonly retry?: Retry | undefined;
   readonly timeouts?: Timeouts | undefined;
-  /** With `get-post`, PUT, PATCH and DELETE are sent in batches, for networks that let no other verb pass. */
+  /** With `get-post`, PUT, PATCH and DELETE are sent in batches, for networks that pass no other verb. */
   readonly methods?: "all" | "get-post" | undefined;
   /** The first word of `Authorization`; `Service` by default. */
   readonly scheme?: string | undefined;
@@ -27,22 +27,22 @@ export interface TransportOptions {
 }
 
 export interface CallOptions {
-  /** Ends the call, with its waits and repeats. */
+  /** Ends the call, with its waits and retries. */
   readonly signal?: AbortSignal | undefined;
   /** Limits the call with all its attempts and waits; 90 s by default. */
   readonly timeoutMs?: number | undefined;
-  /** Repeats an earlier call of the same content without doing it twice. */
+  /** Repeats an earlier call of the same content; the service applies it once. */
   readonly idempotencyKey?: string | undefined;
   readonly retry?: Retry | undefined;
   /** Further headers; `Authorization`, `Content-Type` and `Idempotency-Key` are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Handed to interceptors. */
+  /** Passed to interceptors. */
   readonly context?: unknown;
   /** Called while a file is uploaded or downloaded, at most ten times a second. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** How a successful call went. */
+/** The metadata of a successful call. */
 export interface Meta {
   readonly status: number;
   readonly requestId: string;
@@ -52,7 +52,7 @@ export interface Meta {
   readonly durationMs: number;
 }
 
-/** A call under way. */
+/** A pending call. */
 export interface Sent<T> extends Promise<T> {
   /** Rejects with the error of the call. A `meta` that is not read is no unhandled rejection. */
   readonly meta: Promise<Meta>;

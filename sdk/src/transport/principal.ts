@@ -2,14 +2,14 @@ import type { Awaitable } from "../lib/awaitable.ts";
 import type { AnyCall } from "../wire/call.ts";
 import type { ServiceError } from "../wire/errors.ts";
 
-/** Where, and as whom, a call is sent. An empty token sends no `Authorization`. */
+/** The address and the token of a call. An empty token sends no `Authorization`. */
 export interface Credentials {
-  /** The address of the service, without a slash at its end. */
+  /** The address of the service, without a trailing slash. */
   readonly root: string;
   readonly token: string;
 }
 
-/** What a principal learns of each answer. */
+/** The part of an answer that a principal receives. */
 export interface Answered {
   /** The operation that was called. */
   readonly call: AnyCall;
@@ -24,14 +24,15 @@ export interface Principal {
   /** Calls of one principal share a gate. */
   readonly id: string;
   /**
-   * Registers the device first where that is needed. The call may have been aborted before it is done.
+   * Registers the device first if necessary. The call may have been aborted before that is complete.
    *
    * @throws NotSignedIn, SessionEnded, or the error of the registration
    */
   credentials(): Awaitable<Credentials>;
   /**
-   * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with what it returns. It is not
-   * called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown outcome: that is a success.
+   * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with the returned
+   * credentials. It is not called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown
+   * outcome: that is a success.
    *
    * @throws the error of the call; it takes over `call`, `attempts`, `outcome` and `idempotencyKey` of the given one
    */
@@ -43,7 +44,7 @@ export interface Principal {
 /** A principal, or how it is found when the call begins. */
 export type PrincipalSource = Principal | (() => Awaitable<Principal>);
 
-/** The owner of certain credentials, which nothing replaces. */
+/** The owner of certain credentials, which are never replaced. */
 export function fixedPrincipal(id: string, credentials: Credentials): Principal {
   return { id, credentials: () => credentials };
 }

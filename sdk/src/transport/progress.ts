@@ -1,9 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** How much of a file has been transferred, in bytes. */
+/** The part of a file that has been transferred, in bytes. */
 export interface Progress {
   readonly done: number;
-  /** Undefined where the service does not say it. */
+  /** Undefined if the service does not report it. */
   readonly total: number | undefined;
 }
 

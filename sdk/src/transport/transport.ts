@@ -15,28 +15,28 @@ import { reportProgress } from "./progress.ts";
 import { buildRequest, readTunnelled } from "./request.ts";
 import { sendWatched, type Upload } from "./upload.ts";
 
-/** Sends calls, and repeats them until they are answered or their time is up. */
+/** Sends calls, and retries them until they are answered or their time is up. */
 export interface Transport {
   /** The request begins in the next microtask. */
   send<T>(call: Call<T>, principal: PrincipalSource, options?: CallOptions): Sent<T>;
   /** Whether code of the app runs around calls. */
   readonly hasInterceptors: boolean;
-  /** Returns what removes the interceptor. */
+  /** Returns a function that removes the interceptor. */
   intercept(interceptor: Interceptor): () => void;
   /** Signs all requests from now on. */
   sign(signer: Signer): void;
-  /** For what repeats calls by itself. */
+  /** For code that retries calls itself. */
   readonly pace: Pace;
-  /** Ends all calls under way with AbortedError, and refuses further ones. */
+  /** Ends all pending calls with AbortedError, and refuses further ones. */
   close(): void;
 }
 
-/** Decides how often something is repeated: returns the milliseconds to wait before the next attempt, if there may be one. */
+/** Decides on repetitions: returns the milliseconds to wait before the next attempt, if there may be one. */
 export type NextRepeat = (judged: Judged, msLeft: number) => number | undefined;
 
-/** When calls are repeated. */
+/** Decides when calls are retried. */
 export interface Pace {
-  /** How long a call may take with all its repeats. */
+  /** The time that a call may take with all its retries. */
   readonly totalMs: number;
   repeats(retry: Retry | undefined): NextRepeat;
   /** @throws AbortedError once the app has aborted the call or closed the client */
@@ -48,7 +48,7 @@ const budgetMax = 10;
 export const repeatsMax = 10;
 const backoffMs = 250;
 const backoffMsMax = 20_000;
-/** How fast an upload has to be where its progress cannot be seen, in bytes per millisecond. */
+/** The speed that an upload needs if its progress cannot be observed, in bytes per millisecond. */
 const uploadSpeedMin = 16_384 / 1000;
 /** The repeat of such a call finds its token dead if the first attempt was done. */
 const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "deleteUser", "endToken"]);
@@ -167,7 +167,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
               body: isForm ? request.body() : request.body,
               signal: end.signal,
               credentials: "omit",
-              // What an API answers with a redirect was written by a proxy; a store may send a file from elsewhere.
+              // A proxy wrote the answer of an API that is a redirect; a store may send a file from elsewhere.
               redirect: isDownload ? "follow" : "manual",
               duplex: "half",
             };
@@ -237,7 +237,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
           isUncertain = !!fail && (!!judged.mayBeDone || (wasUncertain && !judged.provesUndone));
           const error = fail?.(detailsOf(!!judged.repeats));
           logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name });
-          // What a proxy answers says nothing about the principal.
+          // An answer of a proxy contains no information about the principal.
           if (!error || error instanceof ServiceError)
             principal.answered?.(credentials, { call, error, time: timeOf(headers) });
           if (!error) {

@@ -2,8 +2,8 @@ import { isInsecure, normalizeAddress } from "../lib/address.ts";
 import { ConfigurationError } from "./errors.ts";
 
 /**
- * @param option how the app knows the address
- * @throws ConfigurationError unless it is one, whose traffic cannot be read on the way
+ * @param option the name of the app's option for the address
+ * @throws ConfigurationError unless it is an address whose traffic cannot be read in transit
  */
 export function checkAddress(option: string, address: unknown, isInsecureAllowed = false): string {
   const normal = normalizeAddress(address);

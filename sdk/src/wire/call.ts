@@ -1,4 +1,4 @@
-/** What the client knows about an operation of the service. */
+/** The description of an operation of the service. */
 export interface Operation {
   /** The `operationId` of the OpenAPI document. */
   readonly id: string;
@@ -9,7 +9,7 @@ export interface Operation {
   readonly caller: "anyone" | "device" | "user" | "operator";
   /** Whether the service stores the response under an `Idempotency-Key`. */
   readonly isIdempotent: boolean;
-  /** Whether a repeat without a key does nothing twice. */
+  /** Whether a repeat without a key is harmless. */
   readonly isRepeatable?: boolean;
   /** Whether its parameter `data` is a file. */
   readonly hasFile?: boolean;
@@ -24,7 +24,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 declare const result: unique symbol;
 
-/** A description of one call of the service: frozen, plain data. Nothing happens until it is sent. */
+/** A description of one call of the service: frozen, plain data. No request is sent until the call is. */
 export interface Call<T> {
   readonly operation: Operation;
   /** The path with its parameters filled in and escaped. */
@@ -39,5 +39,5 @@ export interface BatchableCall<T> extends Call<T> {
   readonly operation: Operation & { readonly isBatchable: true };
 }
 
-/** A call whatever its result. */
+/** A call with any result. */
 export type AnyCall = Call<unknown>;

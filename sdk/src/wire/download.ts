@@ -1,7 +1,7 @@
-/** The bytes of a file, of which one method reads them once. */
+/** The bytes of a file, which can be read once, by one of the methods. */
 export interface Download {
   readonly contentType: string;
-  /** In bytes; undefined where the service does not say it. */
+  /** In bytes; undefined if the service does not report it. */
   readonly contentLength: number | undefined;
   /** Fails with ConnectionError if the connection ends early. */
   stream(): ReadableStream<Uint8Array>;

@@ -2,8 +2,8 @@ import type { Parameters } from "./call.ts";
 import type { Box, Near, Place } from "./values.ts";
 
 /**
- * Converts the parameters of an app into those of the wire: dates, places and ranges become texts, absent values are
- * left out. What is under `value` and `values` belongs to the app and stays as it is.
+ * Converts the parameters of an app into those of the wire: dates, points and ranges become texts, and absent values
+ * are omitted. Values under `value` and `values` belong to the app and stay unchanged.
  */
 export function encodeParameters(parameters: Parameters): Record<string, unknown> {
   const encoded: Record<string, unknown> = {};

@@ -1,17 +1,17 @@
 import { withoutAbsent } from "../lib/without-absent.ts";
 import type { AnyCall } from "./call.ts";
 
-/** `none`: the call certainly had no effect. `unknown`: a write was sent, and whether it was done is not known. */
+/** `none`: the call certainly had no effect. `unknown`: a write was sent, and it is unknown whether it was applied. */
 export type Outcome = "none" | "unknown";
 
-/** What is known about a call that failed. */
+/** The known details of a failed call. */
 export interface FailedCall {
   readonly operation: string;
   readonly method: string;
   readonly path: string;
 }
 
-/** What every error of the client holds beside its message. */
+/** The members that every error of the client has besides its message. */
 export interface ErrorDetails {
   readonly call?: FailedCall | undefined;
   readonly attempts?: number;
@@ -22,7 +22,7 @@ export interface ErrorDetails {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** What an answer of the service adds to the details of its error. */
+/** The details that an answer of the service adds to its error. */
 export interface ServiceErrorDetails extends ErrorDetails {
   readonly status: number;
   readonly errorNumber: number;
@@ -43,7 +43,7 @@ export class RollcallError extends Error {
   declare readonly call?: FailedCall;
   declare readonly attempts: number;
   declare readonly idempotencyKey?: string;
-  /** How long to wait before the call is made again, where the service has said it. */
+  /** The time to wait before the call is made again, if the service has set it. */
   declare readonly retryAfterMs?: number;
 
   /** @param text follows the operation and the name in the message, where the call is known */
@@ -74,7 +74,7 @@ export class ServiceError extends RollcallError {
   declare readonly status: number;
   declare readonly errorNumber: number;
   declare readonly requestId: string;
-  /** The parameter that is at fault. */
+  /** The invalid parameter. */
   declare readonly parameter?: string;
   /** The root of the region that serves the application. */
   declare readonly serviceRoot?: string;
@@ -94,7 +94,7 @@ export class ConnectionError extends RollcallError {
   static override readonly kind: string = "ConnectionError";
 }
 
-/** A time limit of the client passed: of an attempt, of the whole call, or without a byte of a transfer. */
+/** A time limit of the client has passed: of an attempt, of the whole call, or of a transfer without a byte. */
 export class TimeoutError extends RollcallError {
   static override readonly kind: string = "TimeoutError";
   readonly limit: "attempt" | "total" | "stalled";
@@ -114,7 +114,7 @@ export class AbortedError extends RollcallError {
   }
 }
 
-/** The answer is none of the service's: a proxy or a captive portal wrote it. */
+/** The answer does not come from the service: a proxy or a captive portal wrote it. */
 export class UnexpectedAnswer extends RollcallError {
   static override readonly kind: string = "UnexpectedAnswer";
   declare readonly status: number;
@@ -139,18 +139,18 @@ export class SessionEnded extends RollcallError {
   static override readonly kind: string = "SessionEnded";
 }
 
-/** The app or the environment has to be changed; no request was sent. */
+/** The app or the environment must be changed; no request was sent. */
 export class ConfigurationError extends RollcallError {
   static override readonly kind: string = "ConfigurationError";
 }
 
-/** What an error says about its call: no parameter, query or token. */
+/** The description of the call in an error: no parameter, query or token. */
 export function describeCall({ operation, path }: AnyCall): FailedCall {
   return { operation: operation.id, method: operation.method, path };
 }
 
 function isInstance(type: typeof RollcallError, value: unknown): boolean {
-  // A class that an app derives has no kind of its own, and is recognized by its prototype.
+  // A class that an app derives has no separate kind, and is recognized by its prototype.
   if (!Object.hasOwn(type, "kind")) return Function.prototype[Symbol.hasInstance].call(type, value);
   return Object(value)[brand]?.includes(type.kind) === true;
 }

@@ -8,5 +8,5 @@ export interface OpenableSource {
   readonly type?: string;
 }
 
-/** What can be uploaded: a `File` is a `Blob`. */
+/** The sources of an upload: a `File` is a `Blob`. */
 export type Source = Blob | ArrayBuffer | OpenableSource;

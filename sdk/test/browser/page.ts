@@ -4,14 +4,14 @@ import { indexedDbStore } from "../../src/identity/indexed-db-store.ts";
 import { createRollcall } from "../../src/rollcall.ts";
 import { storeRules } from "../store-rules.ts";
 
-/** What the suite uses in a page. */
+/** The functions that the suite calls in a page. */
 const pageKit = {
   createRollcall,
   getDevice,
   getOwnUser,
   indexedDbStore,
   storeRules,
-  /** What the subscription of this tab has been told: `ready`, `reset`, or the comment of a new check-in. */
+  /** The calls that the subscription of this tab has received: `ready`, `reset`, or the comment of a new check-in. */
   told: [] as string[],
   subscription: undefined as Subscription | undefined,
   follow() {

@@ -14,7 +14,7 @@ import { walkExample } from "./example.ts";
 
 const dayMs = 86_400_000;
 const password = "correct horse";
-/** Without these, Chromium calls its maker. */
+/** Without these, Chromium contacts its maker. */
 const quiet = [
   "--no-sandbox",
   "--disable-gpu",
@@ -262,7 +262,7 @@ function signUp(tab: Page, userName: string): Promise<string | undefined> {
   return tab.evaluate(async (input) => (await kit.client?.signUp(input))?.userId, { userName, password });
 }
 
-/** The id of the current user as the service knows it, or the name of the error. */
+/** The id of the current user according to the service, or the name of the error. */
 function ownId(tab: Page): Promise<string | undefined> {
   return tab.evaluate(async () => {
     try {

@@ -1,4 +1,4 @@
-// What an app writes, compiled against the package as it is published. Each expected error is a promise of the types.
+// The code of an app, compiled against the package as it is published. Each expected error is a promise of the types.
 import { type Checkin, connect, createRollcall, ItemAlreadyExists, type Page } from "@rollcall/sdk";
 import { createAdmin, searchOperatedUsers } from "@rollcall/sdk/admin";
 import { createCheckin, createPicture, putMetadata } from "@rollcall/sdk/calls";

@@ -94,7 +94,7 @@ const securityOf = {
   user: [{ userToken: [] }, { bearer: [] }],
 };
 
-/** What the document says once: most operations are the operators'. */
+/** The texts that the document contains once, because most operations are the operators'. */
 export const operatorSecurity = [{ operatorToken: [] }, { bearer: [] }];
 
 /** An operator's call is in no batch and takes no key, which the document says once. */

@@ -2,11 +2,11 @@ import { type DocumentedLimits, isObjectSchema, limitsOf, nameOf, partsOf, type 
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The schemas of a document: objects and enumerations are components, all others stand where they are used. */
+/** The schemas of a document: objects and enumerations are components, all others are inline. */
 export interface SchemaComponents {
   /** @returns the schema, or a reference to its component, which keeps the description of the property */
   describe(schema: Schema): { [keyword: string]: Json };
-  /** All components so far, by name. */
+  /** All components until now, by name. */
   list(): Record<string, Json>;
 }
 
@@ -46,7 +46,7 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
       if (keyword === "const" && schema["type"] === "boolean") continue;
       published[keyword] = publishKeyword(keyword, value);
     }
-    // Clients with integers of 32 bits need to know it.
+    // Clients with integers of 32 bits need this format.
     if (schema["type"] === "integer" && Number(schema["maximum"]) > int32Max) published["format"] = "int64";
     return published;
   }
@@ -96,5 +96,5 @@ function roleKey(name: string): string {
 }
 
 const roles = ["Answer", "Page"];
-/** What the names of the requests and results about a resource begin with. */
+/** The beginnings of the names of the requests and results about a resource. */
 const beginnings = /^(?:Change|Changed|Create|Created|Listed|Operated|Public|Put|Register|Social)+(?=[A-Z])/;

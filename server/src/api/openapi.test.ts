@@ -91,7 +91,7 @@ function parametersOf({ parameters = [] }: Operation, location: string): Paramet
   return all.filter((parameter) => parameter.in === location);
 }
 
-/** Everything that the document says an operation fails with. */
+/** All failures of an operation in the document. */
 function failuresOf(operation: Operation): string[] {
   const { "x-caller": caller, "x-errors": own, "x-excluded-errors": excluded = [] } = operation;
   const ofCaller = document["x-caller-errors"][caller] ?? [];

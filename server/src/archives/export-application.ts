@@ -27,7 +27,7 @@ export class NoSuchApplication extends PlainFailure {
  * engine: as it is when reading begins. The application and its neighbours can be served meanwhile; suspend it first
  * for a move, because later writes are not included.
  *
- * The archive contains the shared secret of signed requests and the password of the mail server in clear. Stored
+ * The archive contains the shared secret of signed requests and the password of the mail server in plain text. Stored
  * responses and unfinished uploads are left out. User tokens stay valid where secret and region are the same.
  *
  * @returns a summary of the archive
@@ -106,7 +106,7 @@ async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): 
   return sums;
 }
 
-/** A webhook as it leaves the deployment: it sends nothing until an operator of the other one resumes it. */
+/** A webhook in the archive: it sends nothing until an operator of the other one resumes it. */
 function withoutSecretsOf(webhook: StoredRow): StoredRow {
   const secrets = { secret: null, older_secret: null, older_secret_at: 0, older_secret_ends_at: 0, headers: null };
   const nowhere = { log: "", position: 0, event_id: "", wake_at: null, lease_holder: "", lease_ends_at: 0 };

@@ -43,7 +43,7 @@ export class FileLoader {
     for (const key of this.#damaged) throw differingError(key);
   }
 
-  /** What the rows say about an object; undefined if no row names it. */
+  /** The contents of the rows about an object; undefined if no row names it. */
   async #find(key: string): Promise<{ readonly length?: number; readonly sha256?: string } | undefined> {
     const [applicationId = "", id = ""] = key.split("/");
     const { reads } = this.#services.database;

@@ -61,9 +61,9 @@ export const headName = "rollcall.json";
 export const endName = "end.json";
 /** The file `secret` of DATA_DIR, if the secrets are stored there. */
 export const secretName = "secret";
-/** The shared secret of an application's signed requests, in clear because the row has it sealed. */
+/** The shared secret of an application's signed requests, in plain text because the row has it sealed. */
 export const signingSecretName = "signing-secret";
-/** The mail server of an application, `mail.smtpUrl` of its settings, in clear for the same reason. */
+/** The mail server of an application, `mail.smtpUrl` of its settings, in plain text for the same reason. */
 export const smtpUrlName = "smtp-url";
 
 /** The name of a part of a table. */

@@ -89,7 +89,7 @@ export async function importApplication(
   let hasTokens = false;
   let signingSecret: string | null = null;
   let smtpUrl: string | undefined;
-  /** Set once something has been written. */
+  /** Set after the first write. */
   let begun: Import | undefined;
 
   const renewing = setInterval(() => {

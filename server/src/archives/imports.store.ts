@@ -42,7 +42,10 @@ export async function showImported({ applicationId, begunAt }: Import, queries: 
   if (shown.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by another process`);
 }
 
-/** Gives up an import, so that maintenance erases its data. @returns false if the application is not being imported */
+/**
+ * Abandons an import, so that maintenance erases its data.
+ * @returns false if the application is not being imported
+ */
 export async function giveUpImport({ applicationId, begunAt }: Import, queries: Queries): Promise<boolean> {
   const given = await queries
     .updateTable("applications")

@@ -1,7 +1,9 @@
 import { randomInt } from "node:crypto";
 import type { StoredRow } from "../db/snapshot.ts";
 
-/** Rows that grant access by themselves: any that was deleted or used after the backup would be valid again. */
+/**
+ * Rows that grant access without another check: any row that was deleted or used after the backup would be valid again.
+ */
 const credentialTables: ReadonlySet<string> = new Set(["user_tokens", "operator_sessions", "password_resets"]);
 
 /**

@@ -150,7 +150,7 @@ async function dropRestored(
   for await (const key of written.items()) if (isKey(key)) await bytes.deleteAll(key);
 }
 
-/** Seals the secrets of an exported application, which its archive contains in clear. */
+/** Seals the secrets of an exported application, which its archive contains in plain text. */
 function sealSecrets(
   row: StoredRow,
   { signingSecret, smtpUrl }: { readonly signingSecret: string | undefined; readonly smtpUrl: string | undefined },

@@ -131,7 +131,10 @@ function findProblem(
   return written === line ? undefined : "has a repeated column or a value in a different form";
 }
 
-/** What PostgreSQL and SQLite store alike, by column type; each returns the rule that a value violates. */
+/**
+ * The values that PostgreSQL and SQLite store identically, by column type; each function returns the rule that a value
+ * violates.
+ */
 const rules: Readonly<Record<ColumnType, (value: unknown) => string | undefined>> = {
   text: (value) =>
     typeof value === "string" && value.isWellFormed() && !value.includes("\0")

@@ -10,7 +10,7 @@ import { createSettingsSealer, withSmtpUrl } from "../tenancy/sealed-settings.ts
 import { ArchiveError } from "./format.ts";
 
 /**
- * Splits a row of `applications` into the row without the secrets of its settings, and those secrets in clear.
+ * Splits a row of `applications` into the row without the secrets of its settings, and those secrets in plain text.
  *
  * @param secrets newest first
  */

@@ -5,8 +5,8 @@ import type { Queries } from "../db/database.ts";
 const callersPerStep = 500;
 
 /**
- * Finds callers whose tokens have been revoked since they were issued. A token that was renewed has not ended with it:
- * its session goes on.
+ * Finds callers whose tokens have been revoked since they were issued. The renewal of a token does not end it: its
+ * session continues.
  *
  * @param callers of one application
  */

@@ -19,7 +19,7 @@ export interface Turns {
 export interface GuessTurns {
   /** Takes a turn if this process can decide alone that it begins at once. */
   takeNow(): boolean;
-  /** Takes the turns that begin at once, as many as are wanted; if there are none, the next one. */
+  /** Takes the turns that begin at once, up to the requested number; if there are none, the next one. */
   take(wanted: number): Promise<Turns>;
   /** Whether new turns would be the same. */
   readonly isUnused: boolean;

@@ -48,7 +48,7 @@ export function createOperatorCallers(
     );
   }
 
-  /** @param isPoll a call that a page makes by itself does not keep the session alive */
+  /** @param isPoll an automatic call of a page does not keep the session alive */
   async function openSession(token: string, isPoll: boolean): Promise<OperatorCaller | undefined> {
     if (!operatorTokens.isIssued(token)) return undefined;
     const digest = digestSecret(token);

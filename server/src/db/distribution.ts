@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Database, Queries } from "./database.ts";
 import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
 
-/** How Citus stores the rows of a table: on every node, or with their application. */
+/** The placement of a table's rows in Citus: on every node, or with their application. */
 type Place = "every node" | "by application";
 
 /** All tables, those that others refer to first. Tables of the deployment are small and read in every transaction. */

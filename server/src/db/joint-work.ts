@@ -21,7 +21,7 @@ export type EngineWrite = <T>(work: (transaction: EngineTransaction) => Promise<
 /** Like `EngineWrite`, for work that may share its transaction (`WriteOptions.addsTo`). */
 export type GroupedWrite = <T>(work: (transaction: Transaction) => Promise<T>, applicationId: string) => Promise<T>;
 
-/** Ends a transaction that is no longer wanted. */
+/** Ends a transaction that is no longer needed. */
 class RolledBack extends Error {}
 
 /** The limit of runs: other transactions change the rows faster than the work can finish. */

@@ -5,7 +5,7 @@ import type { Queries, SignalListener } from "./database.ts";
 import { PostgresSession, type SessionOptions } from "./postgres-session.ts";
 
 const channel = "rollcall_events";
-/** How often a connection that listens is asked whether it is still there: it would fall silent without a sign. */
+/** The interval at which a listening connection is checked, because it would fail silently. */
 const pingMs = 10_000;
 const retryMsMin = 100;
 const retryMsMax = 10_000;

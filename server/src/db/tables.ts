@@ -193,7 +193,7 @@ interface CrashGroupsTable {
   state: Generated<CrashGroupState>;
   /** When an operator set the state. */
   state_at: Generated<number>;
-  /** The version of the app in which it is resolved; null for good, or in another state. */
+  /** The version of the app in which it is resolved; null if resolved permanently, or in another state. */
   resolved_in: string | null;
   /** The counts and the date that end the ignored state; null for never. */
   ignored_until_reports: number | null;
@@ -725,7 +725,7 @@ interface EventLogsTable {
   name: string;
   /** Writes record their events until then. */
   wanted_until: number;
-  /** 1 once no transaction is left that began before the log was wanted. */
+  /** 1 once no transaction is left that began before recording was requested. */
   is_complete: number;
   /** The position of the newest event that has been dropped; 0 for none. */
   dropped_to: number;
@@ -910,7 +910,7 @@ interface WebhookDeliveriesTable {
   id: string;
   event_id: string;
   type: string;
-  /** Where the event is: in the log of this name. */
+  /** The position of the event, in the log of this name. */
   log: string;
   position: number;
   /** Attempts so far that count. */

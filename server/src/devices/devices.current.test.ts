@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Everything that an app may report about its device. */
+/** All facts that an app may report about its device. */
 const reported = {
   model: "Phone 7",
   osVersion: "19.2",

@@ -99,13 +99,13 @@ async function wantLog(
   return log;
 }
 
-/** Resolves when every write transaction of this moment has ended; none lasts longer than its time limit. */
+/** Resolves when every current write transaction has ended; none lasts longer than its time limit. */
 async function waitForWriters({ database, databaseTimeoutMs }: HeadServices): Promise<void> {
   const { runningWriters } = database.dialect;
   if (runningWriters === undefined) return;
   const readIds = async () => (await runningWriters.execute(database.reads)).rows.map(({ id }) => id);
   const endsAt = performance.now() + 2 * databaseTimeoutMs;
-  await sleep(rememberedMs); // from now on all writers know
+  await sleep(rememberedMs); // from here on all writers record events
   const waitedFor = new Set(await readIds());
   while (waitedFor.size > 0 && performance.now() < endsAt) {
     await sleep(pollMs);

@@ -24,7 +24,7 @@ const largeBytes = 0xffff_0000;
  * Streams a ZIP archive of a user's data, which is read while it is written; destroy the stream to stop. The manifest
  * comes last, because it contains the sizes and SHA-256 digests of all other files.
  *
- * @param isThere returns false if the user was deleted meanwhile; then the archive breaks off, so that an incomplete
+ * @param isThere returns false if the user was deleted meanwhile; then the archive ends early, so that an incomplete
  * export is not mistaken for a complete one
  */
 export function archiveUser(

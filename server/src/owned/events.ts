@@ -35,7 +35,9 @@ function isShown({ read_permission, user_id }: Readable): boolean {
   return read_permission === 1 || user_id === null;
 }
 
-/** The fields that are different, as results name them; others learn of a location only if they see another one. */
+/**
+ * The fields that are different, as results name them; other users receive a location only if their view of it changes.
+ */
 function changedNames<Row extends OwnedRow>({ fields }: OwnedKind<Row>, before: Row, after: Row): string[] {
   const names = fields.filter((field) => field.valueOf(before) !== field.valueOf(after)).map(({ name }) => name);
   if (before.tag !== after.tag) names.push("tag");

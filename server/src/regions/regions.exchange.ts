@@ -91,7 +91,7 @@ export class SocketClosed extends Error {
   }
 }
 
-/** @throws Error if the answer exceeds the limit or breaks off */
+/** @throws Error if the answer exceeds the limit or is cut off */
 async function readAnswer(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -136,8 +136,8 @@ export function withoutPassword(mail: MailSettings): MailSettings {
 }
 
 /**
- * Restores the password of settings that were shown and come back, if user and server are unchanged. The placeholder
- * that a process without the secret, or of the previous version, shows instead of the URL restores the URL.
+ * Restores the password of settings that were shown and are sent back, if user and server are unchanged. The
+ * placeholder that a process without the secret, or of the previous version, shows instead of the URL restores the URL.
  */
 export function withKeptPassword(given: MailSettings, stored: MailSettings | undefined): MailSettings {
   const { smtpUrl } = stored ?? {};
@@ -152,7 +152,7 @@ function stripped(smtpUrl: string): string {
   return url.href;
 }
 
-/** Whether the text names a mail server, and nothing else. */
+/** Whether the text is only the name of a mail server. */
 export function isSmtpUrl(text: string): boolean {
   if (text.length > charactersMax || !isLine(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash } = new URL(text);

@@ -11,7 +11,7 @@ export interface OpenedSettings {
    * True when a secret cannot be decrypted with the secrets of this deployment, and {@link sealedSmtpUrl} replaces it.
    */
   readonly isLocked: boolean;
-  /** True when a secret is stored in clear, or sealed under an older secret. */
+  /** True when a secret is stored in plain text, or sealed under an older secret. */
   readonly isOutdated: boolean;
 }
 
@@ -38,7 +38,7 @@ export function createSettingsSealer(secrets: readonly string[]): SettingsSealer
 
     open(applicationId, { settings, sealed }) {
       const smtpUrl = settings.mail?.smtpUrl;
-      // A process of the previous version stores the URL in clear, next to the older sealed value.
+      // A process of the previous version stores the URL in plain text, next to the older sealed value.
       if (smtpUrl !== sealedSmtpUrl) return { settings, isLocked: false, isOutdated: smtpUrl !== undefined };
       const text = parseSealed(sealed);
       const opened = text === undefined ? undefined : sealer.open(text, contextOf(applicationId));

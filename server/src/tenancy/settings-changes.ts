@@ -35,7 +35,7 @@ export class SettingsChangedError extends Error {
 }
 
 export function openVersion(applicationId: string, stored: GuardedSettings, sealer: SettingsSealer): StoredVersion {
-  // Over the sealed secrets: a digest of secrets in clear would let readers of the tag guess them.
+  // Over the sealed secrets: a digest of plain-text secrets would let readers of the tag guess them.
   const text = JSON.stringify([stored.settings, stored.sealed]);
   const tag = createHash("sha256").update(text).digest("base64url").slice(0, 22);
   return { settings: sealer.open(applicationId, stored).settings, tag };
@@ -79,7 +79,7 @@ export async function changeApplicationSettings(
   return { ...openVersion(applicationId, await loadGuardedSettings(applicationId, queries), sealer), before: current };
 }
 
-/** Seals secrets that an earlier version has stored in clear, and reseals those under an older secret. */
+/** Seals secrets that an earlier version has stored in plain text, and reseals those under an older secret. */
 export async function sealOutdatedSettings(
   applicationId: string,
   found: GuardedSettings,
@@ -97,7 +97,7 @@ export async function sealOutdatedSettings(
   });
 }
 
-/** The settings after a change; a mail server whose shown URL comes back keeps its password. */
+/** The settings after a change; a mail server whose shown URL is sent back keeps its password. */
 export function changedSettings(
   current: ApplicationSettings,
   change: (current: ApplicationSettings) => ApplicationSettings,

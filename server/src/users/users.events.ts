@@ -8,7 +8,7 @@ const fieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
   lastName: ["last_name"],
 };
 
-/** The same for fields that users see of themselves alone. */
+/** The same for fields that only the user sees. */
 const ownFieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
   email: ["email"],
   gender: ["gender"],
@@ -39,7 +39,7 @@ export function userDeletedEvent({ id, celeb_mode }: Shown): NewEvent {
   return { type: "user.deleted", objectId: id, userId: id, wasShown: celeb_mode === 0 };
 }
 
-/** What happened to an account: no client is notified of sign-ups and of disabled users. */
+/** The events of an account; no client is notified of sign-ups and of disabled users. */
 export function accountEvent(
   what: "created" | "disabled" | "enabled" | "signed_in" | "signed_out",
   userId: string,

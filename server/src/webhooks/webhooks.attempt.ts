@@ -6,7 +6,7 @@ import { type OpenedWebhook, signWebhook } from "./webhooks.secrets.ts";
 
 /** The content of an attempt. */
 export interface Message {
-  /** Of the event; the receiver knows repeats by it. */
+  /** Of the event; the receiver recognizes repeats by it. */
   readonly id: string;
   readonly body: string;
   readonly attempt: number;

@@ -276,7 +276,7 @@ class Serving {
       if (moved === undefined) return;
       this.#restart(moved);
       this.#isBehind = true;
-      return; // the event about the gap goes first
+      return; // the event about the gap is sent first
     }
     const events = await eventLog.list(applicationId, from.position, rowsPerRead);
     for (const event of events) if (isWanted(event, row)) this.#window.push({ event, state: "ready" });

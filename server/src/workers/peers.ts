@@ -12,7 +12,7 @@ import { onSupervisorMessage, sendToSupervisor } from "./worker.ts";
  */
 export interface Peers {
   /**
-   * Asks all processes, including this one. A single process answers itself.
+   * Queries all processes, including this one. A single process answers itself.
    *
    * @param argument a text that the answerers receive
    * @returns the answers that arrive within `timeoutMs`, in no order; only of processes that know the question

@@ -82,7 +82,7 @@ export async function supervise(config: Config, fallbacks: FallbackAnswers = {})
     return promise;
   }
 
-  /** @returns whether all workers exited by themselves */
+  /** @returns whether all workers exited before they were killed */
   async function stopAll(): Promise<boolean> {
     isStopping = true;
     const ended = slots.map(({ worker, isListening }) => worker && stopWorker(worker, isListening, config));

@@ -12,13 +12,13 @@ import { describeCall, NotSignedIn, ServiceError, SessionEnded } from "../../wir
 export interface AdminOptions extends TransportOptions {
   /** The address of the service. */
   readonly url: string;
-  /** The token of a session that has begun elsewhere. */
+  /** The token of a session that was started elsewhere. */
   readonly token?: string | undefined;
-  /** Allows addresses without TLS, where tokens and passwords can be read on the way. */
+  /** Allows addresses without TLS, where tokens and passwords can be read in transit. */
   readonly insecure?: boolean;
 }
 
-/** A client for scripts and tools of operators. Its token is in memory alone. */
+/** A client for scripts and tools of operators. Its token is kept in memory only. */
 export interface Admin {
   signIn(
     input: { readonly name: string; readonly password: string },
@@ -30,9 +30,9 @@ export interface Admin {
   send<T>(call: Call<T>, options?: CallOptions): Sent<T>;
   pages<T>(call: Call<WirePage<T>>, options?: PageOptions): Pages<T>;
   download(call: Call<Download>, options?: CallOptions): Promise<Download>;
-  /** Calls the listener when the session has ended. Returns what removes it. */
+  /** Calls the listener when the session has ended. Returns a function that removes it. */
   on(event: "signedOut", listener: () => void): () => void;
-  /** Ends all calls under way. */
+  /** Ends all pending calls. */
   close(): void;
 }
 

@@ -6,40 +6,40 @@ import { ConnectionError, RollcallError, ServiceError, UnexpectedAnswer } from "
 import { type EventFilter, keyOf, queryOf, unionOf } from "./filters.ts";
 import { readMessages, type StreamMessage } from "./messages.ts";
 
-/** Why the events behind a cursor are not known any more; a poll does not say it. */
+/** The reason why the events after a cursor are no longer available; a poll does not report it. */
 export type ResetReason = "expired" | "log" | "cursor" | "unknown";
 
-/** What a feed reports, in the order of the log. */
+/** The reports of a feed, in the order of the log. */
 export type FeedMessage =
-  /** From the cursor on, all events of these filters follow. */
+  /** All events of these filters follow from the cursor on. */
   | {
       readonly kind: "ready";
       readonly cursor: string;
       readonly keys: readonly string[];
-      /** Whether no events follow but those of the only filter. */
+      /** Whether only events of the only filter follow. */
       readonly isExact: boolean;
-      /** What lies between is not known any more. */
+      /** The events in between are no longer available. */
       readonly reset?: ResetReason | undefined;
     }
-  /** With what may be read again from the cursor. */
+  /** With the cursor from which events can be read again. */
   | { readonly kind: "event"; readonly cursor: string; readonly event: Event }
-  /** Nothing else has happened up to the cursor. */
+  /** No other event occurred up to the cursor. */
   | { readonly kind: "cursor"; readonly cursor: string };
 
 export interface FeedOptions {
   readonly send: Send;
-  /** What is wanted now. */
+  /** The current filters. */
   readonly filters: () => readonly EventFilter[];
-  /** Where to go on; undefined for now. */
+  /** The cursor to continue from; undefined for the present. */
   readonly cursor: string | undefined;
   readonly onMessage: (message: FeedMessage) => void;
 }
 
 /** One connection for all subscriptions: a stream, or calls that wait where streams do not pass. */
 export interface Feed {
-  /** Rejects with an error that no repeat helps against; resolves after `stop`. */
+  /** Rejects with an error that retries cannot fix; resolves after `stop`. */
   readonly ended: Promise<void>;
-  /** Connects again, because other filters are wanted. */
+  /** Connects again, because the filters have changed. */
   refresh(): void;
   stop(): void;
 }
@@ -49,7 +49,7 @@ const pollMs = 1_800_000;
 const waitSeconds = 25;
 const backoffMs = 1_000;
 const backoffMsMax = 30_000;
-/** How often a stream that has passed before may fail to begin. */
+/** The number of times a stream that has worked before may fail to begin. */
 const failuresMax = 3;
 
 export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Feed {
@@ -116,7 +116,7 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
     }
   }
 
-  /** Decides whether streams pass here: proxies hold them back, older servers have none, apps switch them off. */
+  /** Decides whether streams work here: proxies hold them back, older servers have none, and apps can disable them. */
   function noteUnready(error: unknown): void {
     failures += 1;
     const isRefused =
@@ -151,7 +151,10 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
     }
   }
 
-  /** How long to wait before the next connection. @throws an error that no repeat helps against */
+  /**
+   * The time to wait before the next connection.
+   * @throws an error that retries cannot fix
+   */
   function delayAfter(error: unknown): number {
     if (error instanceof RollcallError) {
       if (!error.isRetryable && !(error instanceof UnexpectedAnswer)) throw error;
@@ -168,7 +171,7 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
       let waitMs = 0;
       try {
         await (isPolling ? poll : stream)(filters(), connection);
-        waitMs = isPolling ? 0 : retryMs; // another one for each client
+        waitMs = isPolling ? 0 : retryMs; // a different time for each client
       } catch (error) {
         if (isStopped || signal.aborted) continue;
         const isSwitched = !isPolling && Date.now() < pollUntil;

@@ -1,7 +1,10 @@
 import type { Event, Permission } from "../../generated/types.ts";
 import type { Box, Near, Place } from "../../wire/values.ts";
 
-/** Which events a subscription receives: those that fit all members. Without any, all that the user may know. */
+/**
+ * Selects the events that a subscription receives: those that match all members. Without any, all events that the user
+ * may see.
+ */
 export interface EventFilter {
   /** Types such as `checkin.created`, `checkin.*` or `*`; at most 20. */
   readonly types?: readonly string[] | undefined;
@@ -9,15 +12,15 @@ export interface EventFilter {
   readonly userID?: string | undefined;
   /** Only events about this object; `me`, `current`, `app`. */
   readonly objectID?: string | undefined;
-  /** Only objects within a circle. What leaves it by a change is not reported. */
+  /** Only objects within a circle. An object that leaves it by a change is not reported. */
   readonly near?: Near | undefined;
-  /** Only objects within a box, likewise. */
+  /** Only objects within a box, with the same restriction. */
   readonly box?: Box | undefined;
-  /** Only objects that have this tag now. */
+  /** Only objects that currently have this tag. */
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins so. */
+  /** Only metadata whose key begins with this text. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
@@ -40,7 +43,7 @@ export function queryOf({ types, ...rest }: EventFilter): FilterQuery {
   return types === undefined ? rest : { ...rest, types: types.join(",") };
 }
 
-/** A filter that lets pass what any of the filters does, and as little else as one filter can. */
+/** The narrowest single filter that matches every event that any of the filters matches. */
 export function unionOf(filters: readonly EventFilter[]): EventFilter {
   const [first = {}, ...others] = filters;
   if (others.length === 0) return first;
@@ -51,7 +54,10 @@ export function unionOf(filters: readonly EventFilter[]): EventFilter {
   return { userID: common("userID"), objectID: common("objectID"), types: isLong ? undefined : [...types] };
 }
 
-/** Whether an event of a wider stream is for a filter. Of deletions some members are unknown, which pass, as at the service. */
+/**
+ * Whether an event of a wider stream matches a filter. Of deletions some members are unknown, and count as a match, as
+ * at the service.
+ */
 export function isFor(filter: EventFilter, event: Event, userId: string | undefined): boolean {
   const { types, userID, objectID, key, keyPrefix, visibility, tag, near, box } = filter;
   const { type, object } = event;

@@ -11,13 +11,13 @@ import type {
   Video,
 } from "../../generated/types.ts";
 
-/** An event of certain types. `object` is as a GET answers it now; deletions have none. */
+/** An event of certain types. `object` is as a GET currently returns it; deletions have none. */
 export interface EventAbout<Type extends string, T> extends Omit<Event, "type" | "object"> {
   readonly type: Type;
   readonly object?: T;
 }
 
-/** What a subscription receives. A newer service may send types that are not listed: leave those out. */
+/** An event of a subscription. A newer service may send types that are not listed: ignore those. */
 export type LiveEvent =
   | EventAbout<"checkin.created" | "checkin.changed" | "checkin.deleted", Checkin>
   | EventAbout<"location.created" | "location.changed" | "location.deleted", Location>

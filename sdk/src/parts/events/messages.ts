@@ -1,16 +1,16 @@
 /** A message of a stream of Server-Sent Events. */
 export interface StreamMessage {
-  /** The last one that the stream has named, also by an earlier message. */
+  /** The last id of the stream, which an earlier message may have set. */
   readonly id: string;
   /** Empty for an event of the log, and for a heartbeat. */
   readonly name: string;
   /** Empty for a heartbeat. */
   readonly data: string;
-  /** How long to wait before the stream is opened again, in milliseconds, where the stream has said it. */
+  /** The time to wait before the stream is opened again, in milliseconds, if the stream has set it. */
   readonly retryMs?: number | undefined;
 }
 
-/** Reads the messages of a stream as they come. A message that the end cuts off is left out. */
+/** Reads the messages of a stream as they arrive. A message that is cut off at the end is omitted. */
 export async function readMessages(
   stream: ReadableStream<Uint8Array>,
   onMessage: (message: StreamMessage) => void,

@@ -19,29 +19,29 @@ export interface EventClient extends HasInside {
 }
 
 export interface SubscribeOptions extends EventFilter {
-  /** A cursor of an earlier subscription, to receive what has happened since; from now by default. */
+  /** A cursor of an earlier subscription, to receive the events since then; from the present by default. */
   readonly after?: string | undefined;
 }
 
-/** What a subscription calls. What these functions throw is reported, and reaches no other subscription. */
+/** The callbacks of a subscription. Their errors are reported, and reach no other subscription. */
 export interface EventListener {
-  /** Called for each event, in their order. After an interruption the last ones may come again: their `id` is the same. */
+  /** Called for each event, in order. After an interruption the last ones may be repeated with the same `id`. */
   event(event: LiveEvent, cursor: string): void;
   /** Called once: every write that begins from now on has its event. */
   ready?(cursor: string): void;
-  /** Called when events are missing: read everything again, and go on with the events that follow. */
+  /** Called when events are missing: read everything again, and continue with the events that follow. */
   reset?(reason: ResetReason): void;
-  /** Called when no further events come: the user has signed out, or the service refuses the subscription. */
+  /** Called when no further events will arrive: the user has signed out, or the service refuses the subscription. */
   end?(error: unknown): void;
 }
 
 export interface Subscription {
-  /** Where to go on later, with the option `after`; undefined until the service has answered. */
+  /** The cursor to continue from later, with the option `after`; undefined until the service has answered. */
   readonly cursor: string | undefined;
   stop(): void;
 }
 
-/** A subscription with what is not known to the app. */
+/** A subscription with its internal state. */
 interface Entry {
   readonly filter: EventFilter;
   readonly key: string;
@@ -49,7 +49,7 @@ interface Entry {
   readonly end: AbortController;
   cursor: string | undefined;
   isReady: boolean;
-  /** What has come while earlier events are being read. */
+  /** The events that have arrived while earlier events are being read. */
   waiting: FeedMessage[] | undefined;
   /** Ids of the last events. */
   seen: Set<string>;
@@ -65,8 +65,8 @@ const seenMax = 1_000;
 const hubsName = "events";
 
 /**
- * Receives events of the current user, or of the device where no user is signed in, as they happen. All subscriptions of all tabs
- * share one connection. It is opened again after each interruption, and nothing is lost.
+ * Receives events of the current user, or of the device where no user is signed in, as they happen. All subscriptions
+ * of all tabs share one connection. It is opened again after each interruption, without a loss of events.
  */
 export function subscribe(
   client: EventClient,
@@ -88,7 +88,7 @@ export function subscribe(
   const start = async () => {
     await client.ready();
     if (entry.end.signal.aborted) return;
-    // The user of this moment; the store is read first only where it has not been yet.
+    // The current user; the store is read first only if it has not been read yet.
     hub = hubOf(client, (user === undefined ? client.session : user)?.userId);
     hub.add(entry);
   };
@@ -145,14 +145,14 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     try {
       await current.ended;
     } catch (error) {
-      // Other tabs try by themselves, with the same result.
+      // Other tabs try independently, with the same result.
       fail(error);
     } finally {
       if (feed === current) feed = undefined;
     }
   }
 
-  /** Connects again unless the feed has everything that is wanted. */
+  /** Connects again unless the feed has all requested events. */
   function onWanted(): void {
     const isCovered = wanted().every((filter) => covered?.keys.includes(keyOf(filter)));
     if (covered === undefined || !isCovered) feed?.refresh();
@@ -195,7 +195,7 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     call(() => entry.listener.ready?.(entry.cursor ?? ""));
   }
 
-  /** Reads what has happened between the cursor of a subscription and the place where the feed has begun. */
+  /** Reads the events between the cursor of a subscription and the cursor where the feed has begun. */
   async function catchUp(entry: Entry): Promise<void> {
     const waiting: FeedMessage[] = [];
     entry.waiting = waiting;

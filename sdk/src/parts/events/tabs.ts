@@ -1,17 +1,17 @@
 import type { FeedMessage } from "./feed.ts";
 import type { EventFilter } from "./filters.ts";
 
-/** What tabs say to each other; one of them, the leader, has the connection. */
+/** The messages between tabs; one of them, the leader, has the connection. */
 type TabMessage =
   | { readonly kind: "wanted"; readonly tab: string; readonly filters: readonly EventFilter[] }
   | { readonly kind: "leading" | "alive" }
   | { readonly kind: "feed"; readonly message: FeedMessage };
 
-/** The tabs that share a connection; this one alone where they cannot. */
+/** The tabs that share a connection; only this one if they cannot. */
 export interface TabGroup {
-  /** What all tabs want. */
+  /** The filters of all tabs. */
   readonly wanted: readonly EventFilter[];
-  /** Reports that this tab wants other events. */
+  /** Reports that the filters of this tab have changed. */
   change(): void;
   /** Hands a message of the feed to all tabs. Called by the leader. */
   share(message: FeedMessage): void;
@@ -19,17 +19,17 @@ export interface TabGroup {
 }
 
 export interface TabGroupOptions {
-  /** Undefined for a tab alone. */
+  /** Undefined if this is the only tab. */
   readonly name: string | undefined;
   readonly own: () => readonly EventFilter[];
   /** Leads until the signal is aborted. Never rejects. */
   readonly lead: (signal: AbortSignal) => Promise<void>;
-  /** Called in the leader when the tabs want other events. */
+  /** Called in the leader when the filters of the tabs change. */
   readonly onWanted: () => void;
   readonly onMessage: (message: FeedMessage) => void;
 }
 
-/** A leader that is frozen answers nothing; one that is busy has this long. */
+/** A frozen leader does not answer; a busy one has this time to answer. */
 const silenceMsMax = 10_000;
 const pingMs = 10_000;
 
@@ -93,7 +93,7 @@ export function joinTabs({ name, own, lead, onWanted, onMessage }: TabGroupOptio
       others.set(data.tab, data.filters);
       if (!isKnown) onWanted();
     } else if (data.kind === "leading") {
-      // A tab that was frozen learns here that it leads no more.
+      // A tab that was frozen detects here that it is no longer the leader.
       leading?.abort();
       ask();
     } else if (data.kind === "feed" && leading === undefined) onMessage(data.message);

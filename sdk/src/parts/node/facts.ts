@@ -1,6 +1,6 @@
 import os from "node:os";
 
-/** What a device reports about the machine that it is. */
+/** The facts about the machine that a device reports. */
 export interface NodeFacts {
   readonly model: string;
   readonly osVersion: string;

@@ -22,7 +22,7 @@ export function fileStore(folder: string): Store {
     return preparing;
   }
 
-  /** Writes a file beside its place, and puts it there in one step. */
+  /** Writes a temporary file, and renames it in one step. */
   async function write(key: string, value: string, place: (from: string, to: string) => Promise<void>): Promise<void> {
     await prepare();
     const temporary = path.join(folder, `${randomUUID()}.tmp`);
@@ -62,7 +62,7 @@ export function fileStore(folder: string): Store {
       return keys.filter((key) => key.startsWith(prefix)).sort();
     },
     async putIfAbsent(key, value) {
-      // A file that is there but holds no record is replaced.
+      // An existing file that holds no record is replaced.
       for (;;) {
         try {
           await write(key, value, link);
@@ -109,7 +109,7 @@ async function readRecord(file: string): Promise<[key: string, value: string] | 
   }
 }
 
-/** Makes the names in a folder durable. Windows cannot open folders, and does it by itself. */
+/** Makes the names in a folder durable. Windows cannot open folders, and needs no such call. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");

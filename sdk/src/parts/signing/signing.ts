@@ -8,15 +8,16 @@ export type Hmac = (secret: string, text: string) => string | Promise<string>;
 export interface SigningOptions {
   /** The shared secret of the application. In a page it is no secret: every visitor can read it there. */
   readonly secret: string;
-  /** Takes the place of WebCrypto, which pages without TLS and some runtimes lack. */
+  /** Replaces WebCrypto, which pages without TLS and some runtimes lack. */
   readonly hmac?: Hmac;
 }
 
 /**
- * Signs all calls of a client, and checks at each registration that the service has the secret, too. Where it has not, calls
- * reject with ConfigurationError before anything else is sent. Installed twice on one client, the first secret counts.
+ * Signs all calls of a client, and checks at each registration that the service has the secret, too. If it does not,
+ * calls reject with ConfigurationError before any other request is sent. Installed twice on one client, the first
+ * secret is used.
  *
- * @throws ConfigurationError if there is no secret, or nothing that computes signatures
+ * @throws ConfigurationError if there is no secret, or the runtime cannot compute signatures
  */
 export function signing(client: HasInside, { secret, hmac }: SigningOptions): void {
   const { parts, transport, client: owner } = client[inside];

@@ -1,5 +1,5 @@
 export interface BreakableNetworkOptions {
-  /** What is behind it; the network of the runtime by default. */
+  /** The underlying network; that of the runtime by default. */
   readonly fetch?: typeof fetch;
 }
 
@@ -12,7 +12,7 @@ export interface BreakableNetwork {
   /** Delays each request, in milliseconds. */
   latency(ms: number): void;
   /**
-   * Loses this share of the answers: the service has done what it was asked for, and the client does not learn of it.
+   * Loses this share of the answers: the service has carried out the request, and the client receives no answer.
    *
    * @param seed the same one loses the same answers
    */

@@ -2,18 +2,20 @@ import type { OperationConditions } from "../../generated/rehearsals.ts";
 import type { Interceptor } from "../../transport/interceptors.ts";
 import { ConfigurationError } from "../../wire/errors.ts";
 
-/** What can happen to a call without an error of the service: see spec/rehearsal. */
+/** The faults that a call can suffer without an error of the service: see spec/rehearsal. */
 export type Fault = "cut" | "truncated" | "html" | "slow";
 
 interface When<Operation> {
   readonly operation: Operation;
-  /** `before`: nothing is done, which is the default. `after`: the call is done, and its answer replaced. */
+  /**
+   * `before`: the call has no effect, which is the default. `after`: the call takes effect, and its answer is replaced.
+   */
   readonly at?: "before" | "after";
-  /** The number of attempts; until the rehearsal is ended by default. */
+  /** The number of attempts; by default until the rehearsal is ended. */
   readonly times?: number;
 }
 
-/** An error of the service, or a fault of the way to it. */
+/** An error of the service, or a fault of the network. */
 export type Rehearsal<Operation extends keyof OperationConditions> = When<Operation> &
   (
     | {
@@ -30,7 +32,7 @@ export type Rehearsal<Operation extends keyof OperationConditions> = When<Operat
 /**
  * Makes attempts of an operation end as the rehearsal says. The application of the client must allow rehearsal.
  *
- * @returns what ends the rehearsal
+ * @returns a function that ends the rehearsal
  * @throws ConfigurationError if the number of times is no positive integer
  */
 export function rehearse<Operation extends keyof OperationConditions>(

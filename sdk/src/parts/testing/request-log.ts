@@ -15,7 +15,7 @@ export function createRequestLog(): { readonly requests: readonly AnsweredReques
     requests,
     add(line) {
       const { method, path, status, request_id: requestId } = JSON.parse(line);
-      if (method === undefined || status === undefined) return; // a line about something else
+      if (method === undefined || status === undefined) return; // a line about another event
       requests.push({ method, path, status, requestId });
       if (requests.length > requestsMax) requests.shift();
     },
