@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 
@@ -61,7 +62,8 @@ async function readStates(
       .select(["user_id", "id", "user_version"])
       .where("application_id", "=", applicationId)
       .where("user_id", "in", userIds)
-      .where("id", "in", distinct(users.map(({ tokenId }) => tokenId)))
+      // An expression, because SQLite would look up every pair of a user and a token in the index.
+      .where(sql<string>`coalesce(id, '')`, "in", distinct(users.map(({ tokenId }) => tokenId)))
       .execute(),
   ]);
   const keyVersions = new Map(keys.map((row) => [row.id, row.token_version]));

@@ -43,12 +43,9 @@ export function createRevocations(
     subject: RevokedSubject | undefined,
     { queries, afterCommit }: Transaction,
   ): Promise<void> {
-    await queries
-      .updateTable("applications")
-      .set({ revision: newRevision() })
-      .where("application_id", "=", applicationId)
-      .execute();
-    if (subject !== undefined) await events.recordRevocation(applicationId, subject, queries);
+    const revision = newRevision();
+    await queries.updateTable("applications").set({ revision }).where("application_id", "=", applicationId).execute();
+    if (subject !== undefined) await events.recordRevocation(applicationId, { ...subject, revision }, queries);
     afterCommit(callers.invalidateTokenCache);
   }
 

@@ -17,6 +17,8 @@ import { logStream } from "./log-search.ts";
 import { createPositions, rowsPerTurn } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
 
+export type LogGap = "expired" | "log";
+
 /** The event log of an application, as readers see it (spec/events). */
 export interface EventLog extends Cursors {
   /** The end of the log, after every write that was answered before the call; the log records events from then on. */
@@ -27,8 +29,11 @@ export interface EventLog extends Cursors {
   search(applicationId: string, fits: (event: PlacedEvent) => boolean): Stream<PlacedEvent>;
   /** The event or revocation at a position; undefined if it has been dropped, or does not exist yet. */
   find(applicationId: string, position: number): Promise<PlacedEvent | undefined>;
-  /** Whether the log holds everything between a cursor and its end. */
-  reachesBackTo(applicationId: string, cursor: Cursor, end: Cursor): Promise<boolean>;
+  /**
+   * Why the log does not hold everything between a cursor and its end: `expired` if events have been dropped, `log` if the
+   * cursor is one of another log; undefined if nothing is missing.
+   */
+  findGap(applicationId: string, cursor: Cursor, end: Cursor): Promise<LogGap | undefined>;
   /** Events and revocations behind a position, in order; see `isRevocation`. */
   list(applicationId: string, after: number, count: number): Promise<readonly PlacedEvent[]>;
   /**
@@ -84,13 +89,14 @@ export function createEventLog(
       return { log: name, ...(await findLogEnd(applicationId, database.reads)) };
     },
 
-    async reachesBackTo(applicationId, cursor, end) {
-      if (cursor.log !== end.log || cursor.position > end.position) return false;
+    async findGap(applicationId, cursor, end) {
+      if (cursor.log !== end.log || cursor.position > end.position) return "log";
+      const id = await findEventId(applicationId, cursor.position, database.reads);
+      const isSame = id === undefined || cursor.id === "" || id.endsWith(cursor.id);
+      if (!isSame) return "log";
       const [next] = await listEvents(applicationId, cursor.position, 1, database.reads);
       const isNextThere = cursor.position === end.position || next?.position === cursor.position + 1;
-      if (!isNextThere) return false;
-      const id = await findEventId(applicationId, cursor.position, database.reads);
-      return id === undefined || cursor.id === "" || id.endsWith(cursor.id);
+      return isNextThere ? undefined : "expired";
     },
 
     settle: (applicationId) => positions.settle(applicationId),

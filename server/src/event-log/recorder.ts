@@ -156,9 +156,9 @@ export function createEventRecorder({
     },
     forgetSettings: (applicationId) => known.delete(applicationId),
     record: (applicationId, events, queries) => insertWanted(applicationId, [events].flat(), queries),
-    recordRevocation(applicationId, { kind, id, exceptTokenId }, queries) {
-      const revocation = { type: revocationType(kind), objectId: id, ...(exceptTokenId && { key: exceptTokenId }) };
-      return insertWanted(applicationId, [revocation], queries);
+    recordRevocation(applicationId, { kind, id, exceptTokenId, revision }, queries) {
+      const details = { ...(exceptTokenId && { key: exceptTokenId }), ...(revision && { slot: revision }) };
+      return insertWanted(applicationId, [{ type: revocationType(kind), objectId: id, ...details }], queries);
     },
   };
 }

@@ -9,6 +9,8 @@ export interface RevokedSubject {
   readonly id: string;
   /** The user token that stays valid, when all others of a user have ended. */
   readonly exceptTokenId?: string;
+  /** The revision that the application got with it, unless all of the application is concerned. */
+  readonly revision?: string;
 }
 
 /**
@@ -35,7 +37,8 @@ export function isRevocation({ type }: Pick<EventRow, "type">): boolean {
 }
 
 /** Reads a row that {@link isRevocation} accepts. */
-export function toRevocation({ type, id, object_id, key, position }: EventRow): Revocation {
+export function toRevocation({ type, id, object_id, key, slot, position }: EventRow): Revocation {
   const kind = type.slice(prefix.length) as RevokedSubject["kind"]; // as `revocationType` writes it
-  return { kind, id: object_id, ...(key !== null && { exceptTokenId: key }), eventId: id, position };
+  const except = key !== null && { exceptTokenId: key };
+  return { kind, id: object_id, ...except, ...(slot !== null && { revision: slot }), eventId: id, position };
 }

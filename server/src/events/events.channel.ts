@@ -15,6 +15,7 @@ import type { Log } from "../log.ts";
 import type { Policies } from "../tenancy/policies.ts";
 import { type ByeReason, eventFrame, type ResetReason, resetFrame } from "./events.frames.ts";
 import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from "./events.reading.ts";
+import { concernedBy, SeenRevocations } from "./events.revoked.ts";
 import { type EventStream, live } from "./events.stream.ts";
 import { type EventView, viewOf } from "./events.views.ts";
 
@@ -47,16 +48,22 @@ const deliveriesPerRound = 20_000;
 /** The number of streams that are served before other work of the process runs. */
 const streamsPerTick = 500;
 const retryMs = 250;
+/** How long an event is read again whose object cannot be presented for an unexpected reason. */
+const failingMsMax = 2_000;
 /** No client sends this call. */
 const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
 
 /** An event as a group of streams sees it: all streams that may read the same data of it. */
 interface Showing {
+  /** Identifies the event and the view. */
+  readonly key: string;
   readonly view: EventView;
   readonly read: ReadEvent;
   readonly streams: EventStream[];
   seen?: SeenEvent | undefined;
   frame?: Buffer;
+  /** It could not be presented. */
+  isLost?: boolean;
 }
 
 /**
@@ -83,6 +90,9 @@ export class EventChannel {
   /** The revision at which all callers were confirmed. */
   #revision: string | undefined;
   #policy: ApplicationPolicy | undefined;
+  #revocations: SeenRevocations;
+  /** Since when events could not be presented, by `Showing.key`. */
+  readonly #failingSince = new Map<string, number>();
 
   constructor(applicationId: string, end: Cursor, services: StreamServices, hooks: ChannelHooks) {
     this.applicationId = applicationId;
@@ -91,6 +101,7 @@ export class EventChannel {
     this.#log = end.log;
     this.#position = end.position;
     this.#lastId = end.id;
+    this.#revocations = new SeenRevocations(end.position);
     this.#stop = services.eventFollower.follow(applicationId, (head) => {
       this.#head = head;
       this.#isErased = head === undefined;
@@ -210,6 +221,8 @@ export class EventChannel {
     if (end.log === this.#log && end.position >= this.#position) return;
     this.#log = end.log;
     this.#moveTo(end.position, end.id);
+    this.#revocations = new SeenRevocations(end.position);
+    this.#revision = undefined; // rows of revocations may have ended with the other log
     this.#reset([...this.streams()], "log");
   }
 
@@ -321,11 +334,11 @@ export class EventChannel {
     let sent = 0;
     for (const [index, row] of rows.entries()) {
       let told = 0;
-      for (const { frame, seen, streams: wanting } of shown[index] ?? []) {
-        if (frame === undefined || seen === undefined) continue;
+      for (const { frame, seen, isLost, streams: wanting } of shown[index] ?? []) {
+        if (frame === undefined) continue;
         for (const stream of wanting) {
-          if (stream.isEnded || cut.has(stream) || !wantsObject(stream, seen)) continue;
-          if (stream.send(frame)) told += 1;
+          if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
+          if (stream.send(frame)) told += isLost === true ? 0 : 1;
           else cut.set(stream, row.position - 1);
           sent += 1;
           if (sent % streamsPerTick === 0) await new Promise(setImmediate);
@@ -364,32 +377,52 @@ export class EventChannel {
     if (view === undefined) return undefined;
     const reader = { ...caller, policy: this.#policy ?? caller.policy };
     const read = readers.getOrInsertComputed(lens, () => createEventReader(reader, ownCall, this.#services));
-    return { view, read, streams: [] };
+    return { key: `${row.id} ${lens}`, view, read, streams: [] };
   }
 
   async #present(row: PlacedEvent, showing: Showing): Promise<void> {
-    const { eventLog, log } = this.#services;
+    const cursor = this.#services.eventLog.seal(this.applicationId, {
+      log: this.#log,
+      position: row.position,
+      id: row.id,
+    });
     try {
       showing.seen = await showing.read(row, showing.view);
+      if (showing.seen !== undefined) showing.frame = eventFrame(cursor, presentEvent(showing.seen));
+      this.#failingSince.delete(showing.key);
     } catch (err) {
-      if (err instanceof ApiError && err.condition === "ServiceUnavailable") throw err;
-      log.error({ err, event: row.id }, "an event could not be presented"); // and the others must not wait for it
+      if (!this.#isLost(err, row, showing)) throw err; // the whole round runs again
+      // Its clients must not miss the event without knowing, and others must not wait for it.
+      showing.isLost = true;
+      showing.frame = resetFrame(cursor, "expired");
     }
-    if (showing.seen === undefined) return;
-    const cursor = eventLog.seal(this.applicationId, { log: this.#log, position: row.position, id: row.id });
-    showing.frame = eventFrame(cursor, presentEvent(showing.seen));
+  }
+
+  /** Whether an event is given up that could not be presented. */
+  #isLost(err: unknown, row: PlacedEvent, { key }: Showing): boolean {
+    if (err instanceof ApiError && err.condition === "ServiceUnavailable") return false;
+    const now = performance.now();
+    if (now - this.#failingSince.getOrInsertComputed(key, () => now) < failingMsMax) return false;
+    this.#failingSince.delete(key);
+    this.#services.log.error({ err, event: row.id }, "an event could not be presented");
+    return true;
   }
 
   /** Ends the streams whose tokens have been revoked by now. */
   async #confirm(): Promise<void> {
     const { database, policies, refresh } = this.#services;
     const { applicationId } = this;
+    const position = this.#head?.position ?? 0; // of before the reads, which find all revocations up to it
     refresh();
     const [application] = await findRevision(database.reads, { applicationId });
     const isUnchanged = application !== undefined && application.revision === this.#revision;
-    if (isUnchanged && this.#unconfirmed.size === 0) return;
-    const policy = isUnchanged ? this.#policy : await policies.load(applicationId);
-    const streams = isUnchanged ? [...this.#unconfirmed] : [...this.streams()];
+    if (isUnchanged) {
+      this.#revocations.pass(position);
+      if (this.#unconfirmed.size === 0) return;
+    }
+    const isConcerned = isUnchanged ? isNobody : await this.#findConcerned(application?.revision);
+    const policy = isConcerned === undefined ? await policies.load(applicationId) : this.#policy;
+    const streams = isUnchanged ? [...this.#unconfirmed] : this.#listConcerned(isConcerned);
     const ended = await findEndedTokens(
       applicationId,
       streams.map(({ caller }) => caller),
@@ -403,11 +436,31 @@ export class EventChannel {
         if (refusal !== undefined) this.#hooks.end(stream, refusal);
       }
     }
-    if (!isUnchanged) this.#hooks.keepLog(this);
+    if (isConcerned === undefined) this.#hooks.keepLog(this);
     this.#policy = policy;
     this.#revision = application?.revision; // of before the check, so that a later revocation is noticed
   }
+
+  #listConcerned(isConcerned: ((caller: Caller) => boolean) | undefined): EventStream[] {
+    if (isConcerned === undefined) return [...this.streams()];
+    return [...this.streams()].filter((stream) => this.#unconfirmed.has(stream) || isConcerned(stream.caller));
+  }
+
+  /**
+   * Reads which callers the revocations concern that led to a revision.
+   *
+   * @returns undefined if every caller has to be confirmed
+   */
+  async #findConcerned(revision: string | undefined): Promise<((caller: Caller) => boolean) | undefined> {
+    const found = await this.#services.eventLog.listRevocations(this.applicationId, this.#revocations.after);
+    const isAfterConfirmation = this.#revision !== undefined;
+    const fresh = this.#revocations.take(found);
+    const isExplained = revision !== undefined && this.#revocations.includes(revision);
+    return isAfterConfirmation && isExplained ? concernedBy(fresh) : undefined;
+  }
 }
+
+const isNobody = () => false;
 
 /**
  * The group of callers that see the same data of an event: its owner, all other users, or all devices without a user.

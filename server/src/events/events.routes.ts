@@ -12,11 +12,7 @@ import { createPresenter } from "./events.reading.ts";
  * The interval at which a waiting call checks whether its client is still connected and the process is still running.
  */
 const lookMs = 500;
-/** The maximum number of calls of a process that wait; further calls are answered at once. */
-const waitingMax = 1_000;
 const waitingPageSizeMax = 100;
-
-let waitingCount = 0;
 
 const listEvents = operation({
   method: "GET",
@@ -42,10 +38,11 @@ const listEvents = operation({
     const cursor = after === undefined ? undefined : openCursor(applicationId, after, eventLog);
     const end = await eventLog.findEnd(applicationId);
     if (cursor === undefined) return { pageResults: [], currentToken: eventLog.seal(applicationId, end) };
-    if (!(await eventLog.reachesBackTo(applicationId, cursor, end))) {
+    if ((await eventLog.findGap(applicationId, cursor, end)) !== undefined) {
       return { pageResults: [], currentToken: eventLog.seal(applicationId, end), isReset: true as const };
     }
     const page = await waitForEvents(cursor, end, { filters, size, caller, call, waitSeconds }, services);
+    services.streams.notePulled(page.events.length);
     const currentToken = eventLog.seal(applicationId, page.cursor);
     return { pageResults: page.events, currentToken, ...(page.hasMore && { nextToken: currentToken }) };
   },
@@ -71,7 +68,7 @@ interface FoundEvents {
 
 /**
  * Reads events, and waits for one as long as the call requests.
- * @throws ApiError AuthAccessTokenInvalid
+ * @throws ApiError AuthAccessTokenInvalid, RateLimitExceeded if the caller has too many streams and waiting calls
  */
 async function waitForEvents(
   from: Cursor,
@@ -82,10 +79,11 @@ async function waitForEvents(
   const { caller, call, waitSeconds } = request;
   const { applicationId } = caller;
   const gone = call.whenGone?.(); // absent in a batch, which does not wait
-  const mayWait = gone !== undefined && waitingCount < waitingMax;
-  const endsAt = performance.now() + (mayWait ? waitSeconds * 1_000 : 0);
+  const endsAt = performance.now() + waitSeconds * 1_000;
   let page = await readEvents(from, end, request, services);
-  waitingCount += 1;
+  const mayWait = waitSeconds > 0 && gone !== undefined && !services.isDraining();
+  if (page.events.length > 0 || !mayWait) return page;
+  const release = services.streams.take(caller);
   try {
     while (page.events.length === 0 && performance.now() < endsAt && !services.isDraining() && !gone?.aborted) {
       if (!page.hasMore) {
@@ -99,7 +97,7 @@ async function waitForEvents(
       page = await readEvents(page.cursor, newEnd, { ...request, caller: confirmed }, services);
     }
   } finally {
-    waitingCount -= 1;
+    release();
   }
   return page;
 }

@@ -138,9 +138,8 @@ async function findStart(
   const end = await eventLog.findEnd(applicationId);
   const fresh = { from: end, end, isResumed: false };
   if (typeof cursor === "object") {
-    if (cursor.log !== end.log || cursor.position > end.position) return { ...fresh, resetReason: "log" };
-    const reaches = await eventLog.reachesBackTo(applicationId, cursor, end);
-    return reaches ? { from: cursor, end, isResumed: true } : { ...fresh, resetReason: "expired" };
+    const resetReason = await eventLog.findGap(applicationId, cursor, end);
+    return resetReason === undefined ? { from: cursor, end, isResumed: true } : { ...fresh, resetReason };
   }
   return last === undefined ? fresh : { ...fresh, resetReason: "cursor" };
 }

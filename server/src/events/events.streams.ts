@@ -28,10 +28,16 @@ export interface StreamRequest {
 
 /** The open streams of a process (spec/streams). */
 export interface Streams {
-  /** Counts a stream until the returned function is called. @throws ApiError RateLimitExceeded */
+  /**
+   * Counts a stream, or a call that waits for events, until the returned function is called.
+   *
+   * @throws ApiError RateLimitExceeded
+   */
   take(caller: Caller): () => void;
   /** @param release the function that `take` has returned */
   open(request: StreamRequest, sink: StreamSink, release: () => void): void;
+  /** Counts events that were answered to a call. */
+  notePulled(count: number): void;
   statistics(): StreamStatistics;
   /** Ends all streams, whose clients connect to another process or reconnect later. */
   close(): void;
@@ -41,9 +47,12 @@ export interface StreamStatistics {
   readonly live: number;
   /** Catching up from the log, or waiting for their clients to read. */
   readonly behind: number;
+  /** Calls that wait for events, which count as streams. */
+  readonly waiting: number;
   /** The time from the write of an event until it was passed to the connections. */
   readonly toldSeconds: Histogram;
   readonly frames: number;
+  readonly pulled: number;
 }
 
 export const streamRoute = { method: "GET", path: "/events/stream" };
@@ -72,6 +81,7 @@ export function createStreams(
   const ends = new TimerWheel<StreamTimer>(stepMs);
   const toldSeconds = new Histogram(durationBounds);
   let frames = 0;
+  let pulled = 0;
   let streamCount = 0;
   let openCount = 0;
   let confirmedAt = performance.now();
@@ -203,9 +213,13 @@ export function createStreams(
       if (isClosed) end(stream, "shutdown");
     },
 
+    notePulled(count) {
+      pulled += count;
+    },
+
     statistics() {
       const behind = [...channels.values()].reduce((sum, { behindCount }) => sum + behindCount, 0);
-      return { live: openCount - behind, behind, toldSeconds, frames };
+      return { live: openCount - behind, behind, waiting: streamCount - openCount, toldSeconds, frames, pulled };
     },
 
     close() {

@@ -263,7 +263,13 @@ export const metricCatalogue = {
     type: "gauge",
     labels: ["state"],
     across: "sum",
-    help: "Open streams of events: live (at the end of the log) or behind (going on from the log, or waiting for their clients to read).",
+    help: "Open streams of events: live (at the end of the log) or behind (going on from the log, or waiting for their clients to read), and calls that wait for events (waiting), which count as streams.",
+  },
+  rollcall_events_pulled_total: {
+    type: "counter",
+    labels: [],
+    across: "sum",
+    help: "Events in answers to GET /events.",
   },
   rollcall_event_stream_frames_total: {
     type: "counter",

@@ -37,6 +37,8 @@ export interface Sources {
     statistics(): {
       readonly live: number;
       readonly behind: number;
+      readonly waiting: number;
+      readonly pulled: number;
       readonly frames: number;
       readonly toldSeconds: Histogram;
     };
@@ -149,10 +151,12 @@ export function createReaders(sources: Sources): Readers {
       yield one(oldestAt === undefined ? 0 : Math.max(0, sources.clock.now() - oldestAt) / 1_000);
     },
     *rollcall_event_streams() {
-      const { live, behind } = sources.streams.statistics();
+      const { live, behind, waiting } = sources.streams.statistics();
       yield one(live, { state: "live" });
       yield one(behind, { state: "behind" });
+      yield one(waiting, { state: "waiting" });
     },
+    rollcall_events_pulled_total: () => [one(sources.streams.statistics().pulled)],
     rollcall_event_stream_frames_total: () => [one(sources.streams.statistics().frames)],
     rollcall_event_told_seconds: () =>
       samplesOf("rollcall_event_told_seconds", sources.streams.statistics().toldSeconds),

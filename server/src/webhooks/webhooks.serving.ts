@@ -269,7 +269,7 @@ class Serving {
     const end = await eventLog.findEnd(applicationId);
     const from = this.#readTo;
     if (from === undefined || (from.log === end.log && from.position === end.position)) return;
-    if (!(await eventLog.reachesBackTo(applicationId, from, end))) {
+    if ((await eventLog.findGap(applicationId, from, end)) !== undefined) {
       if (this.#window.length > 0 || this.#sending.size > 0 || this.#ended.length > 0) return; // stored first
       await passGap(row, end, this.#services);
       const moved = await findWebhook(applicationId, id, database.reads);

@@ -1,0 +1,50 @@
+// Runs on one engine: no database takes part.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Caller } from "../contract/route.ts";
+import type { Revocation } from "../event-log/revocations.ts";
+import { concernedBy, SeenRevocations } from "./events.revoked.ts";
+
+const caller = { tokenId: "tok", userId: "usr", deviceId: "dev", applicationKeyId: "key" } as Caller; // what is compared
+
+function revocation(kind: Revocation["kind"], id: string, position: number | null = 1): Revocation {
+  return { kind, id, position, eventId: `evt ${kind} ${id}`, revision: `revision ${id}` };
+}
+
+// spec/events#revocations
+describe("the revocations that a reader of a log has seen", () => {
+  it("each is new once, also when it gets its position later", () => {
+    const seen = new SeenRevocations(10);
+    const [one, other] = [revocation("user", "a", null), revocation("user", "b", 12)];
+    assert.deepEqual(seen.take([one, other]), [one, other]);
+    assert.deepEqual(seen.take([one]), []);
+    assert.deepEqual(seen.take([{ ...one, position: 13 }]), []);
+    assert.equal(seen.after, 13);
+    assert.deepEqual(seen.take([]), []);
+  });
+
+  it("a revision is known by the revocation that led to it", () => {
+    const seen = new SeenRevocations(0);
+    seen.take([revocation("token", "a")]);
+    assert.deepEqual([seen.includes("revision a"), seen.includes("revision b")], [true, false]);
+  });
+
+  it("concern the callers below what was revoked, and all callers after one of the application", () => {
+    const concerns = (kind: Revocation["kind"], id: string) => concernedBy([revocation(kind, id)])?.(caller);
+    for (const [kind, id] of [
+      ["token", "tok"],
+      ["user", "usr"],
+      ["device", "dev"],
+      ["key", "key"],
+    ] as const) {
+      assert.equal(concerns(kind, id), true);
+      assert.equal(concerns(kind, "another"), false);
+    }
+    assert.equal(concernedBy([revocation("user", "another"), revocation("application", "app")]), undefined);
+  });
+
+  it("do not concern a caller without a user when the token of a user has ended", () => {
+    const { userId: _, ...device } = caller;
+    assert.equal(concernedBy([revocation("user", "undefined")])?.(device as Caller), false);
+  });
+});

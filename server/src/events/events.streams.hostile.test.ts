@@ -1,0 +1,392 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { after, afterEach, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { findFreePort } from "../../../scripts/free-port.ts";
+import { openStream, type TestStream } from "../../test/event-streams.ts";
+import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { passSteadyTime } from "../../test/steady-clock.ts";
+import { createEventLog } from "../event-log/event-log.ts";
+
+let test: TestApp;
+let ann: TestUser;
+const open = new Set<TestStream>();
+before(async () => {
+  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000", STREAM_HEARTBEAT_MS: "500" });
+  ann = await test.signUp("Ann");
+});
+after(() => test.close());
+afterEach(() => {
+  for (const stream of open) stream.cut();
+  open.clear();
+});
+
+type Listening = Pick<TestUser, "token">;
+
+async function listen({ token }: Listening, query = "", lastId?: string, port = test.port): Promise<TestStream> {
+  const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
+  const stream = await openStream(port, `/events/stream${query}`, { token, headers });
+  open.add(stream);
+  return stream;
+}
+
+async function listenFromNow(user: Listening, query = "", port?: number): Promise<TestStream> {
+  const stream = await listen(user, query, undefined, port);
+  assert.equal((await stream.next()).event, "ready");
+  return stream;
+}
+
+async function call(operation: string, body?: object, token = ann.token) {
+  const answer = await test.call(operation, { token, ...(body && { body }) });
+  assert.ok(answer.status < 300, JSON.stringify(answer.body));
+  return answer.body.result;
+}
+
+const checkIn = (tag: string, token?: string) =>
+  call("POST /checkins", { location: "1,2", readPermissions: "App", tag }, token);
+
+async function until(isReached: () => boolean): Promise<void> {
+  while (!isReached()) await sleep(20);
+}
+
+/** The message that follows a stream's `ready`, when it goes on from a cursor. */
+async function firstAfterReady(user: TestUser, lastId: string) {
+  const stream = await listen(user, "", lastId);
+  const ready = await stream.next();
+  return { isResumed: ready.data.isResumed, next: stream.next };
+}
+
+describe("cursors of a stream: E5, hostile.md 47, spec/streams#reset-a-stream", () => {
+  async function createReader(name: string) {
+    const application = await test.createApplication(name);
+    const user = await test.signUp(name, application);
+    const stream = await listenFromNow(user);
+    await checkIn("1", user.token);
+    await stream.next();
+    return { appid: application.appid, user, cursor: `${stream.lastId}` };
+  }
+
+  it("an altered one, and one of another application, are answered by a reset", async () => {
+    const { user, cursor } = await createReader("Asking");
+    const other = await createReader("Other");
+    const altered = `${cursor.slice(0, -1)}${cursor.endsWith("A") ? "B" : "A"}`;
+    for (const wrong of [other.cursor, altered]) {
+      const { isResumed, next } = await firstAfterReady(user, wrong);
+      assert.equal(isResumed, false);
+      const reset = await next();
+      assert.deepEqual([reset.event, reset.data], ["reset", { reason: "cursor" }]);
+      const refused = await test.call(`GET /events/stream?after=${wrong}`, { token: user.token });
+      assert.equal(refused.body.error, "ParameterIncorrectFormat");
+    }
+  });
+
+  it("one that is older than the log is answered as expired", async () => {
+    const { appid, user, cursor } = await createReader("Ancient");
+    for (let n = 0; n < 4; n += 1) await checkIn(`${n}`, user.token);
+    const small = createEventLog(
+      { databaseTimeoutMs: 10_000, eventsRowsMax: 1, eventsBacklogMax: 1_000 },
+      { ...test.app, secrets: ["a secret"] },
+    );
+    await small.maintain(appid); // positions, of which the oldest are dropped next
+    await small.maintain(appid);
+    const { isResumed, next } = await firstAfterReady(user, cursor);
+    assert.equal(isResumed, false);
+    assert.deepEqual((await next()).data, { reason: "expired" });
+  });
+
+  it("one of a database that was put back by hand is answered as one of another log", async () => {
+    const { appid, user } = await createReader("Put back");
+    await checkIn("2", user.token);
+    const { currentToken } = await call("GET /events", undefined, user.token);
+    await test.app.database.write(({ queries }) =>
+      queries.deleteFrom("events").where("application_id", "=", appid).where("position", ">", 1).execute(),
+    );
+    const beyond = await firstAfterReady(user, currentToken);
+    assert.deepEqual([beyond.isResumed, (await beyond.next()).data], [false, { reason: "log" }]);
+    for (const tag of ["3", "4", "5"]) await checkIn(tag, user.token);
+    const other = await firstAfterReady(user, currentToken);
+    assert.deepEqual([other.isResumed, (await other.next()).data], [false, { reason: "log" }]);
+  });
+});
+
+describe("an event whose object cannot be read for an unexpected reason: spec/streams#reset-a-stream", () => {
+  /** Records a change of a value, and hides the table that holds it, so that reads of it fail. */
+  async function breakReads(appid: string): Promise<void> {
+    const event = { type: "metadata.changed", objectId: appid, key: "motd", slot: "" } as const;
+    await test.app.database.write(async ({ queries }) => {
+      await sql`alter table metadata rename to metadata_hidden`.execute(queries);
+      await test.app.events.record(appid, event, queries);
+    });
+  }
+
+  const repairReads = () =>
+    test.app.database.write(({ queries }) => sql`alter table metadata_hidden rename to metadata`.execute(queries));
+
+  it("comes late when the reason passes", async () => {
+    await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
+    const stream = await listenFromNow(ann);
+    await breakReads(test.application.appid);
+    await until(() => test.logLines.some(({ msg }) => msg === "streams could not be served"));
+    await repairReads();
+    assert.equal((await stream.next()).data.object.value, "hello");
+  });
+
+  it("is not left out silently: its readers start again, and go on behind it", async () => {
+    await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
+    const stream = await listenFromNow(ann);
+    await breakReads(test.application.appid);
+    const reset = await stream.next().finally(repairReads);
+    assert.deepEqual([reset.event, reset.data], ["reset", { reason: "expired" }]);
+    await checkIn("behind it");
+    assert.equal((await stream.next()).data.object.tag, "behind it");
+  });
+});
+
+describe("calls that wait for events: spec/streams#limits-of-streams", () => {
+  it("count as streams of their device", async () => {
+    const user = await test.signUp();
+    const { currentToken } = await call("GET /events", undefined, user.token);
+    for (let n = 0; n < 9; n += 1) await listenFromNow(user);
+    const path = `GET /events?types=checkin.*&userID=me&waitSeconds=25&after=${currentToken}`;
+    const waiting = test.call(path, { token: user.token });
+    await until(() => test.app.streams.statistics().waiting === 1);
+    const refused = await test.call("GET /events/stream", { token: user.token });
+    assert.deepEqual([refused.status, refused.body.error], [429, "RateLimitExceeded"]);
+    const second = await test.call(path, { token: user.token });
+    assert.equal(second.status, 429);
+    const seconds = Number(second.headers["retry-after"]);
+    assert.ok(seconds >= 5 && seconds <= 60, `${seconds}`);
+    const { status } = await test.call(path.replace("waitSeconds=25", "waitSeconds=0"), { token: user.token });
+    assert.equal(status, 200, "a call that does not wait is no stream");
+    await checkIn("found", user.token);
+    assert.equal((await waiting).body.result.pageResults.length, 1);
+    assert.equal(test.app.streams.statistics().waiting, 0);
+  });
+});
+
+describe("revocations in another process while events flow: E6, hostile.md 52, spec/streams#revoked-tokens", () => {
+  let other: TestApp;
+  before(async () => {
+    other = await startTestApp({
+      DATABASE_URL: test.config.databaseUrl,
+      RATE_LIMITS: "off",
+      DATABASE_TIMEOUT_MS: "20000",
+    });
+  });
+  after(() => other.close());
+
+  interface Victim {
+    readonly user: TestUser;
+    readonly appid: string;
+    /** The key of its device. */
+    readonly keyId: string;
+  }
+
+  const revocations: Readonly<Record<string, (victim: Victim, operator: string) => ReturnType<TestApp["call"]>>> = {
+    "a logout": ({ user }) => other.call("POST /users/me/logout", { token: user.token }),
+    "the deletion of the user": ({ user }) => other.call("DELETE /users/me", { token: user.token }),
+    "the retirement of the device's key": ({ appid, keyId }, token) =>
+      other.call(`POST /_/api/applications/${appid}/keys/${keyId}/retire`, { token, body: {} }),
+  };
+
+  for (const [name, revoke] of Object.entries(revocations)) {
+    it(`after ${name} a stream ends, and has sent nothing that was written later`, async () => {
+      const operator = await other.createOperator();
+      const { appid } = test.application;
+      const made = await other.call(`POST /_/api/applications/${appid}/keys`, { token: operator.token, body: {} });
+      assert.equal(made.status, 201);
+      const { id: keyId, appkey } = made.body.result;
+      const user = await test.signUp(undefined, { ...test.application, appkey });
+      const places: string[] = [];
+      for (let n = 0; n < 4; n += 1) places.push((await checkIn("flow")).id);
+      const stream = await listenFromNow(user, "?types=checkin.*");
+      const bystander = await listenFromNow(ann, "?types=checkin.*");
+      let comment = "before";
+      let isOver = false;
+      const writers = places.map(async (id) => {
+        while (!isOver) await other.call(`PATCH /checkins/${id}`, { token: ann.token, body: { comment } });
+      });
+      await stream.until(({ data }) => data.object?.comment === "before");
+      const { status } = await revoke({ user, appid, keyId }, operator.token);
+      assert.equal(status, 200);
+      comment = "secret";
+      await stream.closed();
+      await bystander.until(({ data }) => data.object?.comment === "secret");
+      isOver = true;
+      await Promise.all(writers);
+      assert.equal(stream.messages.at(-1)?.data.reason, "tokenEnded");
+      assert.ok(!stream.text.includes("secret"));
+      assert.equal((await listen(user)).status, 401);
+    });
+  }
+});
+
+describe("streams that do not read: E7, hostile.md 53, spec/streams#slow-clients", () => {
+  it("hold a bounded part of what is written, and end as slow", async () => {
+    const application = await test.createApplication("Slow");
+    const readers = await Promise.all(Array.from({ length: 20 }, () => test.signUp(undefined, application)));
+    const [writer] = readers;
+    assert.ok(writer);
+    const streams = await Promise.all(readers.map((reader) => listenFromNow(reader, "?types=metadata.*")));
+    for (const stream of streams) stream.pause();
+    const value = "x".repeat(30_000);
+    const count = 400; // 12 MB for each stream: more than the buffers of connections hold
+    for (let n = 0; n < count; n += 25) {
+      const keys = Array.from({ length: 25 }, (_, index) => [`slow${n + index}`, value]);
+      await call("PUT /metadata/app", { values: Object.fromEntries(keys), visibility: "App" }, writer.token);
+    }
+    await until(() => test.app.streams.statistics().behind === streams.length);
+    passSteadyTime(31_000);
+    await until(() => test.app.streams.statistics().behind === 0);
+    for (const stream of streams) stream.resume();
+    await Promise.all(streams.map((stream) => stream.closed()));
+    for (const { text, messages } of streams) {
+      assert.ok(messages.length < count / 2, "most of it was never sent");
+      assert.ok(text.length < 6_000_000, `${text.length} characters`);
+    }
+  });
+});
+
+describe("many streams: E8, hostile.md 54, spec/streams#resume", () => {
+  it("three hundred that are cut at once resume without a loss, and no other call is refused", async () => {
+    const users = await Promise.all(Array.from({ length: 30 }, () => test.signUp()));
+    const openAll = (lastIds: readonly (string | undefined)[] = []) =>
+      Promise.all(
+        users.flatMap((user, at) =>
+          Array.from({ length: 10 }, (_, n) => listen(user, "?types=checkin.created", lastIds[at * 10 + n])),
+        ),
+      );
+    const first = await openAll();
+    for (const stream of first) assert.equal((await stream.next()).event, "ready");
+    const lastIds = first.map(({ lastId }) => lastId);
+    for (const stream of first) stream.cut();
+    await until(() => test.app.streams.statistics().live === 0);
+    await checkIn("while they were away");
+    let isBack = false;
+    const calls = (async () => {
+      while (!isBack) assert.equal((await test.call("GET /users/me", { token: ann.token })).status, 200);
+    })();
+    const second = await openAll(lastIds);
+    await checkIn("when they were back");
+    for (const stream of second) {
+      assert.equal(stream.status, 200);
+      assert.equal((await stream.next()).data.isResumed, true);
+      const tags = [(await stream.next()).data.object.tag, (await stream.next()).data.object.tag];
+      assert.deepEqual(tags, ["while they were away", "when they were back"]);
+    }
+    isBack = true;
+    await calls;
+  });
+});
+
+describe("a noisy application beside a quiet one: E25, hostile.md 55", () => {
+  it("the quiet one gets its events while the noisy one goes on", async () => {
+    const quiet = await test.signUp(undefined, await test.createApplication("Quiet"));
+    const noisy = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
+    for (const user of noisy) {
+      for (let n = 0; n < 5; n += 1) (await listenFromNow(user)).resume();
+    }
+    const stream = await listenFromNow(quiet);
+    let isOver = false;
+    let writes = 0;
+    const noise = noisy.map(async ({ token }) => {
+      while (!isOver) {
+        await checkIn("noise", token);
+        writes += 1;
+      }
+    });
+    for (let n = 0; n < 20; n += 1) {
+      await checkIn(`quiet ${n}`, quiet.token);
+      assert.equal((await stream.next()).data.object.tag, `quiet ${n}`);
+    }
+    isOver = true;
+    await Promise.all(noise);
+    assert.ok(writes > 20, "the noisy one wrote meanwhile");
+    assert.ok(!stream.text.includes("noise"));
+  });
+});
+
+/** A proxy that cuts a connection after a time without a byte from the server. */
+async function startImpatientProxy(port: number, silenceMs: number) {
+  const sockets = new Set<Socket>();
+  let cuts = 0;
+  const server = createServer((client) => {
+    const upstream = connect(port, "127.0.0.1");
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) sockets.add(socket.on("error", end).on("close", end));
+    upstream.setTimeout(silenceMs, () => {
+      cuts += 1;
+      end();
+    });
+    client.pipe(upstream);
+    upstream.pipe(client);
+  });
+  const listening = await findFreePort();
+  await once(server.listen(listening, "127.0.0.1"), "listening");
+  return {
+    port: listening,
+    cuts: () => cuts,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+describe("proxies: E10, hostile.md 56, spec/streams#heartbeats", () => {
+  it("heartbeats keep a stream open at a proxy that cuts silent connections", async () => {
+    const proxy = await startImpatientProxy(test.port, 10_000);
+    const stream = await listenFromNow(ann, "?types=checkin.*&tag=never", proxy.port);
+    const beats = () => stream.text.split(/^id: [\w-]+\n\n/m).length - 1;
+    await until(() => beats() >= 4 || stream.isClosed);
+    assert.deepEqual([stream.isClosed, proxy.cuts()], [false, 0]);
+    proxy.close();
+  });
+
+  it("a stream that a proxy has cut resumes without a loss", async () => {
+    const patient = await startTestApp({
+      DATABASE_URL: test.config.databaseUrl,
+      STREAM_HEARTBEAT_MS: "600000",
+      DATABASE_TIMEOUT_MS: "20000",
+    });
+    const proxy = await startImpatientProxy(patient.port, 300);
+    const stream = await listenFromNow(ann, "?types=checkin.*", proxy.port);
+    await stream.closed();
+    assert.equal(proxy.cuts(), 1);
+    await checkIn("while it was cut");
+    const resumed = await listen(ann, "?types=checkin.*", stream.lastId, patient.port);
+    assert.equal((await resumed.next()).data.isResumed, true);
+    assert.equal((await resumed.next()).data.object.tag, "while it was cut");
+    resumed.cut();
+    proxy.close();
+    await patient.close();
+  });
+});
+
+describe("what a stream is asked for: E11, hostile.md 57, spec/streams#subscriptions", () => {
+  it("ten thousand patterns and ten thousand levels are refused, and twenty areas are served", async () => {
+    const listOf = (count: number) => Array.from({ length: count }, () => "checkin.*").join();
+    const nested = `${"[".repeat(2_000)}${"]".repeat(2_000)}`;
+    for (const query of [`types=${listOf(500)}`, `types=${listOf(21)}`, `subscriptions=${nested}`]) {
+      const refused = await test.call(`GET /events/stream?${query}`, { token: ann.token });
+      assert.equal(refused.status, 400);
+      assert.equal(refused.body.result, undefined);
+    }
+    for (const body of [{ types: listOf(10_000) }, { subscriptions: `${"[".repeat(10_000)}${"]".repeat(10_000)}` }]) {
+      const refused = await test.call("POST /events/streams", { token: ann.token, body });
+      assert.ok(["ParameterIncorrectFormat", "ParameterOutOfRange", "RequestTooLarge"].includes(refused.body.error));
+    }
+    const areas = Array.from({ length: 20 }, (_, n) => ({ types: "checkin.*", locationRange: `1,2,${n + 1}` }));
+    const query = `?subscriptions=${encodeURIComponent(JSON.stringify(areas))}`;
+    const stream = await listenFromNow(ann, query);
+    await checkIn("in all areas");
+    await checkIn("the next one");
+    const tags = [(await stream.next()).data.object.tag, (await stream.next()).data.object.tag];
+    assert.deepEqual(tags, ["in all areas", "the next one"]);
+  });
+});
