@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { type AnswerDocument, createAnswerJudge } from "../src/parts/testing/answer-judge.ts";
+import { createOperationFinder } from "../src/parts/testing/find-operation.ts";
 
 /** The document of this version of the service. */
 export const answerDocument: AnswerDocument = JSON.parse(
@@ -8,14 +9,7 @@ export const answerDocument: AnswerDocument = JSON.parse(
 );
 const judge = createAnswerJudge(answerDocument);
 
-const routes = Object.entries(answerDocument.paths).flatMap(([template, methods]) =>
-  Object.entries(methods).map(([method, { operationId }]) => ({
-    operationId,
-    method: method.toUpperCase(),
-    literals: template.replaceAll(/\{\w+\}/g, "").length,
-    pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
-  })),
-);
+const findOperation = createOperationFinder(answerDocument);
 
 /**
  * Compares each answer of the service with the OpenAPI document, those to the items of a batch too. A test in which one differs fails,
@@ -73,10 +67,4 @@ function findItemProblem(text: string, body: unknown): string | undefined {
     if (problem !== undefined) return `${operation} as item ${key}: ${problem}`;
   }
   return undefined;
-}
-
-/** The operation of a path, of which literal segments win over parameters. */
-function findOperation(method: string, pathname: string): string | undefined {
-  const fitting = routes.filter((route) => route.method === method && route.pattern.test(pathname));
-  return fitting.sort((a, b) => b.literals - a.literals)[0]?.operationId;
 }

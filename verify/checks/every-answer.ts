@@ -1,6 +1,9 @@
+import { createAnswerJudge } from "../../sdk/src/parts/testing/answer-judge.ts";
+import { createOperationFinder } from "../../sdk/src/parts/testing/find-operation.ts";
 import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
+import { openapi } from "../openapi.ts";
 
 /**
  * Pages under /_/, files, tus, preflights and HEAD follow other protocols; raw requests check their answers themselves.
@@ -54,6 +57,15 @@ export const everyAnswer: Group = {
         expectThat(answer, typeof id === "string" && id !== "", "a request_id");
         expectThat(answer, !seen.has(id), `another request_id than ${id}, which an earlier answer had`);
         seen.add(id);
+      }
+    },
+    "spec/transport#openapi · every answer to an operation is one that the document describes": async (world) => {
+      const { body: document } = await openapi(world);
+      const [judge, find] = [createAnswerJudge(document), createOperationFinder(document)];
+      for (const answer of world.answers.filter(isEnvelope)) {
+        const operation = find(answer.method, answer.path.split("?", 1)[0] ?? "");
+        const problem = operation && judge(operation, answer.status, JSON.stringify(answer.body));
+        expectThat(answer, problem === undefined, `an answer that the document describes: ${problem}`);
       }
     },
     "spec/transport#content-type · Content-Type of every envelope is exactly application/json": all((answer) =>

@@ -1,9 +1,21 @@
+import { gzipSync } from "node:zlib";
 import { each, type Group } from "../check.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
 import { openapi, operationsOf, verbs } from "../openapi.ts";
 import { tokenOperations } from "../operations.ts";
 
 const documented = [...tokenOperations, "POST /devices", "GET /service/ping"];
+/** What the checks read of an operation, a parameter or a tag. */
+interface Described {
+  readonly $ref?: string;
+  readonly operationId?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly parameters?: readonly Described[];
+  readonly "x-errors"?: readonly string[];
+  readonly "x-excluded-errors"?: readonly string[];
+}
+
 /** Every `$ref` below. */
 function referencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);
@@ -58,6 +70,44 @@ export const service: Group = {
       expectThat(answer, !ids.includes(undefined) && new Set(ids).size === ids.length, "an operationId for each");
       const isAnswered = operations.every(({ responses }) => Object.keys(responses ?? {}).length > 0);
       expectThat(answer, isAnswered, "responses for each");
+    },
+    "spec/transport#openapi · GET /_/openapi.json: at most 350 kB, and 45 kB with gzip": async (world) => {
+      const answer = await openapi(world);
+      const bytes = Buffer.from(JSON.stringify(answer.body));
+      expectThat(answer, bytes.length <= 350_000, `350 kB, not ${bytes.length} bytes`);
+      expectThat(answer, gzipSync(bytes).length <= 45_000, `45 kB with gzip, not ${gzipSync(bytes).length} bytes`);
+    },
+    "spec/transport#openapi · GET /_/openapi.json: describes every operation, parameter and tag": async (world) => {
+      const answer = await openapi(world);
+      const { paths, tags, components } = answer.body;
+      const items = Object.entries<Record<string, Described>>(paths);
+      const operations = items.flatMap(([, item]) => verbs.flatMap((verb) => item[verb] ?? []));
+      const parameters = operations.flatMap((operation) => operation.parameters ?? []).filter((each) => !each.$ref);
+      const all = [...operations, ...parameters, ...tags, ...Object.values<Described>(components.parameters)];
+      const lacking = all.filter(({ description }) => !description);
+      expectEqual(
+        answer,
+        "without a description",
+        lacking.map(({ operationId, name }) => operationId ?? name),
+        [],
+      );
+    },
+    "spec/transport#openapi · GET /_/openapi.json: every condition of an operation is in the catalogue": async (
+      world,
+    ) => {
+      const answer = await openapi(world);
+      const { paths, "x-caller-errors": ofCallers, "x-error-catalogue": catalogue } = answer.body;
+      const known = new Set(catalogue.map(({ condition }: { condition: string }) => condition));
+      const items = Object.values<Record<string, Described>>(paths);
+      const operations = items.flatMap((item) => verbs.flatMap((verb) => item[verb] ?? []));
+      const own = operations.flatMap((each) => [...(each["x-errors"] ?? []), ...(each["x-excluded-errors"] ?? [])]);
+      const unknown = [...own, ...Object.values<string[]>(ofCallers).flat()].filter((each) => !known.has(each));
+      expectEqual(answer, "unknown conditions", unknown, []);
+      expectThat(
+        answer,
+        operations.every((each) => each["x-errors"] !== undefined),
+        "x-errors for each operation",
+      );
     },
     "spec/transport#openapi · GET /_/openapi.json: every reference resolves": async (world) => {
       const answer = await openapi(world);
