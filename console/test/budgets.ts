@@ -5,6 +5,7 @@ import { brotliDecompressSync, gzipSync } from "node:zlib";
 import { registerDevice } from "./jobs/steps.ts";
 import { addressOf, closedPort, type Ids } from "./looks/content.ts";
 import { settle } from "./looks/examine.ts";
+import { isCalling } from "./profiles.ts";
 import type { TestServer } from "./servers.ts";
 import { type Checks, connect, send, signIn } from "./suite.ts";
 
@@ -83,6 +84,43 @@ export const budgets: Checks = {
     }
   },
 
+  async "an overview asks at most 15 times a minute, a live tail at most 62 times, and a hidden tab never"({
+    open,
+    server,
+  }) {
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "A minute" });
+    await registerDevice(server.url, application);
+    const page = await open();
+    await page.clock.install();
+    await signIn(page, server);
+    let calls = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/_/api/")) calls += 1;
+    });
+    const callsOfMinute = async () => {
+      calls = 0;
+      for (let seconds = 0; seconds < 60; seconds += 1) {
+        await page.clock.runFor(1000);
+        while (isCalling(page)) await page.waitForTimeout(10);
+      }
+      return calls;
+    };
+    const most = { overview: 15, requests: 62 };
+    for (const [screen, callsMax] of Object.entries(most)) {
+      await page.clock.resume();
+      await page.goto(`${server.url}/_/console/#/apps/${application.appid}/${screen}`);
+      await page.locator("#main").locator("[role=grid], dl").first().waitFor();
+      await settle(page);
+      await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1000));
+      const asked = await callsOfMinute();
+      assert.ok(asked > 0 && asked <= callsMax, `${screen}: ${asked} calls`);
+    }
+    await page.evaluate(hideTab);
+    await page.clock.runFor(1000);
+    assert.equal(await callsOfMinute(), 0);
+  },
+
   async "the whole folder is at most 0.6 MB"() {
     const sizes = globSync("**/*", { cwd: dist, withFileTypes: true })
       .filter((file) => file.isFile())
@@ -145,4 +183,10 @@ function sizeOf(addresses: readonly string[]): number {
   return [...names]
     .map((name) => gzipSync(brotliDecompressSync(readFileSync(path.join(dist, `${name}.br`))), { level: 9 }).length)
     .reduce((sum, size) => sum + size, 0);
+}
+
+/** Runs in the page: it is as if another tab were shown. */
+function hideTab(): void {
+  Object.defineProperty(document, "visibilityState", { value: "hidden" });
+  document.dispatchEvent(new Event("visibilitychange"));
 }

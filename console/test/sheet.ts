@@ -4,10 +4,10 @@ import path from "node:path";
 /** Writes a page that shows all pictures of the folder side by side: a row for each screen, a column for each look. */
 export function writeSheet(folder: string, looks: readonly string[]): void {
   const files = new Set(readdirSync(folder));
-  const ofFirstLook = [...files].filter((file) => file.endsWith(`-${looks[0]}.png`)).sort();
+  const ofFirstLook = [...files].filter((file) => file.endsWith(`-${looks[0]}.jpg`)).sort();
   const rows = ofFirstLook.map((first) => {
-    const screen = first.slice(0, -`-${looks[0]}.png`.length);
-    const pictures = looks.map((look) => `${screen}-${look}.png`).filter((file) => files.has(file));
+    const screen = first.slice(0, -`-${looks[0]}.jpg`.length);
+    const pictures = looks.map((look) => `${screen}-${look}.jpg`).filter((file) => files.has(file));
     return `<tr><th scope="row">${screen}</th>${pictures.map((file) => `<td>${pictureOf(file)}</td>`).join("")}</tr>`;
   });
   const head = ["Screen", ...looks].map((name) => `<th scope="col">${name}</th>`).join("");

@@ -33,7 +33,7 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
     await settle(page);
-    if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.png`) });
+    if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.jpg`), quality: 92 }); // PNG takes much longer
     const found: string[] = [];
     for (const find of [findMisfits, findOverlaps, findMotion]) found.push(...(await page.evaluate(find)));
     if (hasRules) found.push(...(await findViolations(page)));
