@@ -127,7 +127,9 @@ export function KeysScreen() {
       }
     >
       {areAllKnown && active.length === 0 && (
-        <Notice icon={TriangleAlert}>No key is active: no device can register.</Notice>
+        <Notice icon={TriangleAlert} isWarning>
+          No key is active: no device can register.
+        </Notice>
       )}
       <Split>
         <DataTable

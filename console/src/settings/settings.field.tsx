@@ -67,6 +67,7 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
       onChange={onText}
       isReadOnly={isReadOnly}
       isLong={kind === "list" || kind === "json"}
+      inputMode={kind === "number" ? "numeric" : undefined}
       isCode={kind === "list" || kind === "json"}
       autoComplete="off"
       spellCheck="false"

@@ -84,10 +84,12 @@ export function Frame() {
         <AccountMenu />
       </header>
       <main className={styles.main} id="main" tabIndex={-1}>
-        <OfflineBar />
-        <Unencrypted />
-        <SessionEndsSoon />
-        {appid !== undefined && <ApplicationBanner appid={appid} />}
+        <div className={styles.banners}>
+          <OfflineBar />
+          <Unencrypted />
+          <SessionEndsSoon />
+          {appid !== undefined && <ApplicationBanner appid={appid} />}
+        </div>
         <Outlet />
       </main>
       {open === "palette" && (
@@ -231,6 +233,8 @@ function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
   const title = useMatches({
     select: (matches) => matches.findLast(({ staticData }) => staticData.title)?.staticData.title,
   });
+  const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? "" });
+  const list = pathname.split("/").slice(0, listDepth).join("/");
   return (
     <nav className={styles.crumbs} aria-label="Breadcrumb">
       {appid === undefined ? (
@@ -241,12 +245,15 @@ function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
       {title !== undefined && (
         <>
           <ChevronRight size={14} aria-hidden />
-          <span>{title}</span>
+          {pathname === list ? <span>{title}</span> : <Link to={list}>{title}</Link>}
         </>
       )}
     </nav>
   );
 }
+
+/** The parts of the path of a list, such as `/apps/<appid>/users`; the page of a row has one more. */
+const listDepth = 4;
 
 function AccountMenu() {
   const { operator } = useSession();
@@ -284,13 +291,18 @@ function AccountMenu() {
 function ApplicationBanner({ appid }: { readonly appid: string }) {
   const application = useApplication(appid);
   if (application?.suspended !== undefined)
-    return <Notice icon={CirclePause}>This application is suspended: all calls of its clients are refused.</Notice>;
+    return (
+      <Notice icon={CirclePause} isWarning>
+        This application is suspended: all calls of its clients are refused.
+      </Notice>
+    );
   if (application?.movingTo !== undefined)
     return <Notice icon={CirclePause}>This application is moving to the region {application.movingTo}.</Notice>;
   if (application?.isRehearsalOn === true)
     return (
       <Notice
         icon={Clapperboard}
+        isWarning
         action={
           <Link to="/apps/$appid/rehearsals" params={{ appid }}>
             Rehearsals

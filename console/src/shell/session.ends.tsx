@@ -54,7 +54,7 @@ function useNow(): number {
 export function Unencrypted() {
   if (window.isSecureContext) return null;
   return (
-    <Notice icon={LockOpen}>
+    <Notice icon={LockOpen} isWarning>
       This console was loaded without encryption: passwords and the session can be read on the way. Serve it by https.
     </Notice>
   );

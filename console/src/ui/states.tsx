@@ -102,12 +102,14 @@ interface NoticeProps {
   readonly icon: LucideIcon;
   readonly children: ReactNode;
   readonly action?: ReactNode;
+  /** For what keeps clients from working, or operators from being safe. */
+  readonly isWarning?: boolean;
 }
 
 /** A sentence above a page, with one button. */
-export function Notice({ icon: Icon, children, action }: NoticeProps) {
+export function Notice({ icon: Icon, children, action, isWarning = false }: NoticeProps) {
   return (
-    <div className={styles["notice-box"]}>
+    <div className={styles["notice-box"]} data-warning={isWarning || undefined}>
       <Icon size={16} aria-hidden />
       <span>{children}</span>
       {action}
