@@ -35,6 +35,7 @@ const members = [
   "email",
   "events",
   "rehearsal",
+  "webhooks",
   "events",
 ] as const satisfies readonly (keyof Settings)[];
 

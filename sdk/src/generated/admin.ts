@@ -180,6 +180,7 @@ export interface ApplicationSettings {
   readonly email?: EmailSettings;
   readonly events?: EventSettings;
   readonly rehearsal?: Rehearsal | (string & {});
+  readonly webhooks?: WebhookSettings;
 }
 
 /** Ascending: `created`, `name`. Descending: `-created`, `-name`. */
@@ -329,6 +330,7 @@ export interface ChangeApplicationSettingsRequest {
   readonly email?: EmailSettings | undefined;
   readonly events?: EventSettings | undefined;
   readonly rehearsal?: Rehearsal | undefined;
+  readonly webhooks?: WebhookSettings | undefined;
 }
 
 export interface ChangeCrashGroupRequest {
@@ -1998,6 +2000,7 @@ export interface PutApplicationSettingsRequest {
   readonly email?: EmailSettings | undefined;
   readonly events?: EventSettings | undefined;
   readonly rehearsal?: Rehearsal | undefined;
+  readonly webhooks?: WebhookSettings | undefined;
 }
 
 export interface PutSigningSecretRequest {
@@ -2665,6 +2668,12 @@ export interface WebhookSecret {
   readonly created: Date;
   /** When it stops signing. */
   readonly ends?: Date;
+}
+
+/** What holds for all webhooks of an application. */
+export interface WebhookSettings {
+  /** The address to which mails about disabled webhooks are sent. */
+  readonly mail?: string;
 }
 
 /**

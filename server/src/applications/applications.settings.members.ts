@@ -20,6 +20,7 @@ import {
   textsMax,
   tokenLifetimeMsMax,
   tokenLifetimeMsMin,
+  type WebhookSettings,
 } from "../tenancy/application-settings.ts";
 import type { OidcProvider } from "../tenancy/identity-provider.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
@@ -199,6 +200,14 @@ const Events = named(
   }),
 );
 
+const Webhooks = named(
+  "WebhookSettings",
+  "What holds for all webhooks of an application.",
+  optional<keyof WebhookSettings>({
+    mail: Type.String({ description: "The address to which mails about disabled webhooks are sent." }),
+  }),
+);
+
 const texts = Type.String();
 
 /** The settings of an application, in the order of the documentation. */
@@ -221,4 +230,5 @@ export const settingsMembers = {
   email: Type.Optional(Members(Email)),
   events: Type.Optional(Members(Events)),
   rehearsal: Type.Optional(Choice(Rehearsal)),
+  webhooks: Type.Optional(Members(Webhooks)),
 } satisfies Record<keyof ApplicationSettings, unknown>;

@@ -1,7 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { ApiError } from "../errors.ts";
+import { isPlainAddress } from "../lib/mail-addresses.ts";
 import { findOutgoing } from "../mail/delivery.ts";
-import { isPlainAddress, MailFailure } from "../mail/mailer.ts";
+import { MailFailure } from "../mail/mailer.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import {

@@ -1,8 +1,8 @@
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
+import { isPlainAddress } from "../lib/mail-addresses.ts";
 import { createSigner } from "../lib/signer.ts";
 import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
-import { isPlainAddress } from "./mailer.ts";
 import { isOutboxFull } from "./outbox.store.ts";
 
 /** The recipient of a mail. */
@@ -29,6 +29,8 @@ export interface MailAdmission {
   admitClientText(applicationId: string, queries: Queries): Promise<boolean>;
   /** @returns false when the application has used up its test mails of an hour */
   admitTest(applicationId: string, queries: Queries): Promise<boolean>;
+  /** @returns false when the application has used up its mails about webhooks of a day */
+  admitWebhookMail(applicationId: string, queries: Queries): Promise<boolean>;
 }
 
 const hourMs = 3_600_000;
@@ -38,6 +40,7 @@ const noticesPerDay = 20;
 const youngAddressNoticesPerDay = 5;
 const clientTextsPerHour = 100;
 const testsPerHour = 5;
+const webhookMailsPerDay = 20;
 const rowsMax = 10_000;
 
 type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
@@ -83,6 +86,11 @@ export function createMailAdmission(secrets: readonly string[], clock: Clock): M
     async admitTest(applicationId, queries) {
       const hourly = limit("user", "test mails", testsPerHour, hourMs);
       return (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) === undefined;
+    },
+
+    async admitWebhookMail(applicationId, queries) {
+      const daily = limit("user", "mails about webhooks", webhookMailsPerDay, dayMs);
+      return (await takeFromLimits(applicationId, [daily], clock.now(), queries)) === undefined;
     },
   };
 }

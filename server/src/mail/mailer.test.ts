@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { isPlainAddress } from "../lib/mail-addresses.ts";
 import { createLog } from "../log.ts";
 import { createOutgoing } from "../outgoing/outgoing.ts";
-import { createMailer, isPlainAddress, type Mail, MailFailure } from "./mailer.ts";
+import { createMailer, type Mail, MailFailure } from "./mailer.ts";
 
 const mail = {
   to: "jane@example.com",

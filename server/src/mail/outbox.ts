@@ -55,6 +55,8 @@ export interface Mails {
   settle(put: readonly PutMail[]): Promise<void>;
   /** @returns false when no further test mail of the application may be sent within the hour */
   admitTest(applicationId: string, queries: Queries): Promise<boolean>;
+  /** @returns false when no further mail about webhooks of the application may be sent within the day */
+  admitWebhookMail(applicationId: string, queries: Queries): Promise<boolean>;
   statistics(): MailStatistics;
 }
 
@@ -147,6 +149,7 @@ export function createMails(
 
     dropCodes: deleteMailsOfKind,
     admitTest: admission.admitTest,
+    admitWebhookMail: admission.admitWebhookMail,
 
     async settle(put) {
       for (const { applicationId, userId, refusedFor, replacedFor } of put) {

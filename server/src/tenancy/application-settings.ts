@@ -1,5 +1,6 @@
 import { parseOperationPattern } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
+import { isPlainAddress } from "../lib/mail-addresses.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
@@ -35,6 +36,7 @@ export interface ApplicationSettings {
   readonly events?: EventSettings;
   /** Whether clients may request failures (spec/rehearsal): for tests; `off` if absent. */
   readonly rehearsal?: (typeof rehearsalWords)[number];
+  readonly webhooks?: WebhookSettings;
   /** Refusals reveal more to clients than the specification allows: for development only. */
   readonly debug?: boolean;
 }
@@ -45,6 +47,11 @@ export interface EventSettings {
   readonly retentionDays?: number;
   /** Patterns of types that are recorded; all if absent. */
   readonly types?: readonly string[];
+}
+
+export interface WebhookSettings {
+  /** The address to which mails about disabled webhooks are sent. */
+  readonly mail?: string;
 }
 
 export const eventRecordingWords = ["wanted", "always", "never"] as const;
@@ -164,6 +171,7 @@ const readers = {
   email: readEmail,
   events: readEvents,
   rehearsal: readRehearsal,
+  webhooks: readWebhooks,
 } as const satisfies Record<keyof ApplicationSettings, Reader>;
 
 /** The current settings of an application, with their secrets sealed; empty when it has none. */
@@ -349,6 +357,15 @@ function readEvents(value: unknown, problems: string[]): unknown {
     problems.push(`events.retentionDays must be an integer from 1 to ${eventRetentionDaysMax}`);
   }
   if (members?.has("types")) readEventTypes(members.get("types"), problems);
+  return value;
+}
+
+function readWebhooks(value: unknown, problems: string[]): unknown {
+  const members = readObject("webhooks", value, ["mail"], problems);
+  const mail = members?.get("mail");
+  if (members?.has("mail") && !(typeof mail === "string" && isPlainAddress(mail))) {
+    problems.push("webhooks.mail must be a single e-mail address");
+  }
   return value;
 }
 

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { type Answer, startTestApp, type TestApp, type TestOperator, type TestUser } from "../../test/harness.ts";
+import { mailsTo, waitUntil } from "../../test/mails.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
+import { mailAboutDisabled } from "./webhooks.mail.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -18,7 +20,7 @@ let jane: TestUser;
 let root: string;
 before(async () => {
   test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" });
-  test.app.webhookRunner.start(test.app);
+  test.app.webhookRunner.start(test.app, (name) => mailAboutDisabled(name, test.app));
 });
 after(() => test.close());
 afterEach(async () => {
@@ -309,6 +311,24 @@ describe("a failed delivery", () => {
 
 // spec/webhooks#failing
 describe("a receiver that is down", () => {
+  it("is reported by mail to the address of the setting when its webhook is disabled", async () => {
+    const path = `PATCH /_/api/applications/${application.appid}/settings`;
+    const changed = await test.call(path, { token: owner.token, body: { webhooks: { mail: "hooks@example.com" } } });
+    assert.equal(changed.status, 200, changed.text);
+    for (const mail of ["a@b, c@d", "nothing", "Ann <ann@example.com>", 7]) {
+      const answer = await test.call(path, { token: owner.token, body: { webhooks: { mail } } });
+      assert.equal(answer.status, 400, answer.text);
+    }
+    const { id } = await create();
+    receiver.answer = () => 410;
+    await checkIn();
+    await serveAll();
+    await waitUntil(() => mailsTo(test, "hooks@example.com").length === 1, "the mail");
+    const [mail = ""] = mailsTo(test, "hooks@example.com");
+    assert.match(mail, /^Subject: .*: a webhook was disabled\r$/m);
+    assert.ok(mail.includes(id));
+  });
+
   it("loses no event in a day, receives all of them in order afterwards, and affects no other webhook (events.md E14)", async () => {
     const { id } = await create();
     const healthy = await startReceiver();
