@@ -8,8 +8,8 @@ import { formatMany, formatPercent, type Row } from "./report.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
-/** As many as one user may open, on as many devices. */
-const streamsPerToken = 10;
+/** Half of what a device and a user may have, so that a client that comes back is not refused because of its old connection. */
+const streamsPerToken = 5;
 const devicesPerUser = 5;
 const fewStreams = 1_000;
 const megabyte = 1_000_000;

@@ -205,7 +205,7 @@ it("a receiver can verify events with either secret during a rotation, from ever
     for (const each of [secret, newer]) new Webhook(each).verify(text, headers as Record<string, string>);
     assert.equal(`${headers["webhook-signature"]}`.split(" ").length, 2);
   }
-  test.advance(3 * hourMs);
+  for (const each of [test, other]) each.advance(3 * hourMs);
   await checkIn();
   await serveAll();
   const last = receiver.received[2];
@@ -335,9 +335,9 @@ describe("a receiver that is down", () => {
     await create({ url: healthy.url });
     receiver.answer = () => 500;
     const ids: string[] = [];
-    for (let minute = 0; minute < 24 * 60; minute += 10) {
-      if (minute < 200) ids.push(...(await checkIn(5)));
-      test.advance(10 * minuteMs);
+    for (let minute = 0; minute < 24 * 60; minute += 30) {
+      if (minute < 600) ids.push(...(await checkIn(5)));
+      test.advance(30 * minuteMs);
       await serveAll();
     }
     assert.equal((await webhook(id)).state, "failing");
@@ -362,8 +362,8 @@ describe("a receiver that is down", () => {
     const { id } = await create();
     receiver.answer = () => 500;
     await checkIn(5);
-    for (let hour = 0; hour < 5 * 24 + 3; hour += 1) {
-      test.advance(hourMs);
+    for (let hour = 0; hour < 5 * 24 + 6; hour += 3) {
+      test.advance(3 * hourMs);
       await serveAll();
     }
     assert.equal((await webhook(id)).state, "disabled");
