@@ -3,6 +3,7 @@ import { endSessionWhileTyping } from "./jobs/ended-session.ts";
 import { rotateLeakedKey } from "./jobs/leaked-key.ts";
 import { changeLimits } from "./jobs/limits.ts";
 import { lookAround } from "./jobs/look-around.ts";
+import { startFromNothing } from "./jobs/newcomer.ts";
 import { findAnything } from "./jobs/palette.ts";
 import { configureApplication } from "./jobs/settings-document.ts";
 import { supportUser } from "./jobs/support.ts";
@@ -13,6 +14,7 @@ import type { Checks } from "./suite.ts";
 
 /** The tasks of operators in the console. Each runs by mouse and by keyboard only. */
 export const jobs: Checks = {
+  "a newcomer creates an application, runs the snippets in a shell and sees each step ticked": startFromNothing,
   "a user is found by e-mail, disabled, enabled by Undo, signed out, exported and erased": supportUser,
   "a key is known to strangers: numbers first, a new key, and the old one retired": rotateLeakedKey,
   "a crash is resolved in a version: an older report is counted, and a newer one opens it again": resolveCrash,
