@@ -86,6 +86,9 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   const hook = { url: "https://1.1.1.1/hook", types: ["*"], headers: { authorization: "Bearer" } };
   await succeed(`POST /_/api/applications/${appid}/webhooks`, operator.token, hook);
   await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
+  await succeed("GET /events", jane.token); // from now on the application has a log
+  await succeed("PUT /metadata/me/event", jane.token, { value: 1 });
+  await test.app.eventLog.settle(appid);
   await test.app.statistics.save();
   return { jane, john, checkinId, blobId, blob, pictureId, picture };
 }

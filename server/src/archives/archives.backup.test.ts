@@ -94,10 +94,18 @@ async function assertRefused(refused: Promise<unknown>, message: RegExp): Promis
   });
 }
 
-/** Everything except the audit log. */
+/** Columns that a restore changes, because a restored log has another name, and positions as numbers. */
+const renamedColumns: Readonly<Record<string, string>> = { event_logs: "name", events: "number", webhooks: "log" };
+
+/** Everything except the audit log and the names of logs. */
 async function readData(databaseUrl: string) {
   const tables = archivedTables.filter((table) => table !== "audit_log");
-  return readTables(databaseUrl, tables);
+  const found = await readTables(databaseUrl, tables);
+  for (const [table, column] of Object.entries(renamedColumns)) {
+    const rows = (found[table] ?? []).map((row) => JSON.stringify({ ...JSON.parse(row), [column]: "" }));
+    found[table] = rows.sort();
+  }
+  return found;
 }
 
 describe("rollcall backup, verify-backup, restore", () => {

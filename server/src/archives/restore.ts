@@ -7,6 +7,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
 import type { StoredRow } from "../db/snapshot.ts";
+import { createLogRenaming, finishRestoredLogs } from "../event-log/restored-logs.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import { loadSecrets, replaceSecretFile } from "../server-secret.ts";
@@ -92,14 +93,18 @@ export async function restore(
     const [deleted, written] = [await createBufferFile<MissingObject>(), await createBufferFile<string>()];
     const schema = schemaOf(head.migrations);
     const loader = new RowLoader(schema);
-    const change = isKeepingTokens ? (_table: string, row: StoredRow) => row : createTokenRevocation();
+    const revoke = isKeepingTokens ? (_table: string, row: StoredRow) => row : createTokenRevocation();
+    const rename = createLogRenaming();
     const seal = (row: StoredRow) => sealSecrets(row, { signingSecret, smtpUrl }, config);
     const fileLoader = new FileLoader({ database, bytes }, { hasUploads: schema.has("upload_segments") });
     try {
       const loaded = await loadArchive(read(), {
         async rows(part) {
           const { table, rows } = part;
-          const kept = rows.map((row) => change(table, row)).filter((row) => row !== undefined);
+          const kept = rows
+            .map((row) => revoke(table, row))
+            .filter((row) => row !== undefined)
+            .map((row) => rename(table, row));
           const sealed = table === "applications" ? kept.map(seal) : kept;
           await database.write(async ({ queries }) => {
             await requireRestoring(mark, queries);
@@ -118,6 +123,7 @@ export async function restore(
       fileLoader.finish();
       await migrate(database, undefined, { isRestoring: true });
       for await (const object of deleted.items()) await removeDeleted(object, { database, bytes, clock });
+      await database.write(({ queries }) => finishRestoredLogs(database, queries));
       await database.write(async (transaction) => {
         await finish?.(head, transaction);
         await endRestoring(mark, transaction.queries);

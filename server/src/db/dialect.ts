@@ -28,6 +28,8 @@ export interface Dialect {
    * one write transaction at a time.
    */
   readonly runningWriters?: RawBuilder<{ readonly id: string }>;
+  /** Lets a `serial` column go on behind its highest value; undefined if the engine numbers by the rows that there are. */
+  continueSerial?(table: string, column: string): RawBuilder<unknown>;
   /** Serializes transactions that pass the same text, from this statement until each ends. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
   /** Waits until no other process migrates; must run first in the migrating transaction. */
@@ -77,6 +79,9 @@ export const postgresDialect: Dialect = {
     where mode = 'ExclusiveLock' and granted and pid is distinct from pg_backend_pid()
       and locktype = case when exists (select 1 from pg_extension where extname = 'citus')
         then 'virtualxid' else 'transactionid' end`,
+  continueSerial: (table, column) => sql`
+    select setval(pg_get_serial_sequence(${table}, ${column}), coalesce(max(${sql.ref(column)}), 0) + 1, false)
+    from ${sql.table(table)}`,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
   // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
   // used for nothing else.

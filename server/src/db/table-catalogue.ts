@@ -13,7 +13,7 @@ interface TableEntry {
   readonly key?: readonly string[];
   /**
    * A backup holds everything but what belongs to running processes. An archive of one application leaves out responses and
-   * mails, which are sealed under the secret of the deployment, and unfinished uploads, which clients send again.
+   * mails, which are sealed under the secret of the deployment, unfinished uploads, which clients send again, and the log of events.
    */
   readonly archive: "everywhere" | "backup" | "never";
   /** Rows that are erased at once, where a row may be large. */
@@ -29,8 +29,8 @@ const ownedEntries = Object.fromEntries(
 export const tableCatalogue = {
   webhook_deliveries: { owner: "application", key: ["webhook_id", "id"], archive: "never" },
   webhooks: { owner: "application", key: ["id"], archive: "everywhere" },
-  events: { owner: "application", key: ["number"], archive: "never" },
-  event_logs: { owner: "application", key: ["name"], archive: "never" },
+  events: { owner: "application", key: ["number"], archive: "backup" },
+  event_logs: { owner: "application", key: ["name"], archive: "backup" },
   kept_replies: { owner: "user", key: ["user_id", "device_id", "key"], archive: "backup" },
   idempotency_usage: { owner: "user", key: ["user_id", "device_id", "ends_at"], archive: "backup" },
   metadata: { owner: "application", key: ["object_id", "slot", "key"], archive: "everywhere" },

@@ -1,0 +1,51 @@
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { unboundedStatement } from "../db/dialect.ts";
+import type { StoredRow } from "../db/snapshot.ts";
+import { newLogName } from "./log-names.ts";
+
+/** Above all numbers that an engine has drawn, so that events without a position come behind those that have one. */
+const unplacedFrom = 2 ** 41;
+
+/**
+ * Changes rows of a backup so that restored logs have other names: cursors of before are reset, because the database knows
+ * nothing of what was written after the backup. Webhooks go on where they were, under the new name. Numbers become those of
+ * an engine whose numbers are positions.
+ */
+export function createLogRenaming(): (table: string, row: StoredRow) => StoredRow {
+  const names = new Map<unknown, string>();
+  return (table, row) => {
+    if (table === "event_logs") {
+      const name = newLogName();
+      names.set(nameOf(row["application_id"], row["name"]), name);
+      return { ...row, name };
+    }
+    if (table === "webhooks") {
+      const log = names.get(nameOf(row["application_id"], row["log"]));
+      return log === undefined ? row : { ...row, log };
+    }
+    if (table !== "events") return row;
+    return { ...row, number: row["position"] ?? unplacedFrom + Number(row["number"]) };
+  };
+}
+
+function nameOf(applicationId: unknown, log: unknown): string {
+  return `${applicationId} ${log}`;
+}
+
+/** Assigns positions to restored events that had none, and lets new events follow on all. */
+export async function finishRestoredLogs({ dialect }: Pick<Database, "dialect">, queries: Queries): Promise<void> {
+  if (dialect.hasRowLocks) await sql.raw(unboundedStatement).execute(queries);
+  await sql`
+    update events set position = placed.position, number = placed.position
+    from (
+      select waiting.application_id, waiting.number,
+        coalesce(
+          (select max(position) from events as other where other.application_id = waiting.application_id),
+          (select dropped_to from event_logs as log where log.application_id = waiting.application_id), 0)
+        + row_number() over (partition by waiting.application_id order by waiting.number) as position
+      from events as waiting where waiting.position is null
+    ) as placed
+    where events.application_id = placed.application_id and events.number = placed.number`.execute(queries);
+  await dialect.continueSerial?.("events", "number").execute(queries);
+}
