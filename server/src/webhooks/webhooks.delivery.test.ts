@@ -19,7 +19,8 @@ let application: NewApplication;
 let jane: TestUser;
 let root: string;
 before(async () => {
-  test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" });
+  // An attempt whose result cannot be stored in time is repeated.
+  test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" });
   test.app.webhookRunner.start(test.app, (name) => mailAboutDisabled(name, test.app));
 });
 after(() => test.close());

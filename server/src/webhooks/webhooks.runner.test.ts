@@ -6,7 +6,12 @@ import { scrape } from "../../test/scrapes.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
 
 const metricsToken = "token-for-scrapes-of-tests";
-const networks = { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", METRICS_TOKEN: metricsToken };
+const networks = {
+  WEBHOOK_NETWORKS: "127.0.0.0/8",
+  RATE_LIMITS: "off",
+  DATABASE_TIMEOUT_MS: "60000",
+  METRICS_TOKEN: metricsToken,
+};
 /** No test waits for a scan. */
 const scanMs = 3_600_000;
 const waitMs = 90_000;
