@@ -57,6 +57,7 @@ export function renderSdkSources(document: OpenApiDocument): Readonly<Record<str
   const types = new SdkTypes(document.components.schemas);
   const calls = ofApps.map((operation) => renderCall(operation, document, types));
   const shared = types.take();
+  const dates = [...types.dateMembers].sort();
   const adminCalls = ofOperators.map((operation) => renderCall(operation, document, types));
   const ofAdmin = types.take();
   return {
@@ -79,13 +80,21 @@ import type { ${shared.names.filter((name) => isUsed(name, [ofAdmin.declarations
 ${ofAdmin.declarations}
 ${adminCalls.join("\n")}`,
     [`${folder}/dates.ts`]: `${header}/** The members of results that are dates. */
-export const dateMembers: ReadonlySet<string> = /* @__PURE__ */ new Set(
-  ${JSON.stringify([...types.dateMembers].sort().join(" "))}.split(" "),
-);
+export const dateMembers: ReadonlySet<string> = ${renderSet(dates)};
+`,
+    // A file of its own: no bundler drops a set from the file of another.
+    [`${folder}/operator-dates.ts`]: `${header}/** The members of results for operators that are dates, beside those of the application API. */
+export const operatorDateMembers: ReadonlySet<string> = ${renderSet([...types.dateMembers].sort().filter((name) => !dates.includes(name)))};
 `,
     [`${folder}/errors.ts`]: renderErrors(document),
     [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps, document),
   };
+}
+
+function renderSet(names: readonly string[]): string {
+  return `/* @__PURE__ */ new Set(
+  ${JSON.stringify(names.join(" "))}.split(" "),
+)`;
 }
 
 /** The operations that the client calls: not those that describe the process, and not those of the tus protocol. */

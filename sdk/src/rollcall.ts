@@ -38,6 +38,7 @@ import type { Interceptor } from "./transport/interceptors.ts";
 import { consoleLogger } from "./transport/logger.ts";
 import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
+import { uploads } from "./transport/upload.ts";
 import type { Call } from "./wire/call.ts";
 import { NotSignedIn } from "./wire/errors.ts";
 
@@ -112,7 +113,7 @@ const scopes = createScopes();
 export function createClient(options: RollcallOptions, context: Scopes): Rollcall {
   const checked = checkOptions(options);
   const { url, signInMs, logger = consoleLogger } = checked;
-  const transport = createTransport({ ...checked, clock: context.clock });
+  const transport = createTransport({ ...checked, clock: context.clock }, { uploads });
   const events = createEvents<RollcallEvent>(reportThrown);
   const views = new Map<string, Session>();
   const client: IdentityClient = { transport, options: checked, url, signInMs };

@@ -4,7 +4,7 @@ import { ConnectionError, type ErrorDetails, RollcallError, ServiceError, Unexpe
 export interface Judged {
   readonly status?: number;
   /** Of the answer, if one came. */
-  readonly headers?: Headers;
+  readonly headers?: Headers | undefined;
   readonly requestId?: string;
   readonly replayed?: boolean;
   /** As on the wire. */
@@ -57,10 +57,9 @@ export function judge(
   const headers = response?.headers;
   const header = (name: string) => headers?.get(name) ?? "";
   const status = envelope?.status ?? response?.status ?? 0;
-  const answer = { status, ...(headers && { headers }) };
   if (envelope?.success) {
     const { request_id: requestId, result } = envelope;
-    return { ...answer, requestId, replayed: !isRead && header("idempotent-replayed") === "true", result };
+    return { status, headers, requestId, replayed: !isRead && header("idempotent-replayed") === "true", result };
   }
   const retryAfterMs = retryAfter(header("retry-after"), timeOf(headers) || Date.now(), envelope?.retryAfterSeconds);
   const mayRepeat = canRepeat || status === 429;
@@ -68,7 +67,8 @@ export function judge(
   const isPassing = passing.includes(status) || (!envelope && (status < 400 || status === 511));
   const isLimit = status === 429 && /"(caller|application)"/.test(header("ratelimit"));
   const failure = {
-    ...answer,
+    status,
+    headers,
     repeats: isPassing && mayRepeat ? ("yes" as const) : undefined,
     mayBeDone: !isRead && (status < 400 || status === 408 || status >= 500),
     retryAfterMs,

@@ -2,7 +2,8 @@ import type { AnyCall } from "../wire/call.ts";
 import { encodeParameters, encodeQuery } from "../wire/encode.ts";
 import type { Source } from "../wire/source.ts";
 import type { Envelope } from "./answer.ts";
-import { buildForm, type Form } from "./form.ts";
+import type { Form } from "./form.ts";
+import type { Uploads } from "./upload.ts";
 
 /** A request of a call; all its attempts send the same bytes. */
 export interface WireRequest extends Partial<Pick<Form, "contentType" | "length">> {
@@ -18,12 +19,17 @@ export interface WireRequest extends Partial<Pick<Form, "contentType" | "length"
 }
 
 /** @param tunnels whether PUT, PATCH and DELETE are sent in batches */
-export function buildRequest(call: AnyCall, key: string | undefined, tunnels: boolean): WireRequest {
+export function buildRequest(
+  call: AnyCall,
+  key: string | undefined,
+  tunnels: boolean,
+  uploads: Uploads | undefined,
+): WireRequest {
   const { path, operation, parameters = {} } = call;
   const { method } = operation;
   if (operation.hasFile) {
     const { data, ...fields } = parameters;
-    return { method, path, key, ...buildForm(data as Source, JSON.stringify(encodeParameters(fields))) };
+    return { method, path, key, ...uploads?.build(data as Source, JSON.stringify(encodeParameters(fields))) };
   }
   const encoded = encodeParameters(parameters);
   const json = (value: unknown) => ({ contentType: "application/json", body: JSON.stringify(value) });

@@ -13,7 +13,7 @@ import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from ".
 import type { Credentials, PrincipalSource } from "./principal.ts";
 import { reportProgress } from "./progress.ts";
 import { buildRequest, readTunnelled } from "./request.ts";
-import { sendWatched, type Upload } from "./upload.ts";
+import type { Upload, Uploads } from "./upload.ts";
 
 /** Sends calls, and retries them until they are answered or their time is up. */
 export interface Transport {
@@ -53,7 +53,17 @@ const uploadSpeedMin = 16_384 / 1000;
 /** The repeat of such a call finds its token dead if the first attempt was done. */
 const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "deleteUser", "endToken"]);
 
-export function createTransport(options: TransportOptions = {}): Transport {
+/** What not every client needs: a client without a part does not ship it. */
+export interface TransportParts {
+  readonly uploads?: Uploads;
+  /** The members of results that are dates beside those of the application API. */
+  readonly moreDates?: ReadonlySet<string>;
+}
+
+export function createTransport(
+  options: TransportOptions = {},
+  { uploads, moreDates }: TransportParts = {},
+): Transport {
   const { clock = systemClock, logger = consoleLogger, scheme = "Service" } = options;
   const { attemptMs = 30_000, totalMs = 90_000, stallMs = 60_000 } = options.timeouts ?? {};
   const limits = createLimits(clock);
@@ -118,7 +128,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       for (const name of ownHeaders)
         if (headers?.has(name))
           throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(false));
-      const request = buildRequest(call, key, options.methods === "get-post");
+      const request = buildRequest(call, key, options.methods === "get-post", uploads);
       const { method } = request;
 
       /** Sends the request once. Resolves early when the run has to end. */
@@ -171,13 +181,13 @@ export function createTransport(options: TransportOptions = {}): Transport {
               redirect: isDownload ? "follow" : "manual",
               duplex: "half",
             };
-            if (!isForm || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
+            if (!isForm || !uploads || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
             const report = reportProgress(onProgress, request.length, clock);
             const moved = (done: number) => {
               restart();
               report(done);
             };
-            return sendWatched(url, init as Upload, moved, options.fetch);
+            return uploads.send(url, init as Upload, moved, options.fetch);
           };
 
           const work = async () => {
@@ -205,6 +215,11 @@ export function createTransport(options: TransportOptions = {}): Transport {
           };
           work().then(settle, fail);
         });
+      }
+
+      function attemptIntercepted(headers = new Headers()): Promise<unknown> {
+        const seen = { operation, method, path, headers, context };
+        return intercepted("call", seen, () => attemptAll(headers));
       }
 
       async function attemptAll(added: Headers | undefined): Promise<unknown> {
@@ -243,7 +258,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
           if (!error) {
             budget = Math.min(budgetMax, budget + 0.1);
             last = judged;
-            return isDownload ? result : decodeResult(result);
+            return isDownload ? result : decodeResult(result, moreDates);
           }
           if (isNamed(error, "AuthAccessTokenInvalid") && credentials.token) {
             if (wasUncertain && endsToken.has(id)) {
@@ -263,10 +278,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
         }
       }
 
-      const seen = { operation, method, path, headers: headers ?? new Headers(), context };
-      const result = await (interceptors.size > 0
-        ? intercepted("call", seen, () => attemptAll(seen.headers))
-        : attemptAll(headers));
+      const result = await (interceptors.size > 0 ? attemptIntercepted(headers) : attemptAll(headers));
       durationMs = clock.now() - startedAt;
       return result;
     }

@@ -1,4 +1,5 @@
 import { whenAborted } from "../lib/wait.ts";
+import { buildForm } from "./form.ts";
 
 /** The request of an upload. */
 export interface Upload {
@@ -8,8 +9,14 @@ export interface Upload {
   readonly signal: AbortSignal;
 }
 
+/** How files are uploaded. A client without uploads, such as that of operators, does not ship it. */
+export interface Uploads {
+  readonly build: typeof buildForm;
+  readonly send: typeof sendWatched;
+}
+
 /** Sends an upload, and reports how many bytes of it have been sent. */
-export function sendWatched(
+function sendWatched(
   url: string,
   upload: Upload,
   onProgress: (done: number) => void,
@@ -55,3 +62,5 @@ function sendByXhr(
     request.send(body);
   });
 }
+
+export const uploads: Uploads = { build: buildForm, send: sendWatched };

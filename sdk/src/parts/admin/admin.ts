@@ -1,4 +1,5 @@
 import { createOperatorSession, deleteOperatorSession, type OperatorSession } from "../../generated/admin.ts";
+import { operatorDateMembers } from "../../generated/operator-dates.ts";
 import { createEvents, reportThrown } from "../../lib/events.ts";
 import { createPages, type PageOptions, type Pages, type WirePage } from "../../pages/pages.ts";
 import type { CallOptions, Sent, TransportOptions } from "../../transport/options.ts";
@@ -39,7 +40,7 @@ export interface Admin {
 /** @throws ConfigurationError if the address is wrong */
 export function createAdmin({ url, token: firstToken = "", insecure = false, ...options }: AdminOptions): Admin {
   const root = checkAddress("createAdmin: url", url, insecure);
-  const transport = createTransport(options);
+  const transport = createTransport(options, { moreDates: operatorDateMembers });
   const events = createEvents<{ readonly type: "signedOut" }>(reportThrown);
   let token = firstToken;
 
