@@ -11,19 +11,22 @@ const misspelt = "elaspedTimeInMs";
  * @param moreDates the members that are dates beside those of the application API
  */
 export function decodeResult(result: unknown, moreDates?: ReadonlySet<string>): unknown {
-  if (typeof result === "object") decode(result as Record<string, unknown>, moreDates);
+  decode(result, moreDates);
   return result === true ? undefined : result;
 }
 
-/** Changes what JSON.parse has made: an object, an array or null. */
-function decode(members: Record<string, unknown>, moreDates: ReadonlySet<string> | undefined): void {
-  for (const name in members) {
-    const value = members[name];
-    if (typeof value === "object") {
-      if (!untouched.has(name)) decode(value as Record<string, unknown>, moreDates);
-    } else if (name === misspelt) delete members[name];
-    else if (typeof value === "string" && (dateMembers.has(name) || moreDates?.has(name)))
-      members[name] = readDate(value);
+/** Changes what JSON.parse has made. */
+function decode(result: unknown, moreDates: ReadonlySet<string> | undefined): void {
+  if (Array.isArray(result)) for (const item of result) decode(item, moreDates);
+  else if (typeof result === "object") {
+    const members = result as Record<string, unknown>;
+    for (const name in members) {
+      const value = members[name];
+      if (typeof value !== "string") {
+        if (name === misspelt) delete members[name];
+        else if (!untouched.has(name)) decode(value, moreDates);
+      } else if (dateMembers.has(name) || moreDates?.has(name)) members[name] = readDate(value);
+    }
   }
 }
 
