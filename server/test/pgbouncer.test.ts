@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../src/db/database.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { openStream } from "./event-streams.ts";
 import { runProgram, startTestApp, type TestApp } from "./harness.ts";
 import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-server.ts";
 
@@ -91,6 +93,58 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal((await other.call("GET /users/me", { token })).status, 200);
     assert.equal((await server.call("POST /users/me/logout", { token })).status, 200);
     assert.equal((await other.call("GET /users/me", { token })).status, 401);
+  });
+
+  it("streams receive events of the other server, and end with a logout there: spec/streams#other-processes", async () => {
+    const user = await server.signUp();
+    const stream = await openStream(server.port, "/events/stream", { token: user.token });
+    assert.equal((await stream.next()).event, "ready");
+    for (const tag of ["one", "two"]) {
+      await other.call("POST /checkins", { token: user.token, body: { location: "1,2", tag } });
+      assert.equal((await stream.next()).data.object.tag, tag);
+    }
+    assert.equal((await other.call("POST /users/me/logout", { token: user.token })).status, 200);
+    await stream.closed();
+    assert.equal(stream.messages.at(-1)?.data.reason, "tokenEnded");
+  });
+
+  it("the first stream of an application misses nothing of a transaction that was open before: E27, hostile.md 49", async () => {
+    const application = await server.createApplication("Quiet");
+    const user = await server.signUp(undefined, application);
+    const checkIn = async (tag: string): Promise<string> =>
+      (await other.call("POST /checkins", { token: user.token, body: { location: "1,2", tag } })).body.result.id;
+    const id = await checkIn("early");
+    const [begun, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const written = other.app.database.write(async ({ queries }) => {
+      const own = () =>
+        queries.updateTable("checkins").where("application_id", "=", application.appid).where("id", "=", id);
+      await queries.selectFrom("checkins").select("id").where("application_id", "=", application.appid).execute();
+      begun.resolve();
+      await mayGoOn.promise;
+      await own().set({ tag: "late" }).execute();
+      const event = { type: "checkin.changed", objectId: id, userId: user.id, changed: ["tag"] } as const;
+      await other.app.events.record(application.appid, event, queries);
+    });
+    await begun.promise;
+    let isReady = false;
+    const opened = openStream(server.port, "/events/stream", { token: user.token }).then(async (stream) => {
+      assert.equal((await stream.next()).event, "ready");
+      isReady = true;
+      return stream;
+    });
+    await Promise.race([opened, sleep(3_000)]);
+    const wasReady = isReady;
+    mayGoOn.resolve();
+    await written;
+    const stream = await opened;
+    const last = await checkIn("last");
+    const told = (await stream.until(({ data }) => data.objectID === last)).slice(0, -1);
+    if (wasReady)
+      assert.deepEqual(
+        told.map(({ data }) => data.type),
+        ["checkin.changed"],
+      );
+    stream.cut();
   });
 
   it("PostgreSQL cancels a statement after its timeout, in that transaction only", async () => {
