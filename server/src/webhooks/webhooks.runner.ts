@@ -192,15 +192,17 @@ export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds
     followAll();
     if (applications.size === 0) return [];
     const found = await listWaking(clock.now(), database.reads);
-    for (const name of await listBehind(database.reads)) {
-      if (await hasWork(await findWebhook(name.applicationId, name.id, database.reads))) found.push(name);
-    }
+    // Before those with a position: an event that gets its position meanwhile is in one of both.
     for (const applicationId of await listUnsettled(database.reads)) {
       if (!applications.has(applicationId)) continue;
       for (const row of await listServed(applicationId, database.reads)) {
         const name = { applicationId, id: row.id };
         if (!found.some(({ id }) => id === row.id) && (await hasWork(row))) found.push(name);
       }
+    }
+    for (const name of await listBehind(database.reads)) {
+      if (found.some(({ id }) => id === name.id)) continue;
+      if (await hasWork(await findWebhook(name.applicationId, name.id, database.reads))) found.push(name);
     }
     return isLong ? [...found, ...(await listLost(database.reads))] : found;
   }
