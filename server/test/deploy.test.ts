@@ -117,7 +117,7 @@ describe("deploy/", () => {
     assert.deepEqual(listed.sort(), files.sort());
   });
 
-  it("the image is built from files that exist and that .dockerignore lets through", () => {
+  it("the image is built from files that exist and that .dockerignore does not exclude", () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = ""]) =>
       names.split(" "),
     );

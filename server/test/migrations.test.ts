@@ -347,7 +347,7 @@ describe("migrate", () => {
     });
   });
 
-  it("of several processes that start at once on an empty database one migrates, and all succeed (hostile.md 36)", async () => {
+  it("runs in one of several processes that start at once on an empty database, and all succeed (hostile.md 36)", async () => {
     for (let round = 0; round < 3; round += 1) {
       const url = await createEmpty();
       const results = await Promise.all(Array.from({ length: 3 }, () => runMigrate(url)));
@@ -359,7 +359,7 @@ describe("migrate", () => {
     }
   });
 
-  it("of two connection pools in one process on an empty database one migrates", async () => {
+  it("runs in one of two connection pools of one process on an empty database", async () => {
     const url = await createEmpty();
     const applied = await Promise.all([1, 2, 3].map(() => withDatabase(url, migrate)));
     assert.deepEqual(applied.map(({ length }) => length).toSorted(), [0, 0, migrations.length]);

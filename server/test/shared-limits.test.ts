@@ -82,7 +82,7 @@ describe("limits of four processes", {
     });
   }
 
-  it("of the guesses for a name from one address, ten are checked in all", async () => {
+  it("check ten guesses for a name from one address in all", async () => {
     const startedAt = performance.now();
     const counts = await guessEverywhere(40, "one address", () => "10.0.0.1");
     const seconds = (performance.now() - startedAt) / 1_000;

@@ -7,9 +7,9 @@ import type { CheckinLocation, ConnectionType, Gender, IdentityPage, Location, P
 
 /** A number of devices or users. */
 export interface ActivityCount {
-  /** How many there are. */
+  /** Their number. */
   readonly count: number;
-  /** Otherwise it is the count of last night, or there are more. */
+  /** Otherwise the count is of last night, or a minimum. */
   readonly isExact: boolean;
 }
 
@@ -33,9 +33,9 @@ export interface AnsweredRequest {
   readonly error?: string;
   /** The message of the error. */
   readonly message?: string;
-  /** What the client rehearsed. */
+  /** The rehearsed failure. */
   readonly rehearsed?: string;
-  /** How many milliseconds it took. */
+  /** The milliseconds that it took. */
   readonly ms: number;
   /** The id of the device that called. */
   readonly device?: string;
@@ -47,11 +47,11 @@ export interface AnsweredRequest {
   readonly worker: number;
 }
 
-/** How many devices have a version of the app. */
+/** The number of devices with a version of the app. */
 export interface AppVersionCount {
   /** Absent for devices that have reported none. */
   readonly appVersion?: string;
-  /** How many of the devices have it. */
+  /** The number of devices that have it. */
   readonly devices: number;
 }
 
@@ -69,7 +69,7 @@ export interface Application {
   readonly activity?: ApplicationActivity;
 }
 
-/** What the clients of an application do at present. */
+/** The current activity of an application's clients. */
 export interface ApplicationActivity {
   /** In the last 15 minutes. */
   readonly callsPerMinute: number;
@@ -83,7 +83,7 @@ export interface ApplicationActivity {
   readonly users: ActivityCount;
 }
 
-/** What a search in an application has found, up to ten of each kind. */
+/** The hits of a search in an application, up to ten of each kind. */
 export interface ApplicationHits {
   /** By id, name, address or identity. */
   readonly users: readonly SearchHit[];
@@ -108,20 +108,20 @@ export interface ApplicationHits {
 }
 
 /**
- * What is answered besides.
+ * Additional members of the result.
  *
- * - `activity`: What the clients of each application do, and how many devices and users it has.
+ * - `activity`: The activity of each application's clients, and the numbers of its devices and users.
  */
 export type ApplicationInclude = "activity";
 
 /** A key of an application. */
 export interface ApplicationKey {
   readonly id: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
-  /** When it was taken out of use. */
+  /** When it was retired. */
   readonly retired?: Date;
   /** Devices that registered with this key when they did last. */
   readonly devices: number;
@@ -136,7 +136,7 @@ export interface ApplicationKeyPage {
   readonly previousToken?: string;
 }
 
-/** What an application has, and what its clients do. */
+/** The totals of an application, and the activity of its clients. */
 export interface ApplicationOverview {
   readonly totals: ApplicationTotals;
   /** Since midnight, UTC. */
@@ -195,7 +195,7 @@ export type ApplicationSortOrder = "created" | "-created" | "name" | "-name";
  */
 export type ApplicationState = "active" | "suspended" | "moving";
 
-/** What the clients of an application did. */
+/** The activity of an application's clients. */
 export interface ApplicationStatistics {
   readonly interval: StatisticsInterval | (string & {});
   /** The first moment of the first interval. */
@@ -211,7 +211,7 @@ export interface ApplicationStatistics {
   readonly keys?: readonly KeyStatistics[];
 }
 
-/** What an application has. */
+/** The totals of an application. */
 export interface ApplicationTotals {
   /** Devices that have registered. */
   readonly devices: KeptCount;
@@ -225,7 +225,7 @@ export interface ApplicationTotals {
   readonly bytes: number;
 }
 
-/** A process of the machine that was asked for its calls. */
+/** A process of the machine that was queried for its calls. */
 export interface AskedProcess {
   /** The number of the process on its machine. */
   readonly worker: number;
@@ -241,7 +241,7 @@ export interface AuditActor {
 }
 
 /**
- * Who did something.
+ * The actor.
  *
  * - `operator`: An operator.
  * - `user`: A user of the application.
@@ -262,17 +262,17 @@ export interface AuditEntry {
   readonly action: string;
   /** The application that it was done in. */
   readonly appid?: string;
-  /** The id of what it was done to. */
+  /** The id of its object. */
   readonly target?: string;
   /** The IP address of the caller. */
   readonly address?: string;
   /** The request_id of the answer. */
   readonly requestId?: string;
-  /** What was given; in changes the values before and after; error for what was refused. */
+  /** The parameters; changes has the values before and after; error of a refusal. */
   readonly details: unknown;
-  /** How many equal refusals the entry stands for, if more than one. at is the first. */
+  /** The number of equal refusals in the entry, if more than one. at is the first. */
   readonly count?: number;
-  /** When the last of the refusals happened. */
+  /** The time of the last refusal. */
   readonly lastSeen?: Date;
 }
 
@@ -295,9 +295,9 @@ export interface BoundedCount {
 export interface BusyApplication {
   /** The id of the application. */
   readonly appid: string;
-  /** How many calls there were. */
+  /** The number of calls. */
   readonly calls: number;
-  /** How many of them were refused or failed. */
+  /** The number of refused or failed calls. */
   readonly errors: number;
 }
 
@@ -338,7 +338,7 @@ export interface ChangeCrashGroupRequest {
   readonly state?: CrashGroupState | undefined;
   /** With state resolved: the version of the app in which it is mended. */
   readonly resolvedIn?: string | undefined;
-  /** With state ignored: what ends it. Absent for never. */
+  /** With state ignored: its end. Absent for never. */
   readonly ignoreUntil?: CrashIgnoreUntil | undefined;
   /** Of operators. The empty text deletes it. */
   readonly note?: string | undefined;
@@ -352,7 +352,7 @@ export interface ChangeOperatedUserRequest {
   readonly lastName?: string | undefined;
   /** Others do not find the user, nor read the profile. */
   readonly celebMode?: boolean | undefined;
-  /** Others see what the user locates shifted by about a kilometre. */
+  /** Others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing?: boolean | undefined;
 }
 
@@ -382,7 +382,7 @@ export interface ChangePublicLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
   /** Any text of the app. */
@@ -406,18 +406,18 @@ export interface ChangeWebhookRequest {
   readonly timeoutMs?: number | undefined;
   /** Attempts in a second. */
   readonly perSecond?: number | undefined;
-  /** Send locations as owners of objects see them. Owners alone may set it. */
+  /** Send locations as owners of objects see them. Only owners may set it. */
   readonly trueLocations?: boolean | undefined;
 }
 
 /** A key of an application, after a change. */
 export interface ChangedApplicationKey {
   readonly id: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
-  /** When it was taken out of use. */
+  /** When it was retired. */
   readonly retired?: Date;
 }
 
@@ -427,7 +427,7 @@ export interface ChangedSetting {
   readonly name: string;
   /** `set` for a secret. */
   readonly value: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly about: string;
 }
 
@@ -457,10 +457,10 @@ export interface CrashGroup {
   /** When the last report arrived. */
   readonly lastSeen: Date;
   readonly state: CrashGroupState | (string & {});
-  /** Absent if it is resolved for good. */
+  /** Absent if it is resolved permanently. */
   readonly resolvedIn?: string;
   readonly ignoreUntil?: CrashIgnored;
-  /** When a report opened it again. */
+  /** When a report reopened it. */
   readonly reopened?: Date;
   /** Of operators. */
   readonly note?: string;
@@ -477,11 +477,11 @@ export interface CrashGroupPage {
 export type CrashGroupSortOrder = "lastSeen" | "-lastSeen" | "firstSeen" | "-firstSeen" | "reports" | "-reports";
 
 /**
- * What operators decided about a crash.
+ * The decision of operators about a crash.
  *
- * - `open`: Nothing yet, or a report opened it again.
- * - `resolved`: It is mended, for good or in a version.
- * - `ignored`: It stays as it is, for good or until it gets worse.
+ * - `open`: None yet, or a report reopened it.
+ * - `resolved`: It is fixed, permanently or in a version.
+ * - `ignored`: It is ignored, permanently or until it gets worse.
  */
 export type CrashGroupState = "open" | "resolved" | "ignored";
 
@@ -497,7 +497,7 @@ export interface CrashGroupVersion {
   readonly lastSeen: Date;
 }
 
-/** What ends the ignoring of a crash, whichever comes first. */
+/** The conditions that reopen an ignored crash; the first one counts. */
 export interface CrashIgnoreUntil {
   /** So many more reports. */
   readonly reports?: number | undefined;
@@ -507,11 +507,11 @@ export interface CrashIgnoreUntil {
   readonly date?: Date | undefined;
 }
 
-/** What ends the ignoring of a crash. */
+/** The conditions that reopen an ignored crash. */
 export interface CrashIgnored {
-  /** How many more reports. */
+  /** A number of further reports. */
   readonly reports?: number;
-  /** How many more devices. */
+  /** A number of further devices. */
   readonly devices?: number;
   /** The first report from this date on. */
   readonly date?: Date;
@@ -592,7 +592,7 @@ export interface CreatePublicLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
   /** A point, or the id of a location. */
@@ -616,7 +616,7 @@ export interface CreateWebhookRequest {
   readonly timeoutMs?: number | undefined;
   /** Attempts in a second. */
   readonly perSecond?: number | undefined;
-  /** Send locations as owners of objects see them. Owners alone may set it. */
+  /** Send locations as owners of objects see them. Only owners may set it. */
   readonly trueLocations?: boolean | undefined;
 }
 
@@ -637,7 +637,7 @@ export interface CreatedApplicationKey {
   readonly id: string;
   /** Shown only once. */
   readonly appkey: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly label?: string;
   readonly created: Date;
 }
@@ -666,9 +666,9 @@ export type CreatedSortOrder = "created" | "-created";
 /** A new webhook. */
 export interface CreatedWebhook {
   readonly id: string;
-  /** Where events are sent. */
+  /** The URL that receives the events. */
   readonly url: string;
-  /** Patterns of what is sent. */
+  /** Patterns of the types that are sent. */
   readonly types: readonly string[];
   readonly name?: string;
   readonly format: WebhookFormat | (string & {});
@@ -703,7 +703,7 @@ export interface CurrentOperatorSession {
   /** The session also ends when it is not used for so long. */
   readonly idleMs: number;
   readonly created: Date;
-  /** When the password was given last. */
+  /** When the password was last entered. */
   readonly proved: Date;
   readonly deployment: DeploymentName;
 }
@@ -717,7 +717,7 @@ export interface DatabaseConnections {
 }
 
 /**
- * What stores the rows.
+ * The engine of the database.
  *
  * - `sqlite`: SQLite.
  * - `postgresql`: PostgreSQL.
@@ -744,7 +744,7 @@ export interface Deployment {
   readonly region: string;
   /** When the oldest process started. */
   readonly since: Date;
-  /** Those heard of within five minutes. */
+  /** Those that reported within five minutes. */
   readonly processes: readonly ServerProcess[];
   /** Of all processes that are not silent. */
   readonly queues: DeploymentQueues;
@@ -753,7 +753,7 @@ export interface Deployment {
   readonly settings: readonly ChangedSetting[];
 }
 
-/** What a search in the deployment has found, up to ten of each kind. */
+/** The hits of a search in the deployment, up to ten of each kind. */
 export interface DeploymentHits {
   /** By id or name. */
   readonly applications: readonly SearchHit[];
@@ -763,7 +763,7 @@ export interface DeploymentHits {
   readonly audit: readonly SearchHit[];
 }
 
-/** What tells this deployment from others. */
+/** The identity of this deployment. */
 export interface DeploymentName {
   /** The release that the server runs. */
   readonly version: string;
@@ -772,7 +772,7 @@ export interface DeploymentName {
   readonly publicUrl?: string;
 }
 
-/** What waits. */
+/** The work that waits. */
 export interface DeploymentQueues {
   /** Passwords that wait to be hashed. */
   readonly passwords: number;
@@ -797,7 +797,7 @@ export interface DeploymentQueues {
  */
 export type DeploymentState = "well" | "attention" | "broken";
 
-/** What all clients and operators did, and the busiest applications. */
+/** The activity of all clients and operators, and the busiest applications. */
 export interface DeploymentStatistics {
   readonly interval: StatisticsInterval | (string & {});
   /** The first moment of the first interval. */
@@ -815,7 +815,7 @@ export interface DeploymentStatistics {
   readonly busiest: readonly BusyApplication[];
 }
 
-/** What a deployment stores. */
+/** The stored data of a deployment. */
 export interface DeploymentStorage {
   /** The size of the database. */
   readonly databaseBytes: number;
@@ -825,7 +825,7 @@ export interface DeploymentStorage {
   readonly bytes: number;
   /** Objects in the file store that are to be deleted. */
   readonly orphanedObjects: BoundedCount;
-  /** What is left of the fullest disk that a process writes to. */
+  /** The free space of the fullest disk that a process writes to. */
   readonly freeBytes?: number;
   /** The size of that disk. */
   readonly diskBytes?: number;
@@ -836,12 +836,12 @@ export interface DeploymentWarning {
   readonly code: DeploymentWarningCode | (string & {});
   /** A sentence with numbers. */
   readonly text: string;
-  /** When it began; absent where no process alone is the reason. */
+  /** When it began; absent if no single process is the reason. */
   readonly since?: Date;
 }
 
 /**
- * What to look at.
+ * The kind of a warning.
  *
  * - `databaseAway`: A process could not reach the database within the last minute.
  * - `databaseSlow`: 5 % of the statements of the last five minutes took longer than 250 ms.
@@ -863,11 +863,11 @@ export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" 
 
 /** The settings of an application as they count. */
 export interface EffectiveSettings {
-  /** What is set, and the defaults of the rest. */
+  /** The settings, and the defaults of unset ones. */
   readonly values: ApplicationSettings;
-  /** What counts where nothing is set; without members that have no default. */
+  /** The values of unset members; without members that have no default. */
   readonly defaults: ApplicationSettings;
-  /** By setting; absent for what was never changed. */
+  /** By setting; absent for those never changed. */
   readonly changed: Readonly<Record<string, SettingsChange>>;
 }
 
@@ -885,7 +885,7 @@ export interface EndOperatorSessionsQuery {
 
 /** What eraseUser looks for. */
 export interface EraseUserQuery {
-  /** The id of the user once more. */
+  /** The id of the user again. */
   readonly confirm: string;
 }
 
@@ -897,7 +897,7 @@ export interface ErrorStatistics {
   readonly error?: string;
   /** The first 200 characters of the message. */
   readonly message?: string;
-  /** How many there were. */
+  /** Their number. */
   readonly count: number;
   /** True for all that are not among the most frequent ones. */
   readonly isOther?: boolean;
@@ -911,7 +911,7 @@ export interface EventActor {
 }
 
 /**
- * When changes are recorded for readers of events.
+ * When events are recorded.
  *
  * - `wanted`: While there are readers. The default.
  * - `always`: Also without readers.
@@ -919,10 +919,10 @@ export interface EventActor {
  */
 export type EventRecording = "wanted" | "always" | "never";
 
-/** What the log of events records. */
+/** The settings of the event log. */
 export interface EventSettings {
   readonly record?: EventRecording | (string & {});
-  /** How long events are kept. */
+  /** The retention of events. */
   readonly retentionDays?: number;
   /** Types such as checkin.created or checkin.*; all without it. */
   readonly types?: readonly string[];
@@ -934,13 +934,13 @@ export interface ExportAuditAsCsvQuery {
   readonly appid?: string | undefined;
   /** The id of an operator, user or device, or cli, nobody or system. */
   readonly actor?: string | undefined;
-  /** Only what actors of this kind did. */
+  /** Only actions of this kind of actor. */
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
-  /** Only what was refused, or only what was not. */
+  /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
-  /** The id of what it was done to. */
+  /** The id of its object. */
   readonly target?: string | undefined;
   /** The `request_id` of the call. */
   readonly requestId?: string | undefined;
@@ -956,13 +956,13 @@ export interface ExportAuditAsNdjsonQuery {
   readonly appid?: string | undefined;
   /** The id of an operator, user or device, or cli, nobody or system. */
   readonly actor?: string | undefined;
-  /** Only what actors of this kind did. */
+  /** Only actions of this kind of actor. */
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
-  /** Only what was refused, or only what was not. */
+  /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
-  /** The id of what it was done to. */
+  /** The id of its object. */
   readonly target?: string | undefined;
   /** The `request_id` of the call. */
   readonly requestId?: string | undefined;
@@ -972,7 +972,7 @@ export interface ExportAuditAsNdjsonQuery {
   readonly to?: Date | undefined;
 }
 
-/** How much an application stores, and its limits. */
+/** The stored amounts of an application, and its limits. */
 export interface FileUsage {
   /** The number of files. */
   readonly files: number;
@@ -984,7 +984,7 @@ export interface FileUsage {
   readonly bytesMax?: number;
 }
 
-/** What ends with a key, an application or the tokens of a user. */
+/** The effects of ending the tokens of a key, an application or a user. */
 export interface Impact {
   /** Devices that registered with the key last, of the application, or with a token of the user. */
   readonly devices: BoundedCount;
@@ -1004,7 +1004,7 @@ export interface Impact {
 
 /** A number of objects. */
 export interface KeptCount {
-  /** How many there are. */
+  /** Their number. */
   readonly count: number;
   /** Otherwise it is the count of last night, with those created since. */
   readonly isExact: boolean;
@@ -1019,13 +1019,13 @@ export interface KeptCount {
  */
 export type KeyState = "active" | "retired" | "compromised";
 
-/** What clients did with one application key in the range. */
+/** The calls with one application key in the range. */
 export interface KeyStatistics {
   /** The id of the key. */
   readonly keyId: string;
   /** Requests with a token of the key; a batch is one. */
   readonly calls: number;
-  /** How many of them were signed. */
+  /** The number of signed ones. */
   readonly signedCalls: number;
   /** Successful registrations with the key. */
   readonly registrations: number;
@@ -1037,7 +1037,7 @@ export interface KeyStatistics {
 export interface ListApplicationKeysQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1045,23 +1045,23 @@ export interface ListApplicationKeysQuery {
 export interface ListApplicationsElsewhereQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
 /** What listApplications looks for. */
 export interface ListApplicationsQuery {
-  /** What is answered besides. */
+  /** Additional members of the result. */
   readonly include?: ApplicationInclude | undefined;
-  /** How the name begins, regardless of the case of A to Z. */
+  /** The beginning of the name, regardless of the case of A to Z. */
   readonly namePrefix?: string | undefined;
   /** Only applications in this state. */
   readonly state?: ApplicationState | undefined;
-  /** What the applications are sorted by. */
+  /** The order of the applications. */
   readonly sortOrder?: ApplicationSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1071,13 +1071,13 @@ export interface ListAuditQuery {
   readonly appid?: string | undefined;
   /** The id of an operator, user or device, or cli, nobody or system. */
   readonly actor?: string | undefined;
-  /** Only what actors of this kind did. */
+  /** Only actions of this kind of actor. */
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
-  /** Only what was refused, or only what was not. */
+  /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
-  /** The id of what it was done to. */
+  /** The id of its object. */
   readonly target?: string | undefined;
   /** The `request_id` of the call. */
   readonly requestId?: string | undefined;
@@ -1087,7 +1087,7 @@ export interface ListAuditQuery {
   readonly to?: Date | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1099,15 +1099,15 @@ export interface ListCrashGroupsQuery {
   readonly appVersion?: string | undefined;
   /** Only crashes that this device reported. */
   readonly deviceID?: string | undefined;
-  /** When it was reported for the first time. */
+  /** The time of its first report. */
   readonly firstSeen?: DateRange | undefined;
   /** Only crashes that a report opened again, or only others. */
   readonly reopened?: boolean | undefined;
-  /** What the groups are sorted by. */
+  /** The order of the groups. */
   readonly sortOrder?: CrashGroupSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1115,7 +1115,7 @@ export interface ListCrashGroupsQuery {
 export interface ListCrashReportsQuery {
   /** The number of reports on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1123,7 +1123,7 @@ export interface ListCrashReportsQuery {
 export interface ListDevicesOfUserQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1131,7 +1131,7 @@ export interface ListDevicesOfUserQuery {
 export interface ListIdentitiesOfUserQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1145,7 +1145,7 @@ export interface ListLocationFlagsQuery {
   readonly created?: DateRange | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1157,7 +1157,7 @@ export interface ListMetricEventsQuery {
   readonly to?: Date | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1175,7 +1175,7 @@ export interface ListMetricsQuery {
   readonly keyPrefix?: string | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1191,7 +1191,7 @@ export interface ListOperatedEventsQuery {
   readonly created?: DateRange | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1199,15 +1199,15 @@ export interface ListOperatedEventsQuery {
 export interface ListOperatedMetadataQuery {
   /** Only this key. */
   readonly key?: string | undefined;
-  /** Only keys that begin so, literally. */
+  /** Only keys that begin with this text. */
   readonly keyPrefix?: string | undefined;
-  /** User: what users keep for themselves. App: shared. Both, when not given. */
+  /** User: private to a user. App: shared. Both by default. */
   readonly visibility?: Permission | undefined;
   /** The id of a user. */
   readonly userID?: string | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1215,7 +1215,7 @@ export interface ListOperatedMetadataQuery {
 export interface ListOperatorSessionsQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
   /** For owners: of this operator, in place of one's own. */
   readonly operatorId?: string | undefined;
@@ -1225,7 +1225,7 @@ export interface ListOperatorSessionsQuery {
 export interface ListOperatorsQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1257,7 +1257,7 @@ export interface ListRequestsQuery {
 export interface ListTokensOfUserQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1265,7 +1265,7 @@ export interface ListTokensOfUserQuery {
 export interface ListUsersOfDeviceQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1281,7 +1281,7 @@ export interface ListWebhookDeliveriesQuery {
   readonly created?: DateRange | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1289,7 +1289,7 @@ export interface ListWebhookDeliveriesQuery {
 export interface ListWebhooksQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1344,7 +1344,7 @@ export interface ListedOperatorSessionPage {
 }
 
 /**
- * What others get of videos and blobs of users with locationFuzzing.
+ * The version of videos and blobs that others get from users with locationFuzzing.
  *
  * - `strip`: The bytes without location data. The default.
  * - `refuse`: Nothing.
@@ -1357,7 +1357,7 @@ export interface LocationFlag {
   readonly id: string;
   readonly locationID: string;
   readonly userID: string;
-  /** What is wrong. */
+  /** The problem. */
   readonly flagReason?: string;
   readonly comment?: string;
   readonly created: Date;
@@ -1371,7 +1371,7 @@ export interface LocationFlagPage {
   readonly previousToken?: string;
 }
 
-/** How mails to the users of an application are sent. */
+/** The mail settings of an application. */
 export interface MailSettings {
   /** The sender: an address, or a name and an address in angle brackets. */
   readonly from?: string;
@@ -1440,7 +1440,7 @@ export interface Metric {
 export interface MetricGroup {
   /** The name of the value that the points are about. */
   readonly value?: string;
-  /** What the value to group by holds. */
+  /** The content of the value to group by. */
   readonly group?: string;
   /** True for all that have no group of their own. */
   readonly isOther?: boolean;
@@ -1464,7 +1464,7 @@ export interface MetricPage {
   readonly previousToken?: string;
 }
 
-/** What happened in one interval. */
+/** The figures of one interval. */
 export interface MetricPoint {
   /** The first moment of the interval. */
   readonly start: Date;
@@ -1506,9 +1506,9 @@ export interface MetricSeries {
 export interface MetricValueName {
   /** The name of the value. */
   readonly name: string;
-  /** How many events have a number in it. */
+  /** The number of events with a number in it. */
   readonly numbers: number;
-  /** How many have a text or a boolean, which can be grouped by. */
+  /** The number of events with a text or a boolean, which can be grouped by. */
   readonly texts: number;
 }
 
@@ -1526,7 +1526,7 @@ export interface NewCrash {
   readonly fingerprint: string;
   /** The first line of the stack trace. */
   readonly title: string;
-  /** How many reports there are by now. */
+  /** The current number of reports. */
   readonly reports: number;
   /** When the first report came. */
   readonly firstSeen: Date;
@@ -1538,7 +1538,7 @@ export interface OidcProvider {
   readonly issuer: string;
   /** The client id under which it knows the application. */
   readonly audience: string;
-  /** Where its public keys are. */
+  /** The URL of its public keys. */
   readonly jwksUrl: string;
 }
 
@@ -1556,15 +1556,15 @@ export interface OperatedBlob {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
   /** The name that the file was uploaded with. */
   readonly fileName?: string;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1584,13 +1584,13 @@ export interface OperatedCheckin {
   readonly description?: string;
   /** Any text of the app. */
   readonly tag?: string;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1622,9 +1622,9 @@ export interface OperatedDevice {
   readonly lastModified: Date;
   /** Of the application key that it registered with last. */
   readonly keyID?: string;
-  /** When it registered last. */
+  /** Its last registration. */
   readonly registered?: Date;
-  /** When it was active last; up to an hour behind. */
+  /** Its last activity, up to an hour late. */
   readonly lastSeen?: Date;
 }
 
@@ -1642,7 +1642,7 @@ export interface OperatedEvent {
   /** Such as checkin.created. */
   readonly type: string;
   readonly created: Date;
-  /** What it is about; of metadata, the object that carries it. */
+  /** Its object; of metadata, the object that has it. */
   readonly objectID?: string;
   /** The owner. */
   readonly userID?: string;
@@ -1651,7 +1651,7 @@ export interface OperatedEvent {
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */
   readonly changed?: readonly string[];
-  /** What a GET of an operator answers now. */
+  /** The current result of an operator's GET. */
   readonly object?: unknown;
   /** The object is larger than 32 KiB. */
   readonly isTooLarge?: boolean;
@@ -1686,7 +1686,7 @@ export interface OperatedLocation {
   readonly phone?: string;
   readonly fax?: string;
   readonly website?: string;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string;
   readonly description?: string;
   readonly location: Place;
@@ -1694,13 +1694,13 @@ export interface OperatedLocation {
   readonly distanceFromSearch?: number;
   /** Any text of the app. */
   readonly tag?: string;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1723,9 +1723,9 @@ export interface OperatedMetadataItem {
   readonly lastModified: Date;
   /** The user whose own slot holds the item. */
   readonly userID?: string;
-  /** Who located what is shared. */
+  /** The user who set the location of a shared slot. */
   readonly setterID?: string;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1753,15 +1753,15 @@ export interface OperatedPicture {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
   /** The name that the file was uploaded with. */
   readonly fileName?: string;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1808,12 +1808,12 @@ export interface OperatedUser {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
   readonly lastModified: Date;
-  /** False for one who signs in with an identity provider alone. */
+  /** False for users who only sign in with an identity provider. */
   readonly hasPassword: boolean;
   /** When the user was disabled; absent for other users. */
   readonly disabled?: Date;
@@ -1848,12 +1848,12 @@ export interface OperatedUserWithCounts {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
   readonly lastModified: Date;
-  /** False for one who signs in with an identity provider alone. */
+  /** False for users who only sign in with an identity provider. */
   readonly hasPassword: boolean;
   /** When the user was disabled; absent for other users. */
   readonly disabled?: Date;
@@ -1863,7 +1863,7 @@ export interface OperatedUserWithCounts {
 /** A video, as operators see it. */
 export interface OperatedVideo {
   readonly title?: string;
-  /** How the video is encoded, in words of the app. */
+  /** The encoding of the video, defined by the app. */
   readonly encoding?: string;
   /** A name for people. */
   readonly friendlyName?: string;
@@ -1883,15 +1883,15 @@ export interface OperatedVideo {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
   /** The name that the file was uploaded with. */
   readonly fileName?: string;
-  /** Where others see it, if that is elsewhere. */
+  /** The location that others see, if it differs. */
   readonly shownLocation?: Place;
 }
 
@@ -1906,9 +1906,9 @@ export interface OperatedVideoPage {
 export interface OperationStatistics {
   /** The id of the operation in the OpenAPI document. */
   readonly operation: string;
-  /** How many calls there were. */
+  /** The number of calls. */
   readonly calls: number;
-  /** How many of them were refused or failed. */
+  /** The number of refused or failed calls. */
   readonly errors: number;
   /** 95 % of the calls took at most this many milliseconds. */
   readonly p95?: number;
@@ -1935,7 +1935,7 @@ export interface OperatorPage {
 }
 
 /**
- * What an operator may do.
+ * The permissions of an operator.
  *
  * - `viewer`: Read everything.
  * - `editor`: Change everything except operators, too.
@@ -1953,11 +1953,11 @@ export interface OperatorSession {
   readonly operator: Operator;
 }
 
-/** How many devices have a platform. */
+/** The number of devices with a platform. */
 export interface PlatformCount {
   /** As the app reported it. */
   readonly platform: string;
-  /** How many of the devices have it. */
+  /** The number of devices that have it. */
   readonly devices: number;
 }
 
@@ -1967,9 +1967,9 @@ export interface ProveOperatorPasswordRequest {
 }
 
 /**
- * Why there are no keys.
+ * The reason for missing keys.
  *
- * - `unreachable`: No whole answer of status 200, or an address that is not allowed.
+ * - `unreachable`: No complete answer of status 200, or a forbidden address.
  * - `noKeys`: The answer has no public keys.
  */
 export type ProviderTestProblem = "unreachable" | "noKeys";
@@ -2008,7 +2008,7 @@ export interface PutSigningSecretRequest {
   readonly secret?: string | undefined;
 }
 
-/** How much may be stored; unlimited where a member is absent. */
+/** The quotas; unlimited if a member is absent. */
 export interface Quotas {
   /** Bytes of all files. */
   readonly bytesPerApplication?: number;
@@ -2044,7 +2044,7 @@ export interface RateLimits {
 export interface ReadApplicationOverviewQuery {
   /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
   readonly from?: Date | undefined;
-  /** The first moment after the range; now by default. */
+  /** The exclusive end of the range; now by default. */
   readonly to?: Date | undefined;
   /** The length of the intervals, in UTC. */
   readonly interval?: StatisticsInterval | undefined;
@@ -2056,7 +2056,7 @@ export interface ReadApplicationOverviewQuery {
 export interface ReadApplicationStatisticsQuery {
   /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
   readonly from?: Date | undefined;
-  /** The first moment after the range; now by default. */
+  /** The exclusive end of the range; now by default. */
   readonly to?: Date | undefined;
   /** The length of the intervals, in UTC. */
   readonly interval?: StatisticsInterval | undefined;
@@ -2068,7 +2068,7 @@ export interface ReadApplicationStatisticsQuery {
 export interface ReadCrashStatisticsQuery {
   /** A moment of the first day; 13 days before `to` by default. */
   readonly from?: Date | undefined;
-  /** A moment of the last day; now by default. */
+  /** A time of the last day; now by default. */
   readonly to?: Date | undefined;
 }
 
@@ -2076,7 +2076,7 @@ export interface ReadCrashStatisticsQuery {
 export interface ReadDeploymentStatisticsQuery {
   /** The first moment of the range: by default an hour, a day or 30 days before `to`. */
   readonly from?: Date | undefined;
-  /** The first moment after the range; now by default. */
+  /** The exclusive end of the range; now by default. */
   readonly to?: Date | undefined;
   /** The length of the intervals, in UTC. */
   readonly interval?: StatisticsInterval | undefined;
@@ -2123,10 +2123,10 @@ export interface RedeliverWebhookRequest {
 }
 
 /**
- * Whether clients may ask for failures with the header Rollcall-Rehearse: for tests of apps.
+ * Whether clients may rehearse failures with the header Rollcall-Rehearse: for tests of apps.
  *
  * - `off`: Such calls are refused. The default.
- * - `on`: They are answered as asked for.
+ * - `on`: They get the requested failure.
  */
 export type Rehearsal = "off" | "on";
 
@@ -2150,7 +2150,7 @@ export interface RemoteApplicationPage {
 }
 
 /**
- * How far an application is on its way.
+ * The state of a remote application.
  *
  * - `being made`: It may exist there: the region has not confirmed it.
  * - `there`: It is there.
@@ -2160,7 +2160,7 @@ export type RemoteApplicationState = "being made" | "there" | "handing over";
 
 /** An event, as it was reported. */
 export interface ReportedMetricEvent {
-  /** Of one that was reported alone. */
+  /** Of one that was reported separately. */
   readonly id?: string;
   /** When it happened. */
   readonly timestamp: Date;
@@ -2187,7 +2187,7 @@ export interface ResumeWebhookRequest {
   readonly from?: WebhookResumeFrom | undefined;
 }
 
-/** How long data is kept. */
+/** The retention of data. */
 export interface Retention {
   /** Days. */
   readonly metricsDays?: number;
@@ -2201,7 +2201,7 @@ export interface RetireApplicationKeyRequest {
 }
 
 export interface RotateWebhookSecretRequest {
-  /** How long the old secret is good, too. */
+  /** The time for which the old secret is valid, too. */
   readonly overlapHours?: number | undefined;
 }
 
@@ -2209,7 +2209,7 @@ export interface RotateWebhookSecretRequest {
 export interface RotatedWebhookSecret {
   /** Shown only once. */
   readonly secret: string;
-  /** When the secret before stops signing. */
+  /** When the former secret expires. */
   readonly previousEnds?: Date;
 }
 
@@ -2235,7 +2235,7 @@ export interface SearchHit {
 }
 
 /**
- * What of an object a search has found.
+ * The kind of a match.
  *
  * - `id`: Its id, or that of a report of the crash.
  * - `name`: The beginning of its name, its label or its key.
@@ -2254,11 +2254,11 @@ export interface SearchOperatedBlobsQuery {
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. */
+  /** The order of the files. */
   readonly sortOrder?: CreatedSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2274,11 +2274,11 @@ export interface SearchOperatedCheckinsQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2300,11 +2300,11 @@ export interface SearchOperatedDevicesQuery {
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the devices are sorted by. */
+  /** The order of the devices. */
   readonly sortOrder?: CreatedSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2320,11 +2320,11 @@ export interface SearchOperatedLocationsQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: CreatedOrDistanceSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2336,11 +2336,11 @@ export interface SearchOperatedPicturesQuery {
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. */
+  /** The order of the files. */
   readonly sortOrder?: CreatedSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2350,9 +2350,9 @@ export interface SearchOperatedUsersQuery {
   readonly userName?: string | undefined;
   /** Exact. */
   readonly email?: string | undefined;
-  /** How the user name begins, regardless of case and of Unicode form. */
+  /** The beginning of the user name, regardless of case and of Unicode form. */
   readonly userNamePrefix?: string | undefined;
-  /** How the address begins, in the same case. */
+  /** The beginning of the address, in the same case. */
   readonly emailPrefix?: string | undefined;
   /** Exact. */
   readonly dateOfBirth?: Date | undefined;
@@ -2364,11 +2364,11 @@ export interface SearchOperatedUsersQuery {
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the users are sorted by. */
+  /** The order of the users. */
   readonly sortOrder?: OperatedUserSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -2380,18 +2380,18 @@ export interface SearchOperatedVideosQuery {
   readonly created?: DateRange | undefined;
   /** When it was changed last. */
   readonly lastModified?: DateRange | undefined;
-  /** What the files are sorted by. */
+  /** The order of the files. */
   readonly sortOrder?: CreatedSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
 export interface SendPasswordResetRequest {
   /** Subject of the mail. */
   readonly subject?: string | undefined;
-  /** Text of the mail, with @ResetCode where the code goes. */
+  /** Text of the mail, with @ResetCode in place of the code. */
   readonly body?: string | undefined;
 }
 
@@ -2434,7 +2434,7 @@ export interface SettingsChange {
 }
 
 /**
- * How unsigned requests to an application with a shared secret are treated.
+ * The treatment of unsigned requests to an application with a shared secret.
  *
  * - `optional`: They are answered. The default.
  * - `required`: They are refused.
@@ -2466,11 +2466,11 @@ export interface StatisticsMarker {
   readonly by?: string;
 }
 
-/** What the clients of an application did on a day until an hour. */
+/** The activity of an application's clients on a day until an hour. */
 export interface StatisticsOfDay {
-  /** How many calls there were. */
+  /** The number of calls. */
   readonly calls: number;
-  /** How many of them were refused or failed. */
+  /** The number of refused or failed calls. */
   readonly errors: number;
   /** Successful registrations, also of devices that were known. */
   readonly registrations: number;
@@ -2502,7 +2502,7 @@ export interface StatisticsPoint {
 export interface StatisticsSeries {
   /** The series; calls and latency are several, such as `calls.4xx`. */
   readonly name: string;
-  /** One for each interval; latency has none where there were no calls. */
+  /** One for each interval; latency has none for intervals without calls. */
   readonly points: readonly StatisticsPoint[];
 }
 
@@ -2521,25 +2521,25 @@ export interface TestMailSettingsRequest {
   readonly to: string;
 }
 
-/** How long new tokens are valid. */
+/** The lifetimes of new tokens. */
 export interface TokenLifetimes {
   /** Device tokens, in milliseconds. */
   readonly deviceMs?: number;
   /** User tokens, in milliseconds. */
   readonly userMs?: number;
-  /** How long after the login a user token can be renewed, in milliseconds: 60000 or more; 0 switches renewal off. */
+  /** The time after the login in which a user token can be renewed, in milliseconds: 60000 or more; 0 disables renewal. */
   readonly sessionMs?: number;
 }
 
-/** What belongs to a user. */
+/** The numbers of a user's objects. */
 export interface UserCounts {
-  /** At most 1000: there may be more then. */
+  /** At most 1000, then a minimum. */
   readonly tokens: number;
-  /** At most 1000: there may be more then. */
+  /** At most 1000, then a minimum. */
   readonly identities: number;
-  /** At most 1000: there may be more then. */
+  /** At most 1000, then a minimum. */
   readonly checkins: number;
-  /** At most 1000: there may be more then. */
+  /** At most 1000, then a minimum. */
   readonly locations: number;
   /** Pictures, videos and blobs. */
   readonly files: number;
@@ -2547,12 +2547,12 @@ export interface UserCounts {
   readonly fileBytes: number;
 }
 
-/** Where an application sends its events. */
+/** A receiver of an application's events. */
 export interface Webhook {
   readonly id: string;
-  /** Where events are sent. */
+  /** The URL that receives the events. */
   readonly url: string;
-  /** Patterns of what is sent. */
+  /** Patterns of the types that are sent. */
   readonly types: readonly string[];
   readonly name?: string;
   readonly format: WebhookFormat | (string & {});
@@ -2577,7 +2577,7 @@ export interface Webhook {
   readonly lastModified: Date;
 }
 
-/** What has not been delivered yet. */
+/** The undelivered events. */
 export interface WebhookBehind {
   /** At most 10,000 are counted. */
   readonly events: number;
@@ -2597,14 +2597,14 @@ export interface WebhookDelivery {
   readonly state: WebhookDeliveryState | (string & {});
   /** Of the last answer. */
   readonly status?: number;
-  /** How long the last attempt took. */
+  /** The duration of the last attempt. */
   readonly ms?: number;
-  /** Why there was no answer. */
+  /** The reason for a missing answer. */
   readonly error?: string;
   /** The first 1,024 characters of the last answer; not for viewers. */
   readonly response?: string;
   readonly created: Date;
-  /** When it is attempted again. */
+  /** The time of the next attempt. */
   readonly nextAttempt?: Date;
 }
 
@@ -2616,7 +2616,7 @@ export interface WebhookDeliveryPage {
 }
 
 /**
- * How far a delivery has come.
+ * The state of a delivery.
  *
  * - `waiting`: It will be attempted.
  * - `delivered`: The receiver has accepted it.
@@ -2627,7 +2627,7 @@ export interface WebhookDeliveryPage {
 export type WebhookDeliveryState = "waiting" | "delivered" | "failed" | "dead" | "refused";
 
 /**
- * The Content-Type of what is sent.
+ * The Content-Type of deliveries.
  *
  * - `standard`: application/json
  * - `cloudevents`: application/cloudevents+json
@@ -2649,16 +2649,16 @@ export interface WebhookPage {
  */
 export type WebhookRedeliverable = "dead" | "refused";
 
-/** What will be sent again. */
+/** The numbers of deliveries to send again. */
 export interface WebhookRedelivery {
   /** The number of events, at most 10,000. */
   readonly accepted: number;
 }
 
 /**
- * Where to go on.
+ * The position to continue from.
  *
- * - `stopped`: Where the webhook has stopped.
+ * - `stopped`: The position at which the webhook has stopped.
  * - `now`: With the events after the call.
  */
 export type WebhookResumeFrom = "stopped" | "now";
@@ -2686,15 +2686,15 @@ export interface WebhookSettings {
  */
 export type WebhookState = "active" | "paused" | "failing" | "disabled";
 
-/** What became of a test event. */
+/** The outcome of a test event. */
 export interface WebhookTest {
   /** Of the answer. */
   readonly status?: number;
-  /** How long it took. */
+  /** Its duration. */
   readonly ms: number;
   /** The first 1,024 characters of the answer. */
   readonly response?: string;
-  /** Why there was no answer. */
+  /** The reason for a missing answer. */
   readonly error?: string;
 }
 
@@ -2799,7 +2799,7 @@ export const deleteOperator: (operatorId: string) => Call<void> = /* @__PURE__ *
 /**
  * List the audit log, newest first
  *
- * What operators changed, and what was refused to whom.
+ * Changes by operators, and refusals.
  */
 export const listAudit: (fields?: ListAuditQuery) => Call<AuditEntryPage> = /* @__PURE__ */ define("listAudit", "GET /_/api/audit", "os");
 
@@ -2818,7 +2818,7 @@ export const exportAuditAsCsv: (fields?: ExportAuditAsCsvQuery) => Call<Download
 export const exportAuditAsNdjson: (fields?: ExportAuditAsNdjsonQuery) => Call<Download> = /* @__PURE__ */ define("exportAuditAsNdjson", "GET /_/api/audit.ndjson", "osb");
 
 /**
- * Find anything of an application by an id or the beginning of a name
+ * Find objects of an application by an id or the beginning of a name
  *
  * Up to ten objects of each kind.
  */
@@ -2834,7 +2834,7 @@ export const searchDeployment: (fields: SearchDeploymentQuery) => Call<Deploymen
 /**
  * List the applications, oldest first or by name
  *
- * The applications of this region, with what they do if that is asked for.
+ * The applications of this region, with their activity on request.
  */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 
@@ -2855,14 +2855,14 @@ export const getApplication: (appid: string) => Call<Application> = /* @__PURE__
 /**
  * Rename an application
  *
- * The name is for operators alone.
+ * Only operators see the name.
  */
 export const changeApplication: (appid: string, fields?: ChangeApplicationRequest) => Call<Application> = /* @__PURE__ */ define("changeApplication", "PATCH /_/api/applications/{appid}", "ops");
 
 /**
- * Delete an application and everything it owns: its tokens end at once, its data are erased in the background
+ * Delete an application with all data: tokens end at once, the rest is erased in the background
  *
- * Needs the id once more in `confirm`.
+ * Needs the id again in `confirm`.
  */
 export const deleteApplication: (appid: string, fields: DeleteApplicationQuery) => Call<void> = /* @__PURE__ */ define("deleteApplication", "DELETE /_/api/applications/{appid}", "ops");
 
@@ -2904,7 +2904,7 @@ export const changeApplicationKey: (appid: string, keyId: string, fields: Change
 /**
  * Retire a key: no device can register with it, and every token issued under it ends
  *
- * The last active key needs its id once more in `confirm`.
+ * The last active key needs its id again in `confirm`.
  */
 export const retireApplicationKey: (appid: string, keyId: string, fields?: RetireApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("retireApplicationKey", "POST /_/api/applications/{appid}/keys/{keyId}/retire", "ops");
 
@@ -2930,21 +2930,21 @@ export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE
 export const replaceApplicationKeys: (appid: string) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
 
 /**
- * Count what ends with all tokens of an application
+ * Count the effects of ending all tokens of an application
  *
  * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
  */
 export const getImpactOfApplication: (appid: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfApplication", "GET /_/api/applications/{appid}/impact", "os");
 
 /**
- * Count what ends with the tokens issued under a key
+ * Count the effects of ending the tokens of a key
  *
  * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
  */
 export const getImpactOfKey: (appid: string, keyId: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfKey", "GET /_/api/applications/{appid}/keys/{keyId}/impact", "os");
 
 /**
- * Count what ends with the tokens of a user
+ * Count the effects of ending the tokens of a user
  *
  * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
  */
@@ -2986,9 +2986,9 @@ export const putSigningSecret: (appid: string, fields?: PutSigningSecretRequest)
 export const deleteSigningSecret: (appid: string) => Call<void> = /* @__PURE__ */ define("deleteSigningSecret", "DELETE /_/api/applications/{appid}/signing-secret", "ops");
 
 /**
- * Read what counts for an application: its settings, the defaults, and who changed what last
+ * Read the effective settings of an application, the defaults, and the last author of each
  *
- * Not for writing back: PUT takes what GET …/settings answers.
+ * Not for PUT, which accepts the result of GET …/settings.
  */
 export const getEffectiveSettings: (appid: string) => Call<EffectiveSettings> = /* @__PURE__ */ define("getEffectiveSettings", "GET /_/api/applications/{appid}/settings/effective", "os");
 
@@ -3035,7 +3035,7 @@ export const createOperatedUser: (appid: string, fields: CreateOperatedUserReque
 export const getOperatedUser: (appid: string, userId: string) => Call<OperatedUserWithCounts> = /* @__PURE__ */ define("getOperatedUser", "GET /_/api/applications/{appid}/users/{userId}", "os");
 
 /**
- * Delete a user and everything the user owns
+ * Delete a user with all data
  *
  * Needs the id once more in `confirm`. The data is erased in the background.
  */
@@ -3093,7 +3093,7 @@ export const endTokenOfUser: (appid: string, userId: string, tokenId: string) =>
 /**
  * Export a user as a ZIP of JSON and files with a manifest
  *
- * Contains everything that is stored about the user. The archive is sent while it is made.
+ * Contains all stored data of the user. The archive is sent while it is written.
  */
 export const exportUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("exportUser", "POST /_/api/applications/{appid}/users/{userId}/export", "opsb");
 
@@ -3121,7 +3121,7 @@ export const listIdentitiesOfUser: (appid: string, userId: string, fields?: List
 /**
  * Search the devices of an application
  *
- * Finds devices by what they reported, or by the key that they registered with.
+ * Finds devices by their reported facts, or by the key of their registration.
  */
 export const searchOperatedDevices: (appid: string, fields?: SearchOperatedDevicesQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("searchOperatedDevices", "GET /_/api/applications/{appid}/devices", "os");
 
@@ -3170,7 +3170,7 @@ export const searchOperatedLocations: (appid: string, fields?: SearchOperatedLoc
 /**
  * Create a public location, readable by every user
  *
- * It belongs to no user, and operators alone can change it.
+ * It belongs to no user, and only operators can change it.
  */
 export const createPublicLocation: (appid: string, fields: CreatePublicLocationRequest) => Call<Location> = /* @__PURE__ */ define("createPublicLocation", "POST /_/api/applications/{appid}/locations", "ops");
 
@@ -3198,7 +3198,7 @@ export const deletePublicLocation: (appid: string, locationId: string) => Call<v
 /**
  * List the flags of locations, newest first
  *
- * What users reported about locations.
+ * Reports of users about locations.
  */
 export const listLocationFlags: (appid: string, fields?: ListLocationFlagsQuery) => Call<LocationFlagPage> = /* @__PURE__ */ define("listLocationFlags", "GET /_/api/applications/{appid}/location-flags", "os");
 
@@ -3273,7 +3273,7 @@ export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBl
 export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
 
 /**
- * List what was recorded of changes, newest first
+ * List the recorded events, newest first
  *
  * Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record.
  */
@@ -3282,7 +3282,7 @@ export const listOperatedEvents: (appid: string, fields?: ListOperatedEventsQuer
 /**
  * Read an event
  *
- * With the object as it is now.
+ * With the current object.
  */
 export const getOperatedEvent: (appid: string, sequence: string) => Call<OperatedEvent> = /* @__PURE__ */ define("getOperatedEvent", "GET /_/api/applications/{appid}/events/{sequence}", "os");
 
@@ -3352,7 +3352,7 @@ export const resumeWebhook: (appid: string, webhookId: string, fields?: ResumeWe
 /**
  * List the deliveries of a webhook, newest first
  *
- * Of those that succeeded the newest 1,000 are kept.
+ * Of the successful ones the newest 1,000 are kept.
  */
 export const listWebhookDeliveries: (appid: string, webhookId: string, fields?: ListWebhookDeliveriesQuery) => Call<WebhookDeliveryPage> = /* @__PURE__ */ define("listWebhookDeliveries", "GET /_/api/applications/{appid}/webhooks/{webhookId}/deliveries", "os");
 
@@ -3373,7 +3373,7 @@ export const redeliverWebhook: (appid: string, webhookId: string, fields?: Redel
 /**
  * Send a test event to a webhook at once
  *
- * Once, whatever the state of the webhook; six in a minute.
+ * Once, in any state of the webhook; six in a minute.
  */
 export const testWebhook: (appid: string, webhookId: string) => Call<WebhookTest> = /* @__PURE__ */ define("testWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/test", "ops");
 
@@ -3455,21 +3455,21 @@ export const createTestDevice: (appid: string) => Call<TestCaller> = /* @__PURE_
 export const createTestUser: (appid: string) => Call<TestCaller> = /* @__PURE__ */ define("createTestUser", "POST /_/api/applications/{appid}/test-users", "ops");
 
 /**
- * Read what the clients of an application did, by minute, hour or day
+ * Read the activity of an application's clients, by minute, hour or day
  *
- * Calls, latency, errors, registrations, log-ins and more. Processes write what they count once a minute.
+ * Calls, latency, errors, registrations, log-ins and more. Processes write their counts once a minute.
  */
 export const readApplicationStatistics: (appid: string, fields?: ReadApplicationStatisticsQuery) => Call<ApplicationStatistics> = /* @__PURE__ */ define("readApplicationStatistics", "GET /_/api/applications/{appid}/statistics", "os");
 
 /**
- * Read what an application has and what its clients do, in one answer
+ * Read the totals and the activity of an application, in one answer
  *
- * Totals, today beside the same weekday before, all statistics of a range, changes and new crashes in it.
+ * Totals, today compared with the same weekday before, all statistics of a range, changes and new crashes in it.
  */
 export const readApplicationOverview: (appid: string, fields?: ReadApplicationOverviewQuery) => Call<ApplicationOverview> = /* @__PURE__ */ define("readApplicationOverview", "GET /_/api/applications/{appid}/overview", "os");
 
 /**
- * Read what all clients and operators did, and the busiest applications
+ * Read the activity of all clients and operators, and the busiest applications
  *
  * The same series as of one application, over all calls, with those that belong to no application.
  */

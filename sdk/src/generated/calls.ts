@@ -7,14 +7,14 @@ import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest
 /**
  * Register a device
  *
- * Sends the application's credentials, and what the app knows of the device. A second registration with the same uniqueId is the same device with a new token.
+ * Sends the application's credentials, and the facts about the device. A second registration with the same uniqueId is the same device with a new token.
  */
 export const registerDevice: (fields: RegisterDeviceRequest) => BatchableCall<DeviceRegistration> = /* @__PURE__ */ define("registerDevice", "POST /devices", "apr");
 
 /**
  * Read the device of the token
  *
- * Answers with everything that the app has reported. The push token is shown to the token that set it alone.
+ * Answers with all facts that the app has reported. Only the token that set the push token can read it.
  */
 export const getDevice: () => BatchableCall<Device> = /* @__PURE__ */ define("getDevice", "GET /devices/current", "d");
 
@@ -42,7 +42,7 @@ export const createUser: (fields: CreateUserRequest) => BatchableCall<UserWithTo
 /**
  * Search the users of the application
  *
- * Finds users by the fields that they show to others. Users with celebMode are found by themselves alone.
+ * Finds users by the fields that they show to others. Only users themselves find their account with celebMode.
  */
 export const searchUsers: (fields?: SearchUsersQuery) => BatchableCall<ShownUserPage> = /* @__PURE__ */ define("searchUsers", "GET /users");
 
@@ -63,7 +63,7 @@ export const logoutUser: () => BatchableCall<DeviceToken> = /* @__PURE__ */ defi
 /**
  * Renew this user token: get its successor
  *
- * Answers with the same successor for as long as the token lives. The token stays good for some minutes after the successor was used first.
+ * Returns the same successor as long as the token is valid. The token stays valid for some minutes after the first use of the successor.
  */
 export const renewToken: () => BatchableCall<RenewedToken> = /* @__PURE__ */ define("renewToken", "POST /users/me/tokens");
 
@@ -124,7 +124,7 @@ export const getUser: (userId: string) => BatchableCall<ShownUser> = /* @__PURE_
 export const changeUser: (userId: string, fields?: ChangeUserRequest) => BatchableCall<OwnUser> = /* @__PURE__ */ define("changeUser", "PATCH /users/{userId}");
 
 /**
- * Delete the current user and everything the user owns
+ * Delete the current user with all data
  *
  * Ends every token of the user at once. The data is invisible from then on, and erased in the background.
  */
@@ -194,7 +194,7 @@ export const searchCheckins: (fields?: SearchCheckinsQuery) => BatchableCall<Che
 export const getCheckin: (checkinId: string) => BatchableCall<Checkin> = /* @__PURE__ */ define("getCheckin", "GET /checkins/{checkinId}");
 
 /**
- * Change a check-in: one's own, or one that its owner lets others write
+ * Change a check-in: the caller's own, or a shared one with write permission
  *
  * Changes the fields that are sent; an empty text clears a field. Only the owner changes permissions.
  */
@@ -229,7 +229,7 @@ export const searchLocations: (fields?: SearchLocationsQuery) => BatchableCall<L
 export const getLocation: (locationId: string) => BatchableCall<Location> = /* @__PURE__ */ define("getLocation", "GET /locations/{locationId}");
 
 /**
- * Change a location: one's own, or one that its owner lets others write
+ * Change a location: the caller's own, or a shared one with write permission
  *
  * Changes the fields that are sent; an empty text clears a field. Only the owner changes permissions.
  */
@@ -406,7 +406,7 @@ export const readProfilePictureFile: (userId: string, fields?: ReadProfilePictur
 /**
  * Set the value of a key, replacing an existing one
  *
- * Stores any JSON under a key of an object: for the caller alone, or shared.
+ * Stores any JSON under a key of an object: only for the caller, or shared.
  */
 export const putMetadata: (id: string, key: string, fields: PutMetadataRequest) => BatchableCall<void> = /* @__PURE__ */ define("putMetadata", "PUT /metadata/{id}/{key}", "d");
 
@@ -462,12 +462,12 @@ export const endMetricEvent: (event: string) => BatchableCall<EndedMetricEvent> 
 /**
  * Report events that a device collected while it was offline
  *
- * Accepts what is valid, and answers with what is not. Dates are corrected by sentAt if the clock of the device is wrong.
+ * Accepts the valid events, and lists the others. Dates are corrected by sentAt if the clock of the device is wrong.
  */
 export const createMetricEvents: (fields: CreateMetricEventsRequest) => BatchableCall<CreatedMetricEvents> = /* @__PURE__ */ define("createMetricEvents", "POST /metrics/events", "d");
 
 /**
- * Read what has changed since an earlier call
+ * Read the changes since an earlier call
  *
  * Answers with the changes that the caller may read, in their order. To begin, call it without `after`.
  */
@@ -476,7 +476,7 @@ export const listEvents: (fields?: ListEventsQuery) => BatchableCall<EventPage> 
 /**
  * Receive changes as they happen
  *
- * Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses nothing.
+ * Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses no event.
  */
 export const streamEvents: (fields?: StreamEventsQuery) => Call<Download> = /* @__PURE__ */ define("streamEvents", "GET /events/stream", "dsb");
 

@@ -22,7 +22,7 @@ export interface BatchItem {
 }
 
 /**
- * What a failure of one item does to the others.
+ * The effect of a failed item on the others.
  *
  * - `independent`: Nothing. The default.
  * - `sequential`: The items after it are not run.
@@ -42,7 +42,7 @@ export interface BatchResponse {
   readonly errorNumber?: number;
   /** Explains the error to people. */
   readonly message?: string;
-  /** The parameter at fault, if there is exactly one. */
+  /** The invalid parameter, if there is exactly one. */
   readonly parameter?: string;
   /** With 429 and 503: the time to wait before the next attempt. */
   readonly retryAfterSeconds?: number;
@@ -72,9 +72,9 @@ export interface Blob {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
@@ -97,9 +97,9 @@ export interface ChangeBlobRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -110,9 +110,9 @@ export interface ChangeCheckinRequest {
   readonly description?: string | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -142,7 +142,7 @@ export interface ChangeLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
   /** true for readPermissions App, where that is not sent. */
@@ -151,9 +151,9 @@ export interface ChangeLocationRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -166,9 +166,9 @@ export interface ChangePictureRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -190,13 +190,13 @@ export interface ChangeUserRequest {
   readonly location?: Place | string | undefined;
   /** Others do not find the user, nor read the profile. */
   readonly celebMode?: boolean | undefined;
-  /** Others see what the user locates shifted by about a kilometre. */
+  /** Others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing?: boolean | undefined;
 }
 
 export interface ChangeVideoRequest {
   readonly title?: string | undefined;
-  /** How the video is encoded, in words of the app. */
+  /** The encoding of the video, defined by the app. */
   readonly encoding?: string | undefined;
   /** A name for people. */
   readonly friendlyName?: string | undefined;
@@ -210,9 +210,9 @@ export interface ChangeVideoRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -225,15 +225,15 @@ export interface Checkin {
   readonly description?: string;
   /** Any text of the app. */
   readonly tag?: string;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
 }
 
-/** Where a check-in is. */
+/** The location of a check-in. */
 export interface CheckinLocation {
   /** Degrees north. */
   readonly lat: number;
@@ -256,7 +256,7 @@ export interface CheckinPage {
 export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
 
 /**
- * How a device is connected.
+ * The connection of a device.
  *
  * - `Unknown`: Not known.
  * - `Carrier`: Over a mobile network.
@@ -289,9 +289,9 @@ export interface CreateBlobRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -302,9 +302,9 @@ export interface CreateCheckinRequest {
   readonly description?: string | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -335,13 +335,13 @@ export interface CreateEventStreamRequest {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins so, literally. */
+  /** Only metadata whose key begins with this text. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
   /** In place of the other conditions: an event that fits one of these is sent, once. */
   readonly subscriptions?: readonly EventSubscription[] | undefined;
-  /** How long the url opens streams. */
+  /** The time for which the url opens streams. */
   readonly expiresInSeconds?: number | undefined;
 }
 
@@ -356,7 +356,7 @@ export interface CreateLocationRequest {
   readonly phone?: string | undefined;
   readonly fax?: string | undefined;
   readonly website?: string | undefined;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string | undefined;
   readonly description?: string | undefined;
   /** A point, or the id of a location. */
@@ -365,9 +365,9 @@ export interface CreateLocationRequest {
   readonly isPublic?: boolean | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -376,7 +376,7 @@ export interface CreateMetricEventRequest {
   readonly value?: string | number | boolean | undefined;
   /** Values by name. */
   readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** When it happened; now, when it is not given. */
+  /** When it happened; now by default. */
   readonly timestamp?: Date | undefined;
   /** Makes it a timed event, to be ended within this time. */
   readonly timeoutInSeconds?: number | undefined;
@@ -385,7 +385,7 @@ export interface CreateMetricEventRequest {
 export interface CreateMetricEventsRequest {
   /** The events, in any order. */
   readonly events: readonly MetricEvent[];
-  /** What the device's clock showed when it sent this. */
+  /** The time of the device's clock when it sent this. */
   readonly sentAt?: Date | undefined;
 }
 
@@ -403,9 +403,9 @@ export interface CreatePictureRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -432,7 +432,7 @@ export interface CreateVideoForm extends CreateVideoRequest {
 
 export interface CreateVideoRequest {
   readonly title?: string | undefined;
-  /** How the video is encoded, in words of the app. */
+  /** The encoding of the video, defined by the app. */
   readonly encoding?: string | undefined;
   /** A name for people. */
   readonly friendlyName?: string | undefined;
@@ -446,9 +446,9 @@ export interface CreateVideoRequest {
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Who may read it; the owner alone if it is absent. */
+  /** The users who may read it; only the owner if absent. */
   readonly readPermissions?: Permission | undefined;
-  /** Who may change it; the owner alone if it is absent. App needs readPermissions App. */
+  /** The users who may change it; only the owner if absent. App needs readPermissions App. */
   readonly writePermissions?: Permission | undefined;
 }
 
@@ -459,7 +459,7 @@ export interface CreatedMetricEvent {
   readonly success: boolean;
 }
 
-/** What became of reported events. */
+/** The outcome of reported events. */
 export interface CreatedMetricEvents {
   /** The number of stored events. */
   readonly accepted: number;
@@ -499,7 +499,7 @@ export interface Device {
   readonly lastModified: Date;
 }
 
-/** What a device gets when it registers. */
+/** The result of a registration. */
 export interface DeviceRegistration {
   /** Device access token, opaque. */
   readonly accessToken: string;
@@ -530,7 +530,7 @@ export interface Event {
   /** Such as checkin.created. */
   readonly type: string;
   readonly created: Date;
-  /** What it is about; of metadata, the object that carries it. */
+  /** Its object; of metadata, the object that has it. */
   readonly objectID: string;
   /** The owner. */
   readonly userID?: string;
@@ -539,7 +539,7 @@ export interface Event {
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */
   readonly changed?: readonly string[];
-  /** What a GET answers now. */
+  /** The current result of GET. */
   readonly object?: unknown;
   /** The object is larger than 32 KiB. */
   readonly isTooLarge?: boolean;
@@ -548,11 +548,11 @@ export interface Event {
 /** Events in the order of the log. */
 export interface EventPage {
   readonly pageResults: readonly Event[];
-  /** Where to go on. */
+  /** The position to continue from. */
   readonly currentToken: string;
-  /** The same, if there is more. */
+  /** The same, if there are more. */
   readonly nextToken?: string;
-  /** Events are missing: read everything again, then go on from currentToken. */
+  /** Events are missing: read all data again, then continue from currentToken. */
   readonly isReset?: boolean;
 }
 
@@ -580,14 +580,14 @@ export interface EventSubscription {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins so, literally. */
+  /** Only metadata whose key begins with this text. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
 }
 
 export interface FlagLocationRequest {
-  /** What is wrong. */
+  /** The problem. */
   readonly flagReason?: string | undefined;
   readonly comment?: string | undefined;
 }
@@ -630,7 +630,7 @@ export interface IdentityPage {
 }
 
 export interface IncrementMetadataRequest {
-  /** What is added. */
+  /** The number to add. */
   readonly delta?: number | undefined;
   /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
@@ -638,7 +638,7 @@ export interface IncrementMetadataRequest {
 
 /** What listEvents looks for. */
 export interface ListEventsQuery {
-  /** A currentToken; without it, no events but a token of now. */
+  /** A currentToken; without it, no events and the current token. */
   readonly after?: string | undefined;
   /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
   readonly types?: string | undefined;
@@ -654,13 +654,13 @@ export interface ListEventsQuery {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins so, literally. */
+  /** Only metadata whose key begins with this text. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
   /** The number of events. */
   readonly pageSize?: number | undefined;
-  /** How long to wait for an event. */
+  /** The time to wait for an event. */
   readonly waitSeconds?: number | undefined;
 }
 
@@ -668,7 +668,7 @@ export interface ListEventsQuery {
 export interface ListIdentitiesOfProviderQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -676,7 +676,7 @@ export interface ListIdentitiesOfProviderQuery {
 export interface ListIdentitiesQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -684,7 +684,7 @@ export interface ListIdentitiesQuery {
 export interface ListTokensQuery {
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -703,7 +703,7 @@ export interface Location {
   readonly phone?: string;
   readonly fax?: string;
   readonly website?: string;
-  /** What kind of place it is, in words of the app. */
+  /** The kind of the location, defined by the app. */
   readonly category?: string;
   readonly description?: string;
   readonly location: Place;
@@ -711,9 +711,9 @@ export interface Location {
   readonly distanceFromSearch?: number;
   /** Any text of the app. */
   readonly tag?: string;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
@@ -769,13 +769,13 @@ export type MetadataSortOrder = "created" | "-created" | "lastModified" | "-last
 
 /** An event to report. */
 export interface MetricEvent {
-  /** What happened. */
+  /** The type of the event. */
   readonly key: string;
   /** The value with the name `value`; an object is taken as `values`. */
   readonly value?: string | number | boolean | undefined;
   /** Values by name. */
   readonly values?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** When it happened; now, when it is not given. */
+  /** When it happened; now by default. */
   readonly timestamp?: Date | undefined;
 }
 
@@ -798,7 +798,7 @@ export interface OwnUser {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -806,9 +806,9 @@ export interface OwnUser {
 }
 
 /**
- * Which users may do something.
+ * The users with a permission.
  *
- * - `User`: The user alone.
+ * - `User`: Only the user.
  * - `App`: Every user of the application.
  */
 export type Permission = "User" | "App";
@@ -832,9 +832,9 @@ export interface Picture {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;
@@ -866,7 +866,7 @@ export interface PutManyMetadataRequest {
 }
 
 export interface PutMetadataRequest {
-  /** Any JSON but null alone, up to 32 KiB. */
+  /** Any JSON except null, up to 32 KiB. */
   readonly value: unknown;
   /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
@@ -931,7 +931,7 @@ export interface RequestPasswordResetRequest {
   readonly userName: string;
   /** Subject of the mail. */
   readonly subject: string;
-  /** Text of the mail, with @ResetCode where the code goes. */
+  /** Text of the mail, with @ResetCode in place of the code. */
   readonly body: string;
 }
 
@@ -968,11 +968,11 @@ export interface SearchBlobsQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: BlobSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -994,11 +994,11 @@ export interface SearchCheckinsQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: CheckinSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1038,11 +1038,11 @@ export interface SearchLocationsQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: LocationSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1050,7 +1050,7 @@ export interface SearchLocationsQuery {
 export interface SearchMetadataQuery {
   /** Only this key. */
   readonly key?: string | undefined;
-  /** Only keys that begin so, literally. */
+  /** Only keys that begin with this text. */
   readonly keyPrefix?: string | undefined;
   /** User: the caller's own, needs a user token. App: shared. */
   readonly visibility?: Permission | undefined;
@@ -1064,11 +1064,11 @@ export interface SearchMetadataQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: MetadataSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1092,11 +1092,11 @@ export interface SearchPicturesQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: PictureSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1112,9 +1112,9 @@ export interface SearchUsersQuery {
   readonly lastName?: string | undefined;
   /** Exact. */
   readonly gender?: Gender | undefined;
-  /** Finds oneself alone: others are not shown it. */
+  /** Finds only the caller: others cannot see it. */
   readonly dateOfBirth?: Date | undefined;
-  /** Of dateOfBirth. Finds oneself alone. */
+  /** Of dateOfBirth. Finds only the caller. */
   readonly dobRange?: DateRange | undefined;
   /** When it was created. */
   readonly created?: DateRange | undefined;
@@ -1124,11 +1124,11 @@ export interface SearchUsersQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: UserSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1158,11 +1158,11 @@ export interface SearchVideosQuery {
   readonly near?: Near | undefined;
   /** Within a box. */
   readonly box?: Box | undefined;
-  /** What the results are sorted by. distance needs a locationRange. */
+  /** The order of the results. distance needs a locationRange. */
   readonly sortOrder?: VideoSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
-  /** A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>. */
+  /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
   readonly pagingToken?: string | undefined;
 }
 
@@ -1195,7 +1195,7 @@ export interface ShownUser {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode?: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing?: boolean;
   readonly lastLogin?: Date;
   readonly created: Date;
@@ -1228,7 +1228,7 @@ export interface SocialUserWithToken {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -1258,13 +1258,13 @@ export interface StreamEventsQuery {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins so, literally. */
+  /** Only metadata whose key begins with this text. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
   /** In place of the other conditions: an event that fits one of these is sent, once. */
   readonly subscriptions?: readonly EventSubscription[] | undefined;
-  /** In place of a token: what createEventStream has put into its url. */
+  /** In place of a token: the ticket in the url of createEventStream. */
   readonly ticket?: string | undefined;
 }
 
@@ -1309,7 +1309,7 @@ export interface UserWithToken {
   readonly profilePictureUrl?: string;
   /** Whether others neither find the user nor read the profile. */
   readonly celebMode: boolean;
-  /** Whether others see what the user locates shifted by about a kilometre. */
+  /** Whether others see the user's locations shifted by about a kilometre. */
   readonly locationFuzzing: boolean;
   readonly lastLogin: Date;
   readonly created: Date;
@@ -1322,7 +1322,7 @@ export interface UserWithToken {
 /** A video of a user. */
 export interface Video {
   readonly title?: string;
-  /** How the video is encoded, in words of the app. */
+  /** The encoding of the video, defined by the app. */
   readonly encoding?: string;
   /** A name for people. */
   readonly friendlyName?: string;
@@ -1344,9 +1344,9 @@ export interface Video {
   /** Any text of the app. */
   readonly tag?: string;
   readonly location?: Place;
-  /** Who may read it. */
+  /** The users who may read it. */
   readonly readPermissions?: Permission | (string & {});
-  /** Who may change it. */
+  /** The users who may change it. */
   readonly writePermissions?: Permission | (string & {});
   readonly created: Date;
   readonly lastModified: Date;

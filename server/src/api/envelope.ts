@@ -21,7 +21,7 @@ const parameterCharactersMax = 300;
 /** The machine-readable details of a failure besides its name (spec/errors#error-details). */
 export const failureDetails = {
   parameter: Type.Optional(
-    Type.String({ maxLength: parameterCharactersMax, description: "The parameter at fault, if there is exactly one." }),
+    Type.String({ maxLength: parameterCharactersMax, description: "The invalid parameter, if there is exactly one." }),
   ),
   retryAfterSeconds: Type.Optional(
     Type.Integer({ minimum: 0, description: "With 429 and 503: the time to wait before the next attempt." }),
@@ -30,7 +30,7 @@ export const failureDetails = {
 
 const Problem = named(
   "Problem",
-  "What is wrong with a setting.",
+  "The problem of a setting.",
   Type.Object({
     path: Type.Optional(Type.String({ description: "The setting, such as mail.from." })),
     message: Type.String({ description: "Explains it to people." }),
@@ -40,7 +40,7 @@ const Problem = named(
 /** The body of every failure (spec/errors#error-shape). */
 export const ErrorEnvelope = named(
   "ApiError",
-  "What a failed call answers.",
+  "The answer to a failed call.",
   Type.Object({
     status: Type.Integer(),
     error: Type.String({ description: "The name of the error." }),
@@ -58,7 +58,7 @@ export const ErrorEnvelope = named(
     ),
     current: Type.Optional({
       ...Type.Record(Type.Unsafe<unknown>({})),
-      description: "With ObjectChanged: what is stored.",
+      description: "With ObjectChanged: the stored version.",
     }),
     problems: Type.Optional({
       ...Type.Array(Problem),

@@ -67,7 +67,7 @@ const failureHeaders: Json = {
     schema: { type: "integer", minimum: 0 },
   },
   [rehearsedHeader]: {
-    description: "What the client has asked for with Rollcall-Rehearse.",
+    description: "The failure that the client rehearses with Rollcall-Rehearse.",
     schema: { type: "string" },
   },
 };

@@ -205,18 +205,18 @@ function mediaTypeOf(result: Schema): string | undefined {
 }
 
 const forwarded = {
-  description: "Where the bytes can be read for a few minutes, in a deployment that does not send them itself.",
+  description: "The URL of the bytes for a few minutes, in a deployment that does not send them itself.",
   headers: { Location: { schema: { type: "string", format: "uri" } } },
 };
 
 function partOfFile(result: Schema): Json {
   return {
-    description: "The bytes that `Range` asked for.",
+    description: "The bytes of `Range`.",
     content: { [mediaTypeOf(result) ?? "application/octet-stream"]: { schema: { type: "string", format: "binary" } } },
   };
 }
 
-const alreadyThere = { description: "What `If-None-Match` names is what there is." };
+const alreadyThere = { description: "`If-None-Match` names the current version." };
 
 function describeHeaders(always: Endpoint["headers"], responseHeaders: EndpointOperation["responseHeaders"]): Json {
   return Object.fromEntries([

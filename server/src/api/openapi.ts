@@ -54,7 +54,7 @@ export function describeApi(
 }
 
 const description = `Register a device with the application's credentials (\`POST /devices\`), send the device token in
-\`Authorization: Service <token>\`, create or log in a user, and go on with the user token.
+\`Authorization: Service <token>\`, create or log in a user, and continue with the user token.
 
 Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
 case-insensitively, null means "not given", unknown parameters are ignored. A page has \`pageResults\`, and tokens for
@@ -74,16 +74,16 @@ editors change, and owners manage the operators.
 | \`wire-area\` | parameters: a circle with its radius in metres, or a box | \`48.2082,16.3738,1000\`, \`47,15-49,17\` |`;
 
 const tags: Readonly<Record<string, string>> = {
-  Devices: "Registration, what a device reports about itself, and crashes.",
+  Devices: "Registration, the facts that devices report, and crashes.",
   Users: "Sign-up, login, profiles, tokens and profile pictures.",
   Identities: "Links between users and other systems.",
-  "Check-ins": "Where users are and were.",
+  "Check-ins": "The locations of users over time.",
   Locations: "Places with a name and an address.",
   Pictures: "Pictures of users, also scaled.",
   Videos: "Videos of users.",
   Blobs: "Files of any other type.",
   Metadata: "Any JSON by key, on objects, users, devices and the application.",
-  Events: "What has changed, for clients that keep a copy.",
+  Events: "Changes, for clients that keep a copy.",
   Metrics: "Events that apps report.",
   Batch: "Several calls in one request.",
   Operators: "The deployment: operators, applications and their data.",

@@ -143,7 +143,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(await countCheckins(), count + 2);
   });
 
-  it("of a login does not count as a failed sign-in, and is not in the audit log", async () => {
+  it("does not count as a failed sign-in if it is that of a login, and is not in the audit log", async () => {
     const body = { username: user.userName, password: user.password };
     for (let count = 0; count < 15; count++) {
       const answer = await rehearse("AuthBadUsernameOrPassword", "POST /users/login", {
@@ -157,7 +157,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.deepEqual(log.result.pageResults, []);
   });
 
-  it("at a registration requires valid credentials", async () => {
+  it("requires valid credentials at a registration", async () => {
     const body = { ...test.application, platform: "test" };
     const options = { body, headers: { "Rollcall-Rehearse": "RateLimitExceeded" } };
     const answer = await test.call("POST /devices", options);

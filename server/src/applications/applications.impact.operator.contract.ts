@@ -8,25 +8,25 @@ export const ImpactOfUserPath = Type.Object({ ...applicationPathParameters, user
 
 const VersionCount = named(
   "AppVersionCount",
-  "How many devices have a version of the app.",
+  "The number of devices with a version of the app.",
   Type.Object({
     appVersion: Type.Optional(Type.String({ description: "Absent for devices that have reported none." })),
-    devices: Type.Integer({ description: "How many of the devices have it." }),
+    devices: Type.Integer({ description: "The number of devices that have it." }),
   }),
 );
 
 const PlatformCount = named(
   "PlatformCount",
-  "How many devices have a platform.",
+  "The number of devices with a platform.",
   Type.Object({
     platform: Type.String({ description: "As the app reported it." }),
-    devices: Type.Integer({ description: "How many of the devices have it." }),
+    devices: Type.Integer({ description: "The number of devices that have it." }),
   }),
 );
 
 export const Impact = named(
   "Impact",
-  "What ends with a key, an application or the tokens of a user.",
+  "The effects of ending the tokens of a key, an application or a user.",
   Type.Object({
     devices: {
       ...BoundedCount,

@@ -29,10 +29,10 @@ const Key = named(
   "A key of an application.",
   Type.Object({
     id: Type.String(),
-    label: Type.Optional(Type.String({ description: "What it is for." })),
+    label: Type.Optional(Type.String({ description: "Its purpose." })),
     created: WireDate,
     state: KeyState,
-    retired: Type.Optional({ ...WireDate, description: "When it was taken out of use." }),
+    retired: Type.Optional({ ...WireDate, description: "When it was retired." }),
     devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
     lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
   }),
@@ -58,7 +58,7 @@ export const NewKey = named(
   Type.Object({
     id: Type.String(),
     appkey: Type.String({ description: "Shown only once." }),
-    label: Type.Optional(Type.String({ description: "What it is for." })),
+    label: Type.Optional(Type.String({ description: "Its purpose." })),
     created: WireDate,
   }),
 );

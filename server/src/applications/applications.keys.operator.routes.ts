@@ -107,7 +107,7 @@ export const retireApplicationKey = operation({
   path: "/_/api/applications/{appid}/keys/{keyId}/retire",
   operation: "retireApplicationKey",
   summary: "Retire a key: no device can register with it, and every token issued under it ends",
-  description: "The last active key needs its id once more in `confirm`.",
+  description: "The last active key needs its id again in `confirm`.",
   tag: "Operators",
   caller: "operator",
   pathParameters: KeyPath,

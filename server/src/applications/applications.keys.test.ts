@@ -210,7 +210,7 @@ describe("retiring a key", () => {
     );
   });
 
-  it("of the last active key requires its id again, even with concurrent requests", async () => {
+  it("requires the id of the last active key again, even with concurrent requests", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);

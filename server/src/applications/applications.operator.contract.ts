@@ -17,19 +17,19 @@ const ApplicationState = enumeration("ApplicationState", "Whether clients of an 
 });
 export type ApplicationState = Static<typeof ApplicationState>;
 
-const Include = enumeration("ApplicationInclude", "What is answered besides.", {
-  activity: "What the clients of each application do, and how many devices and users it has.",
+const Include = enumeration("ApplicationInclude", "Additional members of the result.", {
+  activity: "The activity of each application's clients, and the numbers of its devices and users.",
 });
 
 export const ListApplications = Type.Object({
-  include: Type.Optional(Choice(Include, { description: "What is answered besides." })),
+  include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
   namePrefix: Type.Optional(
-    Text({ maxLength: nameCharactersMax, description: "How the name begins, regardless of the case of A to Z." }),
+    Text({ maxLength: nameCharactersMax, description: "The beginning of the name, regardless of the case of A to Z." }),
   ),
   state: Type.Optional(Choice(ApplicationState, { description: "Only applications in this state." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("ApplicationSortOrder", ["created", "name"]), {
-      description: "What the applications are sorted by.",
+      description: "The order of the applications.",
       default: "created",
     }),
   ),
@@ -45,14 +45,14 @@ const Count = named(
   "ActivityCount",
   "A number of devices or users.",
   Type.Object({
-    count: Type.Integer({ format: "int64", description: "How many there are." }),
-    isExact: Type.Boolean({ description: "Otherwise it is the count of last night, or there are more." }),
+    count: Type.Integer({ format: "int64", description: "Their number." }),
+    isExact: Type.Boolean({ description: "Otherwise the count is of last night, or a minimum." }),
   }),
 );
 
 const ApplicationActivity = named(
   "ApplicationActivity",
-  "What the clients of an application do at present.",
+  "The current activity of an application's clients.",
   Type.Object({
     callsPerMinute: Type.Number({ description: "In the last 15 minutes." }),
     calls: Type.Integer({ format: "int64", description: "In the last 24 hours." }),

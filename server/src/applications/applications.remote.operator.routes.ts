@@ -12,7 +12,7 @@ import type { Page, Position } from "../lib/keyset.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 
-const RemoteState = enumeration("RemoteApplicationState", "How far an application is on its way.", {
+const RemoteState = enumeration("RemoteApplicationState", "The state of a remote application.", {
   "being made": "It may exist there: the region has not confirmed it.",
   there: "It is there.",
   "handing over": "A move that has not been finished yet.",

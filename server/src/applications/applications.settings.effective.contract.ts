@@ -19,9 +19,9 @@ export const EffectiveSettings = named(
   "EffectiveSettings",
   "The settings of an application as they count.",
   Type.Object({
-    values: { ...Settings, description: "What is set, and the defaults of the rest." },
-    defaults: { ...Settings, description: "What counts where nothing is set; without members that have no default." },
-    changed: { ...Type.Record(SettingsChange), description: "By setting; absent for what was never changed." },
+    values: { ...Settings, description: "The settings, and the defaults of unset ones." },
+    defaults: { ...Settings, description: "The values of unset members; without members that have no default." },
+    changed: { ...Type.Record(SettingsChange), description: "By setting; absent for those never changed." },
   }),
 );
 
@@ -52,9 +52,9 @@ export const ProviderPath = Type.Object({
 
 const ProviderTestProblem = enumeration<NonNullable<KeyTest["problem"]>>(
   "ProviderTestProblem",
-  "Why there are no keys.",
+  "The reason for missing keys.",
   {
-    unreachable: "No whole answer of status 200, or an address that is not allowed.",
+    unreachable: "No complete answer of status 200, or a forbidden address.",
     noKeys: "The answer has no public keys.",
   },
 );

@@ -40,21 +40,21 @@ const Provider = named(
   Type.Object({
     issuer: Type.String({ description: "The iss of its id_tokens." }),
     audience: Type.String({ description: "The client id under which it knows the application." }),
-    jwksUrl: Type.String({ format: "uri", description: "Where its public keys are." }),
+    jwksUrl: Type.String({ format: "uri", description: "The URL of its public keys." }),
   } satisfies Record<keyof OidcProvider, unknown>),
 );
 
 const days = Type.Integer({ minimum: 1, maximum: retentionDaysMax, default: 90, description: "Days." });
 const RetentionMembers = named(
   "Retention",
-  "How long data is kept.",
+  "The retention of data.",
   optional<keyof Retention>({ metricsDays: days, crashReportsDays: days }),
 );
 
 const quota = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 const QuotaMembers = named(
   "Quotas",
-  "How much may be stored; unlimited where a member is absent.",
+  "The quotas; unlimited if a member is absent.",
   optional<keyof Quotas>({
     bytesPerApplication: quota("Bytes of all files."),
     filesPerApplication: quota("Number of all files."),
@@ -66,7 +66,7 @@ const QuotaMembers = named(
 const lifetime = { minimum: tokenLifetimeMsMin, maximum: tokenLifetimeMsMax };
 const TokenLifetimes = named(
   "TokenLifetimes",
-  "How long new tokens are valid.",
+  "The lifetimes of new tokens.",
   optional<keyof NonNullable<ApplicationSettings["tokenLifetimes"]>>({
     deviceMs: Type.Integer({ ...lifetime, description: "Device tokens, in milliseconds." }),
     userMs: Type.Integer({ ...lifetime, description: "User tokens, in milliseconds." }),
@@ -74,7 +74,7 @@ const TokenLifetimes = named(
       minimum: 0,
       maximum: tokenLifetimeMsMax,
       default: sessionMsDefault,
-      description: `How long after the login a user token can be renewed, in milliseconds: ${sessionMsMin} or more; 0 switches renewal off.`,
+      description: `The time after the login in which a user token can be renewed, in milliseconds: ${sessionMsMin} or more; 0 disables renewal.`,
     }),
   }),
 );
@@ -131,7 +131,7 @@ const MailTemplates = enumeration<NonNullable<MailSettings["templates"]>>("MailT
 
 const Mail = named(
   "MailSettings",
-  "How mails to the users of an application are sent.",
+  "The mail settings of an application.",
   optional<keyof MailSettings>({
     from: Type.String({ description: "The sender: an address, or a name and an address in angle brackets." }),
     smtpUrl: Type.String({ description: "The mail server, an smtp:// or smtps:// URL. Shown without its password." }),
@@ -155,25 +155,25 @@ const Email = named(
 
 const SignedRequests = enumeration<NonNullable<ApplicationSettings["signedRequests"]>>(
   "SignedRequests",
-  "How unsigned requests to an application with a shared secret are treated.",
+  "The treatment of unsigned requests to an application with a shared secret.",
   { optional: "They are answered. The default.", required: "They are refused." },
 );
 
 const LocationData = enumeration<(typeof locationDataWords)[number]>(
   "LocationData",
-  "What others get of videos and blobs of users with locationFuzzing.",
+  "The version of videos and blobs that others get from users with locationFuzzing.",
   { strip: "The bytes without location data. The default.", refuse: "Nothing.", keep: "The bytes as they are." },
 );
 
 const Rehearsal = enumeration<(typeof rehearsalWords)[number]>(
   "Rehearsal",
-  "Whether clients may ask for failures with the header Rollcall-Rehearse: for tests of apps.",
-  { off: "Such calls are refused. The default.", on: "They are answered as asked for." },
+  "Whether clients may rehearse failures with the header Rollcall-Rehearse: for tests of apps.",
+  { off: "Such calls are refused. The default.", on: "They get the requested failure." },
 );
 
 const EventRecording = enumeration<(typeof eventRecordingWords)[number]>(
   "EventRecording",
-  "When changes are recorded for readers of events.",
+  "When events are recorded.",
   {
     wanted: "While there are readers. The default.",
     always: "Also without readers.",
@@ -183,14 +183,14 @@ const EventRecording = enumeration<(typeof eventRecordingWords)[number]>(
 
 const Events = named(
   "EventSettings",
-  "What the log of events records.",
+  "The settings of the event log.",
   optional<keyof EventSettings>({
     record: EventRecording,
     retentionDays: Type.Integer({
       minimum: 1,
       maximum: eventRetentionDaysMax,
       default: 7,
-      description: "How long events are kept.",
+      description: "The retention of events.",
     }),
     types: {
       ...Type.Array(Type.String()),

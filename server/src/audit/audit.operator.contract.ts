@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { AuditFilters } from "./audit.store.ts";
 
-const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "Who did something.", {
+const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "The actor.", {
   operator: "An operator.",
   user: "A user of the application.",
   device: "A device of the application.",
@@ -22,15 +22,15 @@ const auditFilters = {
   actor: Type.Optional(
     Text({ maxLength: 256, description: "The id of an operator, user or device, or cli, nobody or system." }),
   ),
-  actorKind: Type.Optional(Choice(ActorKind, { description: "Only what actors of this kind did." })),
+  actorKind: Type.Optional(Choice(ActorKind, { description: "Only actions of this kind of actor." })),
   action: Type.Optional(
     Text({
       maxLength: 2_048,
       description: `The name of an operation, or up to ${actionsMax} names with commas in between.`,
     }),
   ),
-  refused: Type.Optional(Flag({ description: "Only what was refused, or only what was not." })),
-  target: Type.Optional(Text({ maxLength: 256, description: "The id of what it was done to." })),
+  refused: Type.Optional(Flag({ description: "Only refusals, or only other entries." })),
+  target: Type.Optional(Text({ maxLength: 256, description: "The id of its object." })),
   requestId: Type.Optional(Text({ maxLength: 64, description: "The `request_id` of the call." })),
   from: Type.Optional(DateInput({ description: "Entries whose first event was then or later." })),
   to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
@@ -58,16 +58,16 @@ const AuditEntry = named(
     actor: AuditActor,
     action: Type.String({ description: "The name of the operation or command." }),
     appid: Type.Optional(Type.String({ description: "The application that it was done in." })),
-    target: Type.Optional(Type.String({ description: "The id of what it was done to." })),
+    target: Type.Optional(Type.String({ description: "The id of its object." })),
     address: Type.Optional(Type.String({ description: "The IP address of the caller." })),
     requestId: Type.Optional(Type.String({ description: "The request_id of the answer." })),
     details: RawJson({
-      description: "What was given; in changes the values before and after; error for what was refused.",
+      description: "The parameters; changes has the values before and after; error of a refusal.",
     }),
     count: Type.Optional(
-      Type.Integer({ description: "How many equal refusals the entry stands for, if more than one. at is the first." }),
+      Type.Integer({ description: "The number of equal refusals in the entry, if more than one. at is the first." }),
     ),
-    lastSeen: Type.Optional({ ...WireDate, description: "When the last of the refusals happened." }),
+    lastSeen: Type.Optional({ ...WireDate, description: "The time of the last refusal." }),
   }),
 );
 

@@ -15,7 +15,7 @@ export const listAudit = operation({
   path: "/_/api/audit",
   operation: "listAudit",
   summary: "List the audit log, newest first",
-  description: "What operators changed, and what was refused to whom.",
+  description: "Changes by operators, and refusals.",
   tag: "Operators",
   caller: "operator",
   parameters: ListAudit,

@@ -417,7 +417,7 @@ describe("actions that users repeat (hostile.md 37)", () => {
 describe("equal refusals (hostile.md 37)", () => {
   const error = "AuthBadUsernameOrPassword";
 
-  it("of one hour share an entry with a count and the time of the last", async () => {
+  it("share an entry with a count and the time of the last one if they are of the same hour", async () => {
     const { id, userName, deviceToken: token, application } = await signUpInNew();
     const [at, appid] = [test.now(), application.appid];
     const guess = () => test.call("POST /users/login", { token, body: { username: userName, password: "wrong" } });
@@ -490,7 +490,7 @@ describe("equal refusals (hostile.md 37)", () => {
     assert.equal((await stored(appid)).length, 1_002);
   });
 
-  it("neither hide refused sign-ins of operators nor fold operators' changes", async () => {
+  it("do not hide refused sign-ins of operators, and do not fold operators' changes", async () => {
     for (let n = 0; n < 2; n += 1) {
       await test.call("POST /_/api/sessions", { body: { name: owner.name, password: "wrong" } });
       assert.equal((await call(`PATCH /_/api/operators/${owner.id}`, { role: "owner" })).status, 200);

@@ -54,7 +54,7 @@ async function startIssuer(t: TestContext, algorithm?: string): Promise<TestIssu
 }
 
 describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.7", () => {
-  it("that is valid yields its claims", async () => {
+  it("yields its claims if it is valid", async () => {
     const claims = await verify(await issuer.sign({ sub: "jane", email: "jane@example.com" }));
     assert.equal(claims?.sub, "jane");
     assert.equal(claims?.["email"], "jane@example.com");

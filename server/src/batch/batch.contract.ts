@@ -2,7 +2,7 @@ import { failureDetails } from "../api/envelope.ts";
 import { enumeration, named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { Choice, Flag, List, Members, Raw, Text } from "../contract/wire.ts";
 
-const Mode = enumeration("BatchMode", "What a failure of one item does to the others.", {
+const Mode = enumeration("BatchMode", "The effect of a failed item on the others.", {
   independent: "Nothing. The default.",
   sequential: "The items after it are not run.",
   atomic: "None of the items takes effect: all or nothing, in one transaction.",

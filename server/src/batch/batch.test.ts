@@ -167,7 +167,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     }
   });
 
-  it("a token that an item revokes is dead for the items after it", async () => {
+  it("a token that an item revokes is invalid for the items after it", async () => {
     for (const mode of ["independent", "sequential"]) {
       const me = await test.signUp();
       const out = { method: "POST", path: "/users/me/logout" };
@@ -204,7 +204,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.equal((await mails()).length, before + 2);
   });
 
-  it("of two members that differ in case the documented spelling takes precedence, and null counts as absent", async () => {
+  it("prefers the documented spelling of two members that differ in case, and treats null as absent", async () => {
     const ping = { method: "GET", path: "/service/ping" };
     const responses = await run([
       { key: "a", Key: "b", ...ping },

@@ -35,7 +35,7 @@ export const checkinOrders = ["created", "lastModified", "comment", "description
 /** spec/checkins#named-locations. */
 const CheckinLocation = named(
   "CheckinLocation",
-  "Where a check-in is.",
+  "The location of a check-in.",
   Type.Object({
     ...WireLocation.properties,
     id: Type.Optional(Type.String({ description: "Of the location that was sent by its id." })),

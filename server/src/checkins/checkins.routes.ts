@@ -49,7 +49,7 @@ const { search, get, change, remove } = ownedOperations(checkinKind, {
   contract: checkinContract,
   summaries: {
     get: "Read one check-in",
-    change: "Change a check-in: one's own, or one that its owner lets others write",
+    change: "Change a check-in: the caller's own, or a shared one with write permission",
     remove: "Delete one's own check-in",
   },
   async presenter(checkins, { applicationId, userId }, { database }) {

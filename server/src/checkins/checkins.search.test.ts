@@ -330,7 +330,7 @@ describe("a page token of GET /checkins: spec/search#page-tokens, hostile.md 14"
     comment: "y",
   };
 
-  it("alone restores filters, order and page size, and ignores all other parameters", async () => {
+  it("restores filters, order and page size on its own, and ignores all other parameters", async () => {
     const expected = model(isMatch, "comment");
     assert.ok(expected.length > 4);
     for (const beside of [{}, garbage, { sortOrder: "-created", tag: "A" }]) {

@@ -21,7 +21,7 @@ export const pagingParameters = {
   pagingToken: Type.Optional(
     // Has no length limit of its own, because it contains the filters.
     Text({
-      description: "A token of an earlier page, which alone brings back filters and order; or <pageSize>;<offset>.",
+      description: "A token of an earlier page, which restores filters and order; or <pageSize>;<offset>.",
     }),
   ),
 };

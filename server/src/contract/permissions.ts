@@ -6,8 +6,8 @@ import { Choice } from "./wire.ts";
  * The users that may read or write an object besides its owner (spec/search#permissions): none (`User`), or every user of the
  * application (`App`).
  */
-export const Permission = enumeration("Permission", "Which users may do something.", {
-  User: "The user alone.",
+export const Permission = enumeration("Permission", "The users with a permission.", {
+  User: "Only the user.",
   App: "Every user of the application.",
 });
 const audiences = Permission.enum;
@@ -16,19 +16,19 @@ type Audience = (typeof audiences)[number];
 /** The permission parameters of an owned object, for its creation and change. */
 export const permissionParameters = {
   readPermissions: Type.Optional(
-    Choice(Permission, { description: "Who may read it; the owner alone if it is absent." }),
+    Choice(Permission, { description: "The users who may read it; only the owner if absent." }),
   ),
   writePermissions: Type.Optional(
     Choice(Permission, {
-      description: "Who may change it; the owner alone if it is absent. App needs readPermissions App.",
+      description: "The users who may change it; only the owner if absent. App needs readPermissions App.",
     }),
   ),
 };
 
 /** The permissions in results, present once they have been set. */
 export const permissionResults = {
-  readPermissions: Type.Optional({ ...Permission, description: "Who may read it." }),
-  writePermissions: Type.Optional({ ...Permission, description: "Who may change it." }),
+  readPermissions: Type.Optional({ ...Permission, description: "The users who may read it." }),
+  writePermissions: Type.Optional({ ...Permission, description: "The users who may change it." }),
 };
 
 /** The stored permissions of an object: 0 for `User`, 1 for `App`, null when never set. */

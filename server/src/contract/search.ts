@@ -14,7 +14,7 @@ type Sorted<Name extends string> = Name | `-${Name}`;
  */
 export function searchParameters<const Name extends string>(name: string, orders: readonly Name[]) {
   const sortOrder = Choice(sortOrders(name, [...orders, "distance"]), {
-    description: "What the results are sorted by. distance needs a locationRange.",
+    description: "The order of the results. distance needs a locationRange.",
   });
   return {
     created: Type.Optional(DateRangeInput({ description: "When it was created." })),

@@ -72,7 +72,7 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.equal(opened.database.statistics().commits.sizes.sum, 20);
   });
 
-  it("of several applications have one commit per application", async () => {
+  it("have one commit per application when they are of several", async () => {
     await Promise.all(["a", "b", "a", "b"].map((application) => add(newName(), application)));
     assert.equal(countCommits(), 2);
   });

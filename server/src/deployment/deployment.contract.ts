@@ -16,15 +16,15 @@ const Warning = named(
   "DeploymentWarning",
   "A reason to look at a deployment.",
   Type.Object({
-    code: enumeration("DeploymentWarningCode", "What to look at.", warningCodes),
+    code: enumeration("DeploymentWarningCode", "The kind of a warning.", warningCodes),
     text: Type.String({ description: "A sentence with numbers." }),
-    since: Type.Optional({ ...WireDate, description: "When it began; absent where no process alone is the reason." }),
+    since: Type.Optional({ ...WireDate, description: "When it began; absent if no single process is the reason." }),
   }),
 );
 
 const Queues = named(
   "DeploymentQueues",
-  "What waits.",
+  "The work that waits.",
   Type.Object({
     passwords: count("Passwords that wait to be hashed."),
     pictures: count("Pictures that wait to be decoded."),
@@ -63,13 +63,13 @@ const ServerProcess = named(
 
 const Storage = named(
   "DeploymentStorage",
-  "What a deployment stores.",
+  "The stored data of a deployment.",
   Type.Object({
     databaseBytes: int64("The size of the database."),
     files: int64("Files of all applications."),
     bytes: int64("Their bytes."),
     orphanedObjects: { ...BoundedCount, description: "Objects in the file store that are to be deleted." },
-    freeBytes: Type.Optional(int64("What is left of the fullest disk that a process writes to.")),
+    freeBytes: Type.Optional(int64("The free space of the fullest disk that a process writes to.")),
     diskBytes: Type.Optional(int64("The size of that disk.")),
   }),
 );
@@ -80,7 +80,7 @@ const ChangedSetting = named(
   Type.Object({
     name: Type.String({ description: "The environment variable." }),
     value: Type.String({ description: "`set` for a secret." }),
-    about: Type.String({ description: "What it is for." }),
+    about: Type.String({ description: "Its purpose." }),
   }),
 );
 
@@ -92,11 +92,14 @@ export const Deployment = named(
     warnings: Type.Array(Warning),
     version: Type.String({ description: "Of the process that answers." }),
     node: Type.String({ description: "The version of Node.js." }),
-    engine: enumeration("DatabaseEngine", "What stores the rows.", { sqlite: "SQLite.", postgresql: "PostgreSQL." }),
+    engine: enumeration("DatabaseEngine", "The engine of the database.", {
+      sqlite: "SQLite.",
+      postgresql: "PostgreSQL.",
+    }),
     schema: Type.String({ description: "The last migration." }),
     region: Type.String(),
     since: { ...WireDate, description: "When the oldest process started." },
-    processes: { ...Type.Array(ServerProcess), description: "Those heard of within five minutes." },
+    processes: { ...Type.Array(ServerProcess), description: "Those that reported within five minutes." },
     queues: { ...Queues, description: "Of all processes that are not silent." },
     storage: Storage,
     settings: { ...Type.Array(ChangedSetting), description: "Of the process that answers." },

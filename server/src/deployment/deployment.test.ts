@@ -219,7 +219,7 @@ describe("the warnings of a deployment", () => {
 });
 
 describe("the report of a process", () => {
-  it("is written at once and when the process ends, has less than 4 kB, and deletes those older than a day", async () => {
+  it("is written at once and at the end of the process, has less than 4 kB, and deletes reports older than a day", async () => {
     const { database, ownReports } = test.app;
     const all = () => database.reads.selectFrom("server_processes").selectAll().execute();
     await save(

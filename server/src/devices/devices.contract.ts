@@ -16,7 +16,7 @@ import { formatDate } from "../lib/dates.ts";
 export const textCharactersMax = 256;
 const pushTokenCharactersMax = 4_096;
 
-const ConnectionType = enumeration("ConnectionType", "How a device is connected.", {
+const ConnectionType = enumeration("ConnectionType", "The connection of a device.", {
   Unknown: "Not known.",
   Carrier: "Over a mobile network.",
   Wifi: "Over a wireless local network.",
@@ -54,7 +54,7 @@ export const RegisterDevice = Type.Object({
 /** The result of a registration (spec/devices#register). */
 export const DeviceRegistration = named(
   "DeviceRegistration",
-  "What a device gets when it registers.",
+  "The result of a registration.",
   Type.Object({
     accessToken: Type.String({ description: "Device access token, opaque." }),
     accessTokenExpires: WireDate,

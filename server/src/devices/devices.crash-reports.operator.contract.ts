@@ -36,21 +36,21 @@ export const CrashGroupPath = Type.Object({
   fingerprint: Text({ maxLength: 256, description: "Of the crash, as in the list of crashes." }),
 });
 
-const CrashState = enumeration<CrashGroupState>("CrashGroupState", "What operators decided about a crash.", {
-  open: "Nothing yet, or a report opened it again.",
-  resolved: "It is mended, for good or in a version.",
-  ignored: "It stays as it is, for good or until it gets worse.",
+const CrashState = enumeration<CrashGroupState>("CrashGroupState", "The decision of operators about a crash.", {
+  open: "None yet, or a report reopened it.",
+  resolved: "It is fixed, permanently or in a version.",
+  ignored: "It is ignored, permanently or until it gets worse.",
 });
 
 export const ListCrashGroups = Type.Object({
   state: Type.Optional(Choice(CrashState, { description: "Only crashes in this state." })),
   appVersion: Type.Optional(Text({ maxLength: 256, description: "Only crashes that this version reported." })),
   deviceID: Type.Optional({ ...IdInput("Device"), description: "Only crashes that this device reported." }),
-  firstSeen: Type.Optional(DateRangeInput({ description: "When it was reported for the first time." })),
+  firstSeen: Type.Optional(DateRangeInput({ description: "The time of its first report." })),
   reopened: Type.Optional(Flag({ description: "Only crashes that a report opened again, or only others." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
-      description: "What the groups are sorted by.",
+      description: "The order of the groups.",
       default: "-lastSeen",
     }),
   ),
@@ -105,7 +105,7 @@ const CrashDay = named(
 
 const IgnoreUntil = named(
   "CrashIgnoreUntil",
-  "What ends the ignoring of a crash, whichever comes first.",
+  "The conditions that reopen an ignored crash; the first one counts.",
   Type.Object({
     reports: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more reports." })),
     devices: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more devices." })),
@@ -118,9 +118,7 @@ export const ChangeCrashGroup = Type.Object({
   resolvedIn: Type.Optional(
     Text({ maxLength: 256, description: "With state resolved: the version of the app in which it is mended." }),
   ),
-  ignoreUntil: Type.Optional(
-    Members(IgnoreUntil, { description: "With state ignored: what ends it. Absent for never." }),
-  ),
+  ignoreUntil: Type.Optional(Members(IgnoreUntil, { description: "With state ignored: its end. Absent for never." })),
   note: Type.Optional(ClearableText({ maxLength: 4_000, description: "Of operators. The empty text deletes it." })),
 });
 
@@ -160,19 +158,19 @@ export const CrashGroup = named(
     firstSeen: { ...WireDate, description: "When the first report arrived." },
     lastSeen: { ...WireDate, description: "When the last report arrived." },
     state: CrashState,
-    resolvedIn: Type.Optional(Type.String({ description: "Absent if it is resolved for good." })),
+    resolvedIn: Type.Optional(Type.String({ description: "Absent if it is resolved permanently." })),
     ignoreUntil: Type.Optional(
       named(
         "CrashIgnored",
-        "What ends the ignoring of a crash.",
+        "The conditions that reopen an ignored crash.",
         Type.Object({
-          reports: Type.Optional(Type.Integer({ description: "How many more reports." })),
-          devices: Type.Optional(Type.Integer({ description: "How many more devices." })),
+          reports: Type.Optional(Type.Integer({ description: "A number of further reports." })),
+          devices: Type.Optional(Type.Integer({ description: "A number of further devices." })),
           date: Type.Optional({ ...WireDate, description: "The first report from this date on." }),
         }),
       ),
     ),
-    reopened: Type.Optional({ ...WireDate, description: "When a report opened it again." }),
+    reopened: Type.Optional({ ...WireDate, description: "When a report reopened it." }),
     note: Type.Optional(Type.String({ description: "Of operators." })),
   }),
 );
@@ -228,7 +226,7 @@ function presentIgnoreUntil(group: CrashGroupRow): Static<typeof CrashGroup>["ig
 
 export const ReadCrashStatistics = Type.Object({
   from: Type.Optional(DateInput({ description: "A moment of the first day; 13 days before `to` by default." })),
-  to: Type.Optional(DateInput({ description: "A moment of the last day; now by default." })),
+  to: Type.Optional(DateInput({ description: "A time of the last day; now by default." })),
 });
 
 /** Versions of app and system that statistics have. */

@@ -24,7 +24,7 @@ export const SearchOperatedDevices = Type.Object({
   lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CreatedSortOrder", ["created"]), {
-      description: "What the devices are sorted by.",
+      description: "The order of the devices.",
       default: "-created",
     }),
   ),
@@ -34,8 +34,8 @@ export const SearchOperatedDevices = Type.Object({
 /** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
 export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
   keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
-  registered: Type.Optional({ ...WireDate, description: "When it registered last." }),
-  lastSeen: Type.Optional({ ...WireDate, description: "When it was active last; up to an hour behind." }),
+  registered: Type.Optional({ ...WireDate, description: "Its last registration." }),
+  lastSeen: Type.Optional({ ...WireDate, description: "Its last activity, up to an hour late." }),
 });
 export const OperatedDevicePage = PageOf(OperatedDevice);
 

@@ -25,7 +25,7 @@ const searchDevices = operation({
   path: "/_/api/applications/{appid}/devices",
   operation: "searchOperatedDevices",
   summary: "Search the devices of an application",
-  description: "Finds devices by what they reported, or by the key that they registered with.",
+  description: "Finds devices by their reported facts, or by the key of their registration.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedDevicesPath,

@@ -133,7 +133,7 @@ describe("devices of an application, for operators", () => {
     assert.equal((await register(body)).id, device.id);
   });
 
-  it("of other applications get 404, and no token is revoked", async () => {
+  it("get 404 if they are of other applications, and no token is revoked", async () => {
     const { id, token } = await register({}, await test.createApplication());
     for (const operation of [`GET /devices/${id}`, `POST /devices/${id}/revoke-tokens`]) {
       assertError(await ask(operation), 404, "ItemDoesNotExist", 769, "The item does not exist.");

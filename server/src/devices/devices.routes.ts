@@ -28,7 +28,7 @@ const registerDevice = operation({
   operation: "registerDevice",
   summary: "Register a device",
   description:
-    "Sends the application's credentials, and what the app knows of the device. A second registration with the same uniqueId is the same device with a new token.",
+    "Sends the application's credentials, and the facts about the device. A second registration with the same uniqueId is the same device with a new token.",
   tag: "Devices",
   caller: "anyone",
   parameters: RegisterDevice,
@@ -114,8 +114,7 @@ const getDevice = operation({
   path: "/devices/current",
   operation: "getDevice",
   summary: "Read the device of the token",
-  description:
-    "Answers with everything that the app has reported. The push token is shown to the token that set it alone.",
+  description: "Answers with all facts that the app has reported. Only the token that set the push token can read it.",
   tag: "Devices",
   caller: "device",
   status: 200,

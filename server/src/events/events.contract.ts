@@ -41,7 +41,7 @@ const filterProperties = {
   tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: "Only objects with this tag." })),
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only metadata with this key." })),
   keyPrefix: Type.Optional(
-    Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins so, literally." }),
+    Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins with this text." }),
   ),
   visibility: Type.Optional(Choice(Permission, { description: "Only metadata with this visibility." })),
 };
@@ -50,7 +50,7 @@ export const EventFilterShape = Type.Object(filterProperties);
 
 export const ListEvents = Type.Object({
   after: Type.Optional(
-    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events but a token of now." })),
+    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events and the current token." })),
   ),
   ...filterProperties,
   pageSize: Type.Optional(
@@ -61,7 +61,7 @@ export const ListEvents = Type.Object({
     })),
   ),
   waitSeconds: Type.Optional(
-    Integer({ minimum: 0, maximum: waitSecondsMax, default: 0, description: "How long to wait for an event." }),
+    Integer({ minimum: 0, maximum: waitSecondsMax, default: 0, description: "The time to wait for an event." }),
   ),
 });
 
@@ -79,7 +79,7 @@ const streamProperties = {
 
 export const StreamEvents = Type.Object({
   ...streamProperties,
-  ticket: Type.Optional(Text({ description: "In place of a token: what createEventStream has put into its url." })),
+  ticket: Type.Optional(Text({ description: "In place of a token: the ticket in the url of createEventStream." })),
 });
 
 export const CreateEventStream = Type.Object({
@@ -89,7 +89,7 @@ export const CreateEventStream = Type.Object({
       minimum: expirySecondsMin,
       maximum: expirySecondsMax,
       default: expirySecondsDefault,
-      description: "How long the url opens streams.",
+      description: "The time for which the url opens streams.",
     }),
   ),
 });
@@ -117,12 +117,12 @@ export const EventResult = named(
     id: Type.String({ description: "The same wherever the event is met." }),
     type: Type.String({ description: "Such as checkin.created." }),
     created: WireDate,
-    objectID: Type.String({ description: "What it is about; of metadata, the object that carries it." }),
+    objectID: Type.String({ description: "Its object; of metadata, the object that has it." }),
     userID: Type.Optional(Type.String({ description: "The owner." })),
     key: Type.Optional(Type.String({ description: "Of metadata; of identities, the provider." })),
     visibility: Type.Optional(Permission),
     changed: Type.Optional({ ...Type.Array(Type.String()), description: "The names of changed fields." }),
-    object: Type.Optional(RawJson({ description: "What a GET answers now." })),
+    object: Type.Optional(RawJson({ description: "The current result of GET." })),
     isTooLarge: Type.Optional({ ...Type.Literal(true), description: "The object is larger than 32 KiB." }),
   }),
 );
@@ -134,11 +134,11 @@ export const EventPage = named(
   "Events in the order of the log.",
   Type.Object({
     pageResults: Type.Array(EventResult),
-    currentToken: Type.String({ description: "Where to go on." }),
-    nextToken: Type.Optional(Type.String({ description: "The same, if there is more." })),
+    currentToken: Type.String({ description: "The position to continue from." }),
+    nextToken: Type.Optional(Type.String({ description: "The same, if there are more." })),
     isReset: Type.Optional({
       ...Type.Literal(true),
-      description: "Events are missing: read everything again, then go on from currentToken.",
+      description: "Events are missing: read all data again, then continue from currentToken.",
     }),
   }),
 );

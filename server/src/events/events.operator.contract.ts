@@ -44,7 +44,7 @@ export const OperatedEvent = named(
     ...EventResult.properties,
     objectID: Type.Optional(EventResult.properties.objectID),
     itemID: Type.Optional(Type.String({ description: "The member of the object that it is about." })),
-    object: Type.Optional(RawJson({ description: "What a GET of an operator answers now." })),
+    object: Type.Optional(RawJson({ description: "The current result of an operator's GET." })),
     isGone: Type.Optional({ ...Type.Literal(true), description: "The object does not exist any more." }),
     actor: Type.Optional(EventActor),
     sequence: Type.String({ description: "The position in the log, 20 digits, rising." }),

@@ -18,7 +18,7 @@ const listEvents = operation({
   method: "GET",
   path: "/events",
   operation: "listEvents",
-  summary: "Read what has changed since an earlier call",
+  summary: "Read the changes since an earlier call",
   description: "Answers with the changes that the caller may read, in their order. To begin, call it without `after`.",
   tag: "Events",
   caller: "device",

@@ -42,7 +42,7 @@ const streamEvents = operation({
   operation: "streamEvents",
   summary: "Receive changes as they happen",
   description:
-    "Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses nothing.",
+    "Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses no event.",
   tag: "Events",
   caller: "device",
   isBatchable: false,

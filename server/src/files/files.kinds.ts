@@ -48,7 +48,7 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
     isPicture: false,
     fields: [
       textField("title", "title", titleCharactersMax),
-      textField("encoding", "detail", titleCharactersMax, "How the video is encoded, in words of the app."),
+      textField("encoding", "detail", titleCharactersMax, "The encoding of the video, defined by the app."),
       textField("friendlyName", "label", titleCharactersMax, "A name for people."),
       countField(
         "bitRate",

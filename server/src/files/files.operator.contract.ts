@@ -13,7 +13,7 @@ export const SearchOperatedFiles = Type.Object({
   lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CreatedSortOrder", ["created"]), {
-      description: "What the files are sorted by.",
+      description: "The order of the files.",
       default: "-created",
     }),
   ),
@@ -47,7 +47,7 @@ export function presentOperatedFile(
 /** How much an application stores, and its limits; absent where there is no limit. */
 export const FileUsage = named(
   "FileUsage",
-  "How much an application stores, and its limits.",
+  "The stored amounts of an application, and its limits.",
   Type.Object({
     files: Type.Integer({ format: "int64", description: "The number of files." }),
     bytes: Type.Integer({ format: "int64", description: "Their bytes together." }),

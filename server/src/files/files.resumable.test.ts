@@ -506,7 +506,7 @@ describe("bytes for an offset other than the upload's", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });
 
-  it("of a request with a dead connection do not block the next request of the upload, and are kept", async () => {
+  it("do not block the next request of the upload when their connection is dead, and are kept", async () => {
     const path = await begin(test, jane.token, 10);
     const dead = openRaw(test.port);
     dead.write(

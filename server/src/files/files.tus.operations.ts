@@ -16,7 +16,7 @@ const metadata =
   "Names, each with a value in base64, separated by commas: kind (picture, video or blob), filename, filetype, and " +
   "the parameters of the kind's creation.";
 const contentLocation = "The path of the file, once it is one.";
-const expiry = "When the upload is dropped if it is not whole by then.";
+const expiry = "The time at which an incomplete upload is dropped.";
 
 const always = [
   ...(["AuthAccessTokenInvalid", "AuthUserAccessTokenRequired", "AuthAPICallDisabledByDeveloper"] as const),
@@ -38,7 +38,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     path: tusPath,
     operation: "createUpload",
     summary: "Create a resumable upload of a picture, video or blob (tus 1.0), optionally with its first bytes",
-    description: "Needs the size of the whole file. The answer says where to send the bytes.",
+    description: "Needs the size of the whole file. The answer has the URL for the bytes.",
     requestHeaders: {
       ...version,
       "Upload-Length": required("Of the whole file, in bytes."),
@@ -48,8 +48,8 @@ export const tusOperations: readonly EndpointOperation[] = [
     takes: bytesType,
     status: 201,
     responseHeaders: {
-      Location: "Where the upload is. Its last part is the id of the file to be.",
-      "Upload-Offset": "How many bytes have arrived, if some were sent.",
+      Location: "The URL of the upload. Its last part is the id of the later file.",
+      "Upload-Offset": "The number of received bytes, if some were sent.",
       "Upload-Expires": expiry,
       "Content-Location": contentLocation,
     },
@@ -64,7 +64,7 @@ export const tusOperations: readonly EndpointOperation[] = [
     requestHeaders: version,
     status: 200,
     responseHeaders: {
-      "Upload-Offset": "How many bytes have arrived.",
+      "Upload-Offset": "The number of received bytes.",
       "Upload-Length": "Of the whole file, in bytes.",
       "Upload-Metadata": "As it was sent; not once the upload is a file.",
       "Upload-Expires": expiry,
@@ -78,11 +78,11 @@ export const tusOperations: readonly EndpointOperation[] = [
     operation: "continueUpload",
     summary: "Continue a resumable upload; its last bytes create the file",
     description: "The bytes begin at the offset that the server has.",
-    requestHeaders: { ...version, "Upload-Offset": required("How many bytes have arrived before."), ...checksum },
+    requestHeaders: { ...version, "Upload-Offset": required("The number of bytes received before."), ...checksum },
     takes: bytesType,
     status: 204,
     responseHeaders: {
-      "Upload-Offset": "How many bytes have arrived.",
+      "Upload-Offset": "The number of received bytes.",
       "Upload-Expires": expiry,
       "Content-Location": contentLocation,
     },

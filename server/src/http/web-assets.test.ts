@@ -188,7 +188,7 @@ describe("files of the console", () => {
     }
   });
 
-  it("are OperationNotFound under any other path, and no path leads out of the folder", async () => {
+  it("get OperationNotFound under any other path, and no path leads out of the folder", async () => {
     for (const path of [
       ...["index.html", "assets", "assets/", ".built-from", ".hidden", `${scriptName}.br`, "assets/index.js"],
       ...["../package.json", "..%2f..%2fpackage.json", "%2e%2e/package.json", "assets/..%2findex.html", "a%00b"],

@@ -41,7 +41,7 @@ export const locationKind: OwnedKind<LocationRow> = {
       Url({ maxLength: charactersMax }),
       Url({ maxLength: charactersMax, keepsEmpty: true }),
     ),
-    textField("category", "category", charactersMax, "What kind of place it is, in words of the app."),
+    textField("category", "category", charactersMax, "The kind of the location, defined by the app."),
     unsearchedTextField("description", "description", descriptionCharactersMax),
   ],
 };

@@ -10,7 +10,7 @@ const commentCharactersMax = 4_000;
 
 /** spec/locations#flag-a-location. */
 export const FlagLocation = Type.Object({
-  flagReason: Type.Optional(Text({ maxLength: reasonCharactersMax, description: "What is wrong." })),
+  flagReason: Type.Optional(Text({ maxLength: reasonCharactersMax, description: "The problem." })),
   comment: Type.Optional(Text({ maxLength: commentCharactersMax })),
 });
 
@@ -31,7 +31,7 @@ const LocationFlag = named(
     id: Type.String(),
     locationID: Type.String(),
     userID: Type.String(),
-    flagReason: Type.Optional(Type.String({ description: "What is wrong." })),
+    flagReason: Type.Optional(Type.String({ description: "The problem." })),
     comment: Type.Optional(Type.String()),
     created: WireDate,
     lastModified: WireDate,

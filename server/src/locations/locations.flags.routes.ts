@@ -63,7 +63,7 @@ const listFlags = operation({
   path: "/_/api/applications/{appid}/location-flags",
   operation: "listLocationFlags",
   summary: "List the flags of locations, newest first",
-  description: "What users reported about locations.",
+  description: "Reports of users about locations.",
   tag: "Operators",
   caller: "operator",
   pathParameters: LocationFlagsPath,

@@ -29,7 +29,7 @@ const create = operation({
   path,
   operation: "createPublicLocation",
   summary: "Create a public location, readable by every user",
-  description: "It belongs to no user, and operators alone can change it.",
+  description: "It belongs to no user, and only operators can change it.",
   pathParameters: OperatedPath,
   parameters: CreatePublicLocation,
   status: 201,

@@ -47,7 +47,7 @@ const { search, get, change, remove } = ownedOperations(locationKind, {
   contract: locationContract,
   summaries: {
     get: "Read a location",
-    change: "Change a location: one's own, or one that its owner lets others write",
+    change: "Change a location: the caller's own, or a shared one with write permission",
     remove: "Delete one's own location",
   },
   presenter:

@@ -47,7 +47,7 @@ export const ItemPath = Type.Object({
 });
 
 export const PutItem = Type.Object({
-  value: Json({ description: "Any JSON but null alone, up to 32 KiB." }),
+  value: Json({ description: "Any JSON except null, up to 32 KiB." }),
   visibility,
   location: Type.Optional(LocationInput()),
 });
@@ -60,7 +60,7 @@ export const PutItems = Type.Object({
 export const OneItem = Type.Object({ visibility });
 
 export const IncrementItem = Type.Object({
-  delta: Type.Optional(Decimal({ default: 1, description: "What is added." })),
+  delta: Type.Optional(Decimal({ default: 1, description: "The number to add." })),
   visibility,
 });
 
@@ -68,7 +68,7 @@ export const itemOrders = ["created", "lastModified", "key"] as const;
 
 export const SearchItems = Type.Object({
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
-  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
+  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin with this text." })),
   visibility,
   value: Type.Optional(
     Text({

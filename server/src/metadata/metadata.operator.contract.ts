@@ -18,10 +18,10 @@ export const OperatedObjectPath = Type.Object({
 
 export const ListOperatedItems = Type.Object({
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only this key." })),
-  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin so, literally." })),
+  keyPrefix: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only keys that begin with this text." })),
   visibility: Type.Optional(
     Choice(Permission, {
-      description: "User: what users keep for themselves. App: shared. Both, when not given.",
+      description: "User: private to a user. App: shared. Both by default.",
     }),
   ),
   userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
@@ -31,8 +31,8 @@ export const ListOperatedItems = Type.Object({
 /** An item as operators see it, with its user and its true location. */
 const OperatedItem = extended("OperatedMetadataItem", "The value of a key of an object, as operators see it.", Item, {
   userID: Type.Optional(Type.String({ description: "The user whose own slot holds the item." })),
-  setterID: Type.Optional(Type.String({ description: "Who located what is shared." })),
-  shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
+  setterID: Type.Optional(Type.String({ description: "The user who set the location of a shared slot." })),
+  shownLocation: Type.Optional({ ...WireLocation, description: "The location that others see, if it differs." }),
 });
 export const OperatedItemPage = PageOf(OperatedItem);
 

@@ -41,7 +41,7 @@ const putMetadata = operation({
   path: "/metadata/{id}/{key}",
   operation: "putMetadata",
   summary: "Set the value of a key, replacing an existing one",
-  description: "Stores any JSON under a key of an object: for the caller alone, or shared.",
+  description: "Stores any JSON under a key of an object: only for the caller, or shared.",
   tag: "Metadata",
   caller: "device",
   pathParameters: ItemPath,

@@ -10,7 +10,7 @@ const textCharactersMax = 1_000;
 /** One value of an event. */
 export const ValueText = named("MetricValue", "A text, a number or a truth value.", Scalar(textCharactersMax));
 export const ValueName = Text({ minLength: 1, maxLength: 256, keepsEmpty: true });
-const Key = Text({ minLength: 1, maxLength: keyCharactersMax, description: "What happened." });
+const Key = Text({ minLength: 1, maxLength: keyCharactersMax, description: "The type of the event." });
 
 export const CreateEventPath = Type.Object({ event: { ...Key, description: "The key to report under." } });
 
@@ -21,7 +21,7 @@ const eventParameters = {
   values: Type.Optional(
     Members(Type.Record(ValueText), { maxProperties: valuesPerEventMax, description: "Values by name." }),
   ),
-  timestamp: Type.Optional(DateInput({ description: "When it happened; now, when it is not given." })),
+  timestamp: Type.Optional(DateInput({ description: "When it happened; now by default." })),
 };
 
 /** Body of POST /metrics/events/{event} (spec/metrics#report-an-event). */
@@ -45,7 +45,7 @@ export type EventItem = Static<typeof EventItem>;
 /** Body of POST /metrics/events: the events that a device gathered while it was offline. */
 export const CreateEvents = Type.Object({
   events: List(EventItem, { maxItems: eventsPerCallMax, description: "The events, in any order." }),
-  sentAt: Type.Optional(DateInput({ description: "What the device's clock showed when it sent this." })),
+  sentAt: Type.Optional(DateInput({ description: "The time of the device's clock when it sent this." })),
 });
 
 const RejectedEvent = named(
@@ -61,7 +61,7 @@ export type RejectedEvent = Static<typeof RejectedEvent>;
 
 export const CreatedEvents = named(
   "CreatedMetricEvents",
-  "What became of reported events.",
+  "The outcome of reported events.",
   Type.Object({
     accepted: Type.Integer({ description: "The number of stored events." }),
     rejected: Type.Array(RejectedEvent),

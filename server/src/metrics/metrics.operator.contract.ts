@@ -65,10 +65,10 @@ const MetricValue = named(
   "A value that events of a key have.",
   Type.Object({
     name: Type.String({ description: "The name of the value." }),
-    numbers: Type.Integer({ format: "int64", description: "How many events have a number in it." }),
+    numbers: Type.Integer({ format: "int64", description: "The number of events with a number in it." }),
     texts: Type.Integer({
       format: "int64",
-      description: "How many have a text or a boolean, which can be grouped by.",
+      description: "The number of events with a text or a boolean, which can be grouped by.",
     }),
   }),
 );
@@ -99,7 +99,7 @@ export function presentValues(
 
 const Point = named(
   "MetricPoint",
-  "What happened in one interval.",
+  "The figures of one interval.",
   Type.Object({
     start: { ...WireDate, description: "The first moment of the interval." },
     count: Type.Integer({ format: "int64", description: "The number of events, or of values with this name." }),
@@ -121,7 +121,7 @@ const Series = named(
   "The intervals of a metric, or of one group of it.",
   Type.Object({
     value: Type.Optional(Type.String({ description: "The name of the value that the points are about." })),
-    group: Type.Optional(Type.String({ description: "What the value to group by holds." })),
+    group: Type.Optional(Type.String({ description: "The content of the value to group by." })),
     isOther: Type.Optional(Type.Boolean({ description: "True for all that have no group of their own." })),
     points: Type.Array(Point),
   }),
@@ -193,7 +193,7 @@ const Event = named(
   "ReportedMetricEvent",
   "An event, as it was reported.",
   Type.Object({
-    id: Type.Optional(Type.String({ description: "Of one that was reported alone." })),
+    id: Type.Optional(Type.String({ description: "Of one that was reported separately." })),
     timestamp: { ...WireDate, description: "When it happened." },
     received: { ...WireDate, description: "When it arrived." },
     device: Type.String({ description: "A pseudonym." }),

@@ -117,7 +117,7 @@ const createEvents = operation({
   operation: "createMetricEvents",
   summary: "Report events that a device collected while it was offline",
   description:
-    "Accepts what is valid, and answers with what is not. Dates are corrected by sentAt if the clock of the device is wrong.",
+    "Accepts the valid events, and lists the others. Dates are corrected by sentAt if the clock of the device is wrong.",
   tag: "Metrics",
   caller: "device",
   parameters: CreateEvents,

@@ -8,7 +8,7 @@ import type { OperatorRole } from "../roles.ts";
 /** Longer than for users, because an operator reads the data of all of them. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true, description: "The new password." });
 
-const Role = enumeration<OperatorRole>("OperatorRole", "What an operator may do.", {
+const Role = enumeration<OperatorRole>("OperatorRole", "The permissions of an operator.", {
   viewer: "Read everything.",
   editor: "Change everything except operators, too.",
   owner: "Manage the operators, too.",

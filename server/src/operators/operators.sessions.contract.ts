@@ -57,10 +57,10 @@ export const CurrentSession = named(
     expires: WireDate,
     idleMs,
     created: WireDate,
-    proved: { ...WireDate, description: "When the password was given last." },
+    proved: { ...WireDate, description: "When the password was last entered." },
     deployment: named(
       "DeploymentName",
-      "What tells this deployment from others.",
+      "The identity of this deployment.",
       Type.Object({
         version: Type.String({ description: "The release that the server runs." }),
         region: Type.String(),

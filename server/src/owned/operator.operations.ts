@@ -26,7 +26,7 @@ const SearchOperated = Type.Object({
 
 /** The members that operators see of an object besides those of its owner: its location as other users see it. */
 const operatedResults = {
-  shownLocation: Type.Optional({ ...WireLocation, description: "Where others see it, if that is elsewhere." }),
+  shownLocation: Type.Optional({ ...WireLocation, description: "The location that others see, if it differs." }),
 };
 
 interface OperatedOperations<Row extends OwnedRow, Result extends ObjectSchema> {

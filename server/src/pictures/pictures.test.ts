@@ -55,7 +55,7 @@ describe("pictures", () => {
       assert.deepEqual(await readPictureSize(stream(stripped)), { w: 64, h: 48 });
     });
 
-    it(`are refused or have a size with any damage, and nothing else happens: ${format}`, async () => {
+    it(`are refused or have a size with any damage, without another effect: ${format}`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
       for (let at = 0; at < picture.length; at += 7) {
         const damaged = Buffer.from(picture);

@@ -47,8 +47,8 @@ const AnsweredRequest = named(
     status: Type.Integer({ description: "The status of the answer." }),
     error: Type.Optional(Type.String({ description: "The condition, as in the log." })),
     message: Type.Optional(Type.String({ description: "The message of the error." })),
-    rehearsed: Type.Optional(Type.String({ description: "What the client rehearsed." })),
-    ms: Type.Number({ description: "How many milliseconds it took." }),
+    rehearsed: Type.Optional(Type.String({ description: "The rehearsed failure." })),
+    ms: Type.Number({ description: "The milliseconds that it took." }),
     device: Type.Optional(Type.String({ description: "The id of the device that called." })),
     user: Type.Optional(Type.String({ description: "The id of the user who called." })),
     address: Type.Optional(Type.String({ description: "The address of the client; its network for viewers." })),
@@ -59,7 +59,7 @@ export type AnsweredRequest = Static<typeof AnsweredRequest>;
 
 const AskedProcess = named(
   "AskedProcess",
-  "A process of the machine that was asked for its calls.",
+  "A process of the machine that was queried for its calls.",
   Type.Object({
     worker: Type.Integer({ description: "The number of the process on its machine." }),
     isSilent: Type.Boolean({ description: "True if it did not answer within two seconds: its calls are missing." }),

@@ -109,7 +109,7 @@ describe("recent requests", () => {
     assert.ok(calls.every(({ address }) => address === "127.0.0.0"));
   });
 
-  it("are not kept without the console", async () => {
+  it("are not stored without the console", async () => {
     const other = await startTestApp({ CONSOLE: "off" });
     try {
       await other.registerDevice();

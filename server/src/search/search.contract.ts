@@ -11,7 +11,7 @@ export const Search = Type.Object({
   q: Text({ minLength: 1, maxLength: textCharactersMax, description: "An id, or how a name begins." }),
 });
 
-const SearchMatch = enumeration("SearchMatch", "What of an object a search has found.", {
+const SearchMatch = enumeration("SearchMatch", "The kind of a match.", {
   id: "Its id, or that of a report of the crash.",
   name: "The beginning of its name, its label or its key.",
   email: "The beginning of the address of the user.",
@@ -39,7 +39,7 @@ const hits = (description: string) => ({ ...Type.Array(SearchHit), description }
 
 export const ApplicationHits = named(
   "ApplicationHits",
-  "What a search in an application has found, up to ten of each kind.",
+  "The hits of a search in an application, up to ten of each kind.",
   Type.Object({
     users: hits("By id, name, address or identity."),
     devices: hits("By id or uniqueId."),
@@ -56,7 +56,7 @@ export const ApplicationHits = named(
 
 export const DeploymentHits = named(
   "DeploymentHits",
-  "What a search in the deployment has found, up to ten of each kind.",
+  "The hits of a search in the deployment, up to ten of each kind.",
   Type.Object({
     applications: hits("By id or name."),
     operators: hits("By id or name."),

@@ -8,7 +8,7 @@ const searchApplication = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/search",
   operation: "searchApplication",
-  summary: "Find anything of an application by an id or the beginning of a name",
+  summary: "Find objects of an application by an id or the beginning of a name",
   description: "Up to ten objects of each kind.",
   tag: "Operators",
   caller: "operator",

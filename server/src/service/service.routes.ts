@@ -77,7 +77,7 @@ const checkReady = operation({
   operation: "checkReady",
   summary:
     "Check whether the process accepts requests: the database and the bucket answer, and it is not shutting down",
-  description: "For a load balancer, which sends requests to ready processes alone.",
+  description: "For a load balancer, which sends requests only to ready processes.",
   tag: "Service",
   caller: "anyone",
   allowsPlainHttp: true,

@@ -17,7 +17,7 @@ export const ReadStatistics = Type.Object({
   from: Type.Optional(
     DateInput({ description: "The first moment of the range: by default an hour, a day or 30 days before `to`." }),
   ),
-  to: Type.Optional(DateInput({ description: "The first moment after the range; now by default." })),
+  to: Type.Optional(DateInput({ description: "The exclusive end of the range; now by default." })),
   interval: Type.Optional(Choice(Interval, { default: "minute", description: "The length of the intervals, in UTC." })),
   series: Type.Optional(
     Text({ maxLength: 500, description: "The names of the series, separated by commas; all of them by default." }),
@@ -38,7 +38,10 @@ const Series = named(
   "A number over time.",
   Type.Object({
     name: Type.String({ description: "The series; calls and latency are several, such as `calls.4xx`." }),
-    points: { ...Type.Array(Point), description: "One for each interval; latency has none where there were no calls." },
+    points: {
+      ...Type.Array(Point),
+      description: "One for each interval; latency has none for intervals without calls.",
+    },
   }),
 );
 export type Series = Static<typeof Series>;
@@ -48,8 +51,8 @@ const OperationStatistics = named(
   "The calls of one operation in the range.",
   Type.Object({
     operation: Type.String({ description: "The id of the operation in the OpenAPI document." }),
-    calls: Type.Integer({ format: "int64", description: "How many calls there were." }),
-    errors: Type.Integer({ format: "int64", description: "How many of them were refused or failed." }),
+    calls: Type.Integer({ format: "int64", description: "The number of calls." }),
+    errors: Type.Integer({ format: "int64", description: "The number of refused or failed calls." }),
     p95: Type.Optional(Type.Number({ description: "95 % of the calls took at most this many milliseconds." })),
   }),
 );
@@ -61,18 +64,18 @@ const ErrorStatistics = named(
     operation: Type.Optional(Type.String({ description: "The id of the operation; absent if `isOther`." })),
     error: Type.Optional(Type.String({ description: "The condition, as in the log; absent if `isOther`." })),
     message: Type.Optional(Type.String({ description: "The first 200 characters of the message." })),
-    count: Type.Integer({ format: "int64", description: "How many there were." }),
+    count: Type.Integer({ format: "int64", description: "Their number." }),
     isOther: Type.Optional(Type.Boolean({ description: "True for all that are not among the most frequent ones." })),
   }),
 );
 
 const KeyStatistics = named(
   "KeyStatistics",
-  "What clients did with one application key in the range.",
+  "The calls with one application key in the range.",
   Type.Object({
     keyId: Type.String({ description: "The id of the key." }),
     calls: Type.Integer({ format: "int64", description: "Requests with a token of the key; a batch is one." }),
-    signedCalls: Type.Integer({ format: "int64", description: "How many of them were signed." }),
+    signedCalls: Type.Integer({ format: "int64", description: "The number of signed ones." }),
     registrations: Type.Integer({ format: "int64", description: "Successful registrations with the key." }),
     points: Type.Optional({
       ...Type.Array(Point),
@@ -93,7 +96,7 @@ const members = {
 
 export const ApplicationStatistics = named(
   "ApplicationStatistics",
-  "What the clients of an application did.",
+  "The activity of an application's clients.",
   Type.Object(members),
 );
 
@@ -101,10 +104,10 @@ const int64 = (description: string) => Type.Integer({ format: "int64", descripti
 
 export const DaySums = named(
   "StatisticsOfDay",
-  "What the clients of an application did on a day until an hour.",
+  "The activity of an application's clients on a day until an hour.",
   Type.Object({
-    calls: int64("How many calls there were."),
-    errors: int64("How many of them were refused or failed."),
+    calls: int64("The number of calls."),
+    errors: int64("The number of refused or failed calls."),
     registrations: int64("Successful registrations, also of devices that were known."),
     activeDevices: int64("Distinct devices that made calls."),
     newDevices: int64("Devices that were not known before."),
@@ -120,14 +123,14 @@ const KeptCount = named(
   "KeptCount",
   "A number of objects.",
   Type.Object({
-    count: int64("How many there are."),
+    count: int64("Their number."),
     isExact: Type.Boolean({ description: "Otherwise it is the count of last night, with those created since." }),
   }),
 );
 
 const ApplicationTotals = named(
   "ApplicationTotals",
-  "What an application has.",
+  "The totals of an application.",
   Type.Object({
     devices: { ...KeptCount, description: "Devices that have registered." },
     users: { ...KeptCount, description: "Users that are not deleted." },
@@ -153,14 +156,14 @@ const NewCrash = named(
   Type.Object({
     fingerprint: Type.String({ description: "The id of the group." }),
     title: Type.String({ description: "The first line of the stack trace." }),
-    reports: int64("How many reports there are by now."),
+    reports: int64("The current number of reports."),
     firstSeen: { ...WireDate, description: "When the first report came." },
   }),
 );
 
 export const ApplicationOverview = named(
   "ApplicationOverview",
-  "What an application has, and what its clients do.",
+  "The totals of an application, and the activity of its clients.",
   Type.Object({
     totals: ApplicationTotals,
     today: { ...DaySums, description: "Since midnight, UTC." },
@@ -187,14 +190,14 @@ const BusyApplication = named(
   "The calls of one application in the last 15 minutes.",
   Type.Object({
     appid: Type.String({ description: "The id of the application." }),
-    calls: Type.Integer({ format: "int64", description: "How many calls there were." }),
-    errors: Type.Integer({ format: "int64", description: "How many of them were refused or failed." }),
+    calls: Type.Integer({ format: "int64", description: "The number of calls." }),
+    errors: Type.Integer({ format: "int64", description: "The number of refused or failed calls." }),
   }),
 );
 
 export const DeploymentStatistics = extended(
   "DeploymentStatistics",
-  "What all clients and operators did, and the busiest applications.",
+  "The activity of all clients and operators, and the busiest applications.",
   ApplicationStatistics,
   { busiest: { ...Type.Array(BusyApplication), description: "The 100 applications with the most calls." } },
 );

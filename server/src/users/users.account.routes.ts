@@ -66,7 +66,7 @@ const deleteUser = operation({
   method: "DELETE",
   path: "/users/{userId}",
   operation: "deleteUser",
-  summary: "Delete the current user and everything the user owns",
+  summary: "Delete the current user with all data",
   description:
     "Ends every token of the user at once. The data is invisible from then on, and erased in the background.",
   tag: "Users",

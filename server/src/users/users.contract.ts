@@ -66,7 +66,7 @@ export const ChangeUser = Type.Object({
   location: Type.Optional(LocationInput()),
   celebMode: Type.Optional(Flag({ description: "Others do not find the user, nor read the profile." })),
   locationFuzzing: Type.Optional(
-    Flag({ description: "Others see what the user locates shifted by about a kilometre." }),
+    Flag({ description: "Others see the user's locations shifted by about a kilometre." }),
   ),
 });
 
@@ -89,8 +89,8 @@ export const SearchUsers = Type.Object({
   firstName: Type.Optional(Text({ description: "Exact." })),
   lastName: Type.Optional(Text({ description: "Exact." })),
   gender: Type.Optional({ ...Gender, description: "Exact." }),
-  dateOfBirth: Type.Optional(DateInput({ description: "Finds oneself alone: others are not shown it." })),
-  dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth. Finds oneself alone." })),
+  dateOfBirth: Type.Optional(DateInput({ description: "Finds only the caller: others cannot see it." })),
+  dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth. Finds only the caller." })),
   ...searchParameters("UserSortOrder", userOrders),
 });
 
@@ -111,7 +111,7 @@ const ownUser = Type.Object({
   profilePictureUrl: Type.Optional(Type.String({ description: "Reads its bytes without a token, for some time." })),
   celebMode: Type.Boolean({ description: "Whether others neither find the user nor read the profile." }),
   locationFuzzing: Type.Boolean({
-    description: "Whether others see what the user locates shifted by about a kilometre.",
+    description: "Whether others see the user's locations shifted by about a kilometre.",
   }),
   lastLogin: WireDate,
   created: WireDate,

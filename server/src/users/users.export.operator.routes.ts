@@ -25,7 +25,7 @@ export const exportUser = operation({
   method: "POST",
   operation: "exportUser",
   summary: "Export a user as a ZIP of JSON and files with a manifest",
-  description: "Contains everything that is stored about the user. The archive is sent while it is made.",
+  description: "Contains all stored data of the user. The archive is sent while it is written.",
   parameters: Type.Object({}),
   handle: ({ path }, services: CommandServices) => openExport(path, services),
 });

@@ -30,11 +30,11 @@ export const SearchOperatedUsers = Type.Object({
   userNamePrefix: Type.Optional(
     Text({
       maxLength: nameCharactersMax,
-      description: "How the user name begins, regardless of case and of Unicode form.",
+      description: "The beginning of the user name, regardless of case and of Unicode form.",
     }),
   ),
   emailPrefix: Type.Optional(
-    Text({ maxLength: textPrefixCharactersMax, description: "How the address begins, in the same case." }),
+    Text({ maxLength: textPrefixCharactersMax, description: "The beginning of the address, in the same case." }),
   ),
   dateOfBirth: Type.Optional(DateInput({ description: "Exact." })),
   dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth." })),
@@ -43,7 +43,7 @@ export const SearchOperatedUsers = Type.Object({
   lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("OperatedUserSortOrder", operatedUserOrders), {
-      description: "What the users are sorted by.",
+      description: "The order of the users.",
       default: "-created",
     }),
   ),
@@ -52,7 +52,7 @@ export const SearchOperatedUsers = Type.Object({
 
 /** The operator view of a user: the user's own view, and whether it is disabled. Never the hash of the password. */
 const OperatedUser = extended("OperatedUser", "A user, as operators see it.", OwnUser, {
-  hasPassword: Type.Boolean({ description: "False for one who signs in with an identity provider alone." }),
+  hasPassword: Type.Boolean({ description: "False for users who only sign in with an identity provider." }),
   disabled: Type.Optional({ ...WireDate, description: "When the user was disabled; absent for other users." }),
 });
 export const OperatedUserPage = PageOf(OperatedUser);
@@ -74,11 +74,11 @@ export const ChangeOperatedUser = Type.Object({
 /** Counting stops here. */
 export const countMax = 1_000;
 
-const Count = Type.Integer({ description: `At most ${countMax}: there may be more then.` });
+const Count = Type.Integer({ description: `At most ${countMax}, then a minimum.` });
 
 const Counts = named(
   "UserCounts",
-  "What belongs to a user.",
+  "The numbers of a user's objects.",
   Type.Object({
     tokens: Count,
     identities: Count,
@@ -133,4 +133,4 @@ export function presentOperatedToken(token: ListedToken): Static<typeof Operated
   };
 }
 
-export const EraseUser = Type.Object({ confirm: Text({ description: "The id of the user once more." }) });
+export const EraseUser = Type.Object({ confirm: Text({ description: "The id of the user again." }) });

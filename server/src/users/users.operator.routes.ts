@@ -136,7 +136,7 @@ export const removeUser = operation({
   method: "DELETE",
   path: "/_/api/applications/{appid}/users/{userId}",
   operation: "eraseUser",
-  summary: "Delete a user and everything the user owns",
+  summary: "Delete a user with all data",
   description: "Needs the id once more in `confirm`. The data is erased in the background.",
   tag: "Operators",
   caller: "operator",

@@ -13,7 +13,7 @@ const userName = Text({ description: "The name of the user, in any case." });
 const mailSubject = Text({ maxLength: 256, description: "Subject of the mail." });
 const mailBody = Text({
   maxLength: 10_000,
-  description: `Text of the mail, with ${resetCodePlaceholder} where the code goes.`,
+  description: `Text of the mail, with ${resetCodePlaceholder} in place of the code.`,
 });
 
 export const RequestPasswordReset = Type.Object({

@@ -12,7 +12,7 @@ export const renewToken = operation({
   operation: "renewToken",
   summary: "Renew this user token: get its successor",
   description:
-    "Answers with the same successor for as long as the token lives. The token stays good for some minutes after the successor was used first.",
+    "Returns the same successor as long as the token is valid. The token stays valid for some minutes after the first use of the successor.",
   tag: "Users",
   caller: "user",
   parameters: Type.Object({}),

@@ -49,7 +49,7 @@ const searchUsers = operation({
   operation: "searchUsers",
   summary: "Search the users of the application",
   description:
-    "Finds users by the fields that they show to others. Users with celebMode are found by themselves alone.",
+    "Finds users by the fields that they show to others. Only users themselves find their account with celebMode.",
   tag: "Users",
   caller: "user",
   parameters: SearchUsers,

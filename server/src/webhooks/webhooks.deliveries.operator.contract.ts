@@ -11,7 +11,7 @@ export const DeliveryPath = Type.Object({
   deliveryId: IdInput("WebhookDelivery"),
 });
 
-const State = enumeration<DeliveryState>("WebhookDeliveryState", "How far a delivery has come.", {
+const State = enumeration<DeliveryState>("WebhookDeliveryState", "The state of a delivery.", {
   waiting: "It will be attempted.",
   delivered: "The receiver has accepted it.",
   failed: "The last attempt failed, and another one comes.",
@@ -41,7 +41,7 @@ export const RedeliverWebhook = Type.Object({
 
 export const Accepted = named(
   "WebhookRedelivery",
-  "What will be sent again.",
+  "The numbers of deliveries to send again.",
   Type.Object({ accepted: Type.Integer({ description: "The number of events, at most 10,000." }) }),
 );
 
@@ -55,13 +55,13 @@ export const DeliveryResult = named(
     attempt: Type.Integer({ description: "Attempts so far." }),
     state: State,
     status: Type.Optional(Type.Integer({ description: "Of the last answer." })),
-    ms: Type.Optional(Type.Integer({ description: "How long the last attempt took." })),
-    error: Type.Optional(Type.String({ description: "Why there was no answer." })),
+    ms: Type.Optional(Type.Integer({ description: "The duration of the last attempt." })),
+    error: Type.Optional(Type.String({ description: "The reason for a missing answer." })),
     response: Type.Optional(
       Type.String({ description: "The first 1,024 characters of the last answer; not for viewers." }),
     ),
     created: WireDate,
-    nextAttempt: Type.Optional({ ...WireDate, description: "When it is attempted again." }),
+    nextAttempt: Type.Optional({ ...WireDate, description: "The time of the next attempt." }),
   }),
 );
 export const DeliveryPage = PageOf(DeliveryResult);

@@ -34,7 +34,7 @@ const listDeliveries = operation({
   path: "/_/api/applications/{appid}/webhooks/{webhookId}/deliveries",
   operation: "listWebhookDeliveries",
   summary: "List the deliveries of a webhook, newest first",
-  description: "Of those that succeeded the newest 1,000 are kept.",
+  description: "Of the successful ones the newest 1,000 are kept.",
   tag: "Operators",
   caller: "operator",
   pathParameters: WebhookPath,

@@ -155,7 +155,7 @@ describe("a delivery", () => {
   });
 
   // spec/webhooks#true-locations
-  it("has the location that other users see, unless an owner asks for the true one", async () => {
+  it("has the location that other users see, unless an owner has chosen the true one", async () => {
     await test.call("PATCH /users/me", { token: jane.token, body: { locationFuzzing: true } });
     await create();
     await create({ trueLocations: true });

@@ -13,7 +13,7 @@ const overlapHoursMax = 168;
 export const WebhooksPath = Type.Object(applicationPathParameters);
 export const WebhookPath = Type.Object({ ...applicationPathParameters, webhookId: IdInput("Webhook") });
 
-const Format = enumeration<WebhookFormat>("WebhookFormat", "The Content-Type of what is sent.", {
+const Format = enumeration<WebhookFormat>("WebhookFormat", "The Content-Type of deliveries.", {
   standard: "application/json",
   cloudevents: "application/cloudevents+json",
 });
@@ -39,7 +39,7 @@ const fields = {
   ),
   perSecond: Type.Optional(Integer({ minimum: 1, maximum: 1_000, default: 100, description: "Attempts in a second." })),
   trueLocations: Type.Optional(
-    Flag({ default: false, description: "Send locations as owners of objects see them. Owners alone may set it." }),
+    Flag({ default: false, description: "Send locations as owners of objects see them. Only owners may set it." }),
   ),
 };
 
@@ -65,13 +65,13 @@ export const RotateSecret = Type.Object({
       minimum: 0,
       maximum: overlapHoursMax,
       default: 24,
-      description: "How long the old secret is good, too.",
+      description: "The time for which the old secret is valid, too.",
     }),
   ),
 });
 
-const ResumeFrom = enumeration("WebhookResumeFrom", "Where to go on.", {
-  stopped: "Where the webhook has stopped.",
+const ResumeFrom = enumeration("WebhookResumeFrom", "The position to continue from.", {
+  stopped: "The position at which the webhook has stopped.",
   now: "With the events after the call.",
 });
 export const ResumeWebhook = Type.Object({ from: Type.Optional(Choice(ResumeFrom, { default: "stopped" })) });
@@ -87,7 +87,7 @@ const Secret = named(
 
 const Behind = named(
   "WebhookBehind",
-  "What has not been delivered yet.",
+  "The undelivered events.",
   Type.Object({
     events: Type.Integer({ description: "At most 10,000 are counted." }),
     since: Type.Optional({ ...WireDate, description: "When the oldest of them was written." }),
@@ -96,8 +96,8 @@ const Behind = named(
 
 const shown = {
   id: Type.String(),
-  url: { ...Type.String(), description: "Where events are sent." },
-  types: { ...Type.Array(Type.String()), description: "Patterns of what is sent." },
+  url: { ...Type.String(), description: "The URL that receives the events." },
+  types: { ...Type.Array(Type.String()), description: "Patterns of the types that are sent." },
   name: Type.Optional(Type.String()),
   format: Format,
   headers: { ...Type.Array(Type.String()), description: "Their names." },
@@ -114,7 +114,7 @@ const shown = {
   lastModified: WireDate,
 };
 
-export const WebhookResult = named("Webhook", "Where an application sends its events.", Type.Object(shown));
+export const WebhookResult = named("Webhook", "A receiver of an application's events.", Type.Object(shown));
 export const WebhookPage = PageOf(WebhookResult);
 
 const SecretText = { ...Type.String(), description: "Shown only once." };
@@ -124,7 +124,7 @@ export const RotatedSecret = named(
   "The new secret of a webhook.",
   Type.Object({
     secret: SecretText,
-    previousEnds: Type.Optional({ ...WireDate, description: "When the secret before stops signing." }),
+    previousEnds: Type.Optional({ ...WireDate, description: "When the former secret expires." }),
   }),
 );
 

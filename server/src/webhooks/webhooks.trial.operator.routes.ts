@@ -17,12 +17,12 @@ const minuteMs = 60_000;
 
 export const TestResult = named(
   "WebhookTest",
-  "What became of a test event.",
+  "The outcome of a test event.",
   Type.Object({
     status: Type.Optional(Type.Integer({ description: "Of the answer." })),
-    ms: Type.Integer({ description: "How long it took." }),
+    ms: Type.Integer({ description: "Its duration." }),
     response: Type.Optional(Type.String({ description: "The first 1,024 characters of the answer." })),
-    error: Type.Optional(Type.String({ description: "Why there was no answer." })),
+    error: Type.Optional(Type.String({ description: "The reason for a missing answer." })),
   }),
 );
 
@@ -31,7 +31,7 @@ const testWebhook = operation({
   path: "/_/api/applications/{appid}/webhooks/{webhookId}/test",
   operation: "testWebhook",
   summary: "Send a test event to a webhook at once",
-  description: "Once, whatever the state of the webhook; six in a minute.",
+  description: "Once, in any state of the webhook; six in a minute.",
   tag: "Operators",
   caller: "operator",
   pathParameters: WebhookPath,
