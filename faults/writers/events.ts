@@ -31,7 +31,7 @@ export const writeWithEvents: Writer = (work, { token }) => {
   };
 };
 
-interface ToldEvent {
+interface LoggedEvent {
   readonly id: string;
   readonly type: string;
   readonly objectID: string;
@@ -74,9 +74,9 @@ class Follower implements Fact {
   async #compare(api: Api): Promise<string> {
     const checkins = await this.#readCheckins(api);
     if (!(await this.#follow(api))) return "the log does not reach back to the cursor";
-    const told = [...this.#created.values()];
-    if (new Set(told).size < told.length) return "an object was created twice";
-    const missing = [...checkins.keys()].filter((id) => !told.includes(id));
+    const reported = [...this.#created.values()];
+    if (new Set(reported).size < reported.length) return "an object was created twice";
+    const missing = [...checkins.keys()].filter((id) => !reported.includes(id));
     if (missing.length > 0) return `${missing.length} check-ins without an event for their user`;
     const problems = findProblems(await this.#readLog(api), checkins);
     return problems.length === 0 ? "" : `${problems.length} check-ins have wrong events, first ${problems[0]}`;
@@ -98,10 +98,10 @@ class Follower implements Fact {
   }
 
   /** Every event of the user's check-ins, oldest first, also of those that are deleted. */
-  async #readLog(api: Api): Promise<ToldEvent[]> {
+  async #readLog(api: Api): Promise<LoggedEvent[]> {
     const { application, operatorToken: token } = this.#work;
     const root = `/_/api/applications/${application.appid}/events`;
-    const events: ToldEvent[] = [];
+    const events: LoggedEvent[] = [];
     let query = `userID=${this.#userId}&type=checkin.*&pageSize=1000`;
     for (;;) {
       const { result } = (await api.call(`GET ${root}?${query}`, { token })).body;
@@ -128,16 +128,16 @@ class Follower implements Fact {
  * Compares the events of each check-in with the stored state: its creation, its changes and its deletion, in this
  * order.
  */
-function findProblems(events: readonly ToldEvent[], checkins: ReadonlyMap<string, number>): string[] {
+function findProblems(events: readonly LoggedEvent[], checkins: ReadonlyMap<string, number>): string[] {
   const ids = new Set(events.map(({ id }) => id));
   if (ids.size < events.length) return ["an id that two events have"];
   const byObject = Map.groupBy(events, ({ objectID }) => objectID);
   const objects = new Set([...byObject.keys(), ...checkins.keys()]);
   return [...objects].flatMap((object) => {
-    const told = (byObject.get(object) ?? []).map(({ type }) => type.split(".")[1]).join(" ");
+    const reported = (byObject.get(object) ?? []).map(({ type }) => type.split(".")[1]).join(" ");
     const changes = checkins.get(object);
     const expected =
       changes === undefined ? /^created( changed){2} deleted$/ : new RegExp(`^created( changed){${changes}}$`);
-    return expected.test(told) ? [] : [`${object}: ${told}`];
+    return expected.test(reported) ? [] : [`${object}: ${reported}`];
   });
 }

@@ -42,7 +42,7 @@ import { createMails } from "./mail/outbox.ts";
 import { createCompactor } from "./metrics/engine/compactor.ts";
 import { createKeyLimits } from "./metrics/engine/key-limits.ts";
 import { createSaltedHashes } from "./metrics/engine/salted-hashes.ts";
-import { createMetricRoom } from "./metrics/engine/stored-bytes.ts";
+import { createMetricBytes } from "./metrics/engine/stored-bytes.ts";
 import { createLookUp, type LookUp } from "./outgoing/look-up.ts";
 import { createOutgoing } from "./outgoing/outgoing.ts";
 import { createPictures } from "./pictures/pictures.ts";
@@ -274,8 +274,8 @@ function createMetricServices(
   const saltedHashes = createSaltedHashes(secrets);
   const compactor = createCompactor({ database, ids, clock, background });
   const keyLimits = createKeyLimits(config, { database, clock });
-  const metricRoom = createMetricRoom(config, { database, clock });
-  return { saltedHashes, compactor, keyLimits, metricRoom };
+  const metricBytes = createMetricBytes(config, { database, clock });
+  return { saltedHashes, compactor, keyLimits, metricBytes };
 }
 
 /** @param graceMs the time that background work may take to finish */

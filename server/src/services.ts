@@ -34,7 +34,7 @@ import type { Mails } from "./mail/outbox.ts";
 import type { Compactor } from "./metrics/engine/compactor.ts";
 import type { KeyLimits } from "./metrics/engine/key-limits.ts";
 import type { SaltedHashes } from "./metrics/engine/salted-hashes.ts";
-import type { MetricRoom } from "./metrics/engine/stored-bytes.ts";
+import type { MetricBytes } from "./metrics/engine/stored-bytes.ts";
 import type { Outgoing } from "./outgoing/outgoing.ts";
 import type { Pictures } from "./pictures/pictures.ts";
 import type { Fuzzing } from "./privacy/fuzzing.ts";
@@ -127,7 +127,7 @@ export interface Services {
   readonly saltedHashes: SaltedHashes;
   readonly compactor: Compactor;
   readonly keyLimits: KeyLimits;
-  readonly metricRoom: MetricRoom;
+  readonly metricBytes: MetricBytes;
 }
 
 /**

@@ -4,7 +4,7 @@ import { estimators } from "./attacker.ts";
 import { keepAlive, type TestApp, type TestUser } from "./harness.ts";
 
 /** Room for the pages of a thousand rows that many calls read at once; a slow machine could refuse some. */
-export const roomForPages = { IN_FLIGHT_BYTES_MAX: "1073741824" };
+export const memoryForPages = { IN_FLIGHT_BYTES_MAX: "1073741824" };
 
 /** A check-in and its true location. */
 export interface CheckIn {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 import { createRandom, findDistance, pointWithin, trilaterate } from "./attacker.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { assertFarOff, type CheckIn, createPeople, each, roomForPages, text } from "./people.ts";
+import { assertFarOff, type CheckIn, createPeople, each, memoryForPages, text } from "./people.ts";
 
 /** Searches, other writers and changes of the setting reveal nothing more about users with locationFuzzing. */
 
@@ -11,7 +11,7 @@ let test: TestApp;
 let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 before(async () => {
-  test = await startTestApp(roomForPages);
+  test = await startTestApp(memoryForPages);
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });

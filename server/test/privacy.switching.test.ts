@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 import { createRandom, findDistance, pointWithin, trilaterate } from "./attacker.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { assertFarOff, assertHidden, type CheckIn, createPeople, each, roomForPages, text } from "./people.ts";
+import { assertFarOff, assertHidden, type CheckIn, createPeople, each, memoryForPages, text } from "./people.ts";
 
 /**
  * An adversary who observes a user before locationFuzzing is switched on, and while it is off: the true locations from
@@ -14,7 +14,7 @@ let test: TestApp;
 let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 before(async () => {
-  test = await startTestApp(roomForPages);
+  test = await startTestApp(memoryForPages);
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });

@@ -11,7 +11,7 @@ import {
   type CheckIn,
   createPeople,
   each,
-  roomForPages,
+  memoryForPages,
 } from "./people.ts";
 
 /**
@@ -23,7 +23,7 @@ let test: TestApp;
 let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 before(async () => {
-  test = await startTestApp(roomForPages);
+  test = await startTestApp(memoryForPages);
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });

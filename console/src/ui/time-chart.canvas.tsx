@@ -176,14 +176,14 @@ function seriesOf(
     const paths = uPlot.paths.bars?.({ size: [0.72, 28, 1], radius: 0.15 });
     return { stroke: () => faint(85), fill: () => faint(70), width: 0, paths, points: { show: false } };
   }
-  const line = { width: 1.5, points: { show: true, size: 4, filter: listLonely } };
+  const line = { width: 1.5, points: { show: true, size: 4, filter: listIsolatedPoints } };
   if (isBefore) return { ...line, stroke: () => faint(75), dash: [2, 4] };
   if (shape === "areas") return { ...line, stroke: color, fill: () => faint(28), points: { show: false } };
   return { ...line, stroke: color, dash: [...dash], points: { ...line.points, fill: color } };
 }
 
 /** The points without a neighbour, which no line shows. */
-function listLonely(plot: uPlot, series: number): number[] {
+function listIsolatedPoints(plot: uPlot, series: number): number[] {
   const values = plot.data[series] ?? [];
   const has = (index: number) => values[index] !== null && values[index] !== undefined;
   return [...values.keys()].filter((index) => has(index) && !has(index - 1) && !has(index + 1));

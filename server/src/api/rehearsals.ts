@@ -34,7 +34,7 @@ const faults = ["cut", "truncated", "html", "slow"] as const;
 type Fault = (typeof faults)[number];
 
 /** The parsed header. */
-interface Asked {
+interface RehearsalRequest {
   readonly what: Fault | ErrorCondition;
   readonly isAfter: boolean;
   readonly retryAfterSeconds: number | undefined;
@@ -63,24 +63,25 @@ export function createRehearsals({ isAllowed }: { readonly isAllowed: boolean })
 
   return {
     async rehearse(header, route, call, caller, work) {
-      const begun: { asked?: Asked } = {};
+      const begun: { requested?: RehearsalRequest } = {};
       let end = () => {};
 
       async function begin(policy: Pick<ApplicationPolicy, "allowsRehearsal">): Promise<void> {
         requireAllowed(policy);
-        const asked = readHeader(header, route);
-        begun.asked = asked;
-        if (asked.item !== undefined) return;
-        if (asked.what === "slow") {
+        const requested = readHeader(header, route);
+        begun.requested = requested;
+        if (requested.item !== undefined) return;
+        if (requested.what === "slow") {
           end = beginSlow();
-          if (!asked.isAfter) await pause(asked, call);
-        } else if (!asked.isAfter) throw new Answered(rehearsedReply(asked, successReply(route.status, "null")));
+          if (!requested.isAfter) await pause(requested, call);
+        } else if (!requested.isAfter)
+          throw new Answered(rehearsedReply(requested, successReply(route.status, "null")));
       }
 
       try {
         if (caller !== undefined && "policy" in caller) await begin(caller.policy);
-        const reply = await work(callWith(call, { beginRehearsal: begin, rehearsedItem: itemOf(begun.asked) }));
-        return begun.asked === undefined ? reply : await replaced(reply, begun.asked, call);
+        const reply = await work(callWith(call, { beginRehearsal: begin, rehearsedItem: itemOf(begun.requested) }));
+        return begun.requested === undefined ? reply : await replaced(reply, begun.requested, call);
       } catch (error) {
         if (error instanceof Answered) return error.reply;
         throw error;
@@ -101,31 +102,31 @@ class Answered extends Error {
   }
 }
 
-async function replaced(reply: Reply, asked: Asked, call: Call): Promise<Reply> {
-  if (asked.item !== undefined) return reply;
-  if (asked.what === "slow") {
-    if (asked.isAfter) await pause(asked, call);
-    return { ...reply, rehearsed: { what: asked.what } };
+async function replaced(reply: Reply, requested: RehearsalRequest, call: Call): Promise<Reply> {
+  if (requested.item !== undefined) return reply;
+  if (requested.what === "slow") {
+    if (requested.isAfter) await pause(requested, call);
+    return { ...reply, rehearsed: { what: requested.what } };
   }
-  return reply.isSuccess ? { ...reply, instead: rehearsedReply(asked, reply) } : reply;
+  return reply.isSuccess ? { ...reply, instead: rehearsedReply(requested, reply) } : reply;
 }
 
 /** Waits for a time, or until the client disconnects. */
-async function pause({ slowMs }: Asked, call: Call): Promise<void> {
+async function pause({ slowMs }: RehearsalRequest, call: Call): Promise<void> {
   const signal = call.whenGone?.();
   await sleep(slowMs, undefined, signal && { signal }).catch(() => {});
 }
 
 /** @param reply that of the call */
-function rehearsedReply({ what, retryAfterSeconds }: Asked, reply: Reply): Reply {
+function rehearsedReply({ what, retryAfterSeconds }: RehearsalRequest, reply: Reply): Reply {
   if (!isFault(what))
     return { ...errorReply(new ApiError(what, undefined, { retryAfterSeconds })), rehearsed: { what } };
   return { ...reply, rehearsed: what === "slow" ? { what } : { what, fault: what } };
 }
 
-function itemOf(asked: Asked | undefined): Call["rehearsedItem"] {
-  if (asked?.item === undefined) return undefined;
-  const { item: key, what, isAfter, retryAfterSeconds } = asked;
+function itemOf(requested: RehearsalRequest | undefined): Call["rehearsedItem"] {
+  if (requested?.item === undefined) return undefined;
+  const { item: key, what, isAfter, retryAfterSeconds } = requested;
   const retryAfter = retryAfterSeconds === undefined ? "" : `;retry-after=${retryAfterSeconds}`;
   return { key, header: `${what}${retryAfter};at=${isAfter ? "after" : "before"}` };
 }
@@ -134,18 +135,18 @@ function itemOf(asked: Asked | undefined): Call["rehearsedItem"] {
  * Reads a token with parameters (RFC 8941).
  * @throws ApiError ParameterOutOfRange, which lists the valid values
  */
-function readHeader(header: string, route: Route): Asked {
-  const asked = header.length > headerCharactersMax ? undefined : parse(header.trim());
+function readHeader(header: string, route: Route): RehearsalRequest {
+  const requested = header.length > headerCharactersMax ? undefined : parse(header.trim());
   const isBatch = route.isBatchable === false && route.operation === "runBatch";
-  if (asked === undefined || !isPossible(asked, isBatch ? asked.item : undefined, route))
+  if (requested === undefined || !isPossible(requested, isBatch ? requested.item : undefined, route))
     throw notPossible(route, isBatch);
-  return asked;
+  return requested;
 }
 
 const tokenForm = /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*/;
 const parameterForm = /; *([a-z*][a-z0-9_.*-]*)=("(?:[ !#-[\]-~]|\\["\\])*"|[\w-]+)/y;
 
-function parse(text: string): Asked | undefined {
+function parse(text: string): RehearsalRequest | undefined {
   const what = tokenForm.exec(text)?.[0] ?? "";
   const given = new Map<string, string>();
   for (parameterForm.lastIndex = what.length; parameterForm.lastIndex < text.length; ) {
@@ -178,7 +179,11 @@ function readInteger(text: string | undefined, minimum: number, maximum: number)
 }
 
 /** @param itemOfBatch its operation decides which conditions are possible */
-function isPossible({ what, item, retryAfterSeconds }: Asked, itemOfBatch: string | undefined, route: Route): boolean {
+function isPossible(
+  { what, item, retryAfterSeconds }: RehearsalRequest,
+  itemOfBatch: string | undefined,
+  route: Route,
+): boolean {
   if (item !== itemOfBatch) return false;
   if (isFault(what)) return item === undefined && retryAfterSeconds === undefined;
   if (retryAfterSeconds !== undefined && !isTemporary(what)) return false;

@@ -41,7 +41,7 @@ export function creationHandler({
           throw new ApiError("ItemAlreadyExists");
         }
         await insertApplication(name, { clock, ids }, queries, { appid, appkey });
-        await audit.record(askedBy(from, "createApplication", appid), queries);
+        await audit.record(auditEventOf(from, "createApplication", appid), queries);
         return true;
       });
     },
@@ -71,7 +71,7 @@ export function deletionHandler({
         await requireAtRest(appid, transaction.queries);
         await revocations.invalidatePolicies(appid, transaction);
         const isMarked = await updateApplicationDeleted(appid, clock.now(), transaction.queries);
-        if (isMarked) await audit.record(askedBy(from, "deleteApplication", appid), transaction.queries);
+        if (isMarked) await audit.record(auditEventOf(from, "deleteApplication", appid), transaction.queries);
         return isMarked;
       });
       // Maintenance finishes what a shutdown interrupts.
@@ -119,6 +119,6 @@ async function hasKey(appid: string, appkey: string, queries: Queries): Promise<
   return key !== undefined;
 }
 
-function askedBy(region: string, action: string, appid: string) {
+function auditEventOf(region: string, action: string, appid: string) {
   return { actor: { kind: "system" }, action, applicationId: appid, target: appid, details: { region } } as const;
 }

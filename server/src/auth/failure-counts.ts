@@ -88,7 +88,7 @@ export function createFailureCounts(
   function find(key: string): Count {
     let count = counts.get(key);
     if (count === undefined) {
-      if (counts.size >= countsMax) makeRoom();
+      if (counts.size >= countsMax) freeEntry();
       count = { failures: 0, underWay: 0, waitsUntil: 0, forgottenAt: 0, waiting: [] };
       counts.set(key, count);
     }
@@ -96,7 +96,7 @@ export function createFailureCounts(
   }
 
   /** Never drops keys with an attempt under way, which are few. */
-  function makeRoom(): void {
+  function freeEntry(): void {
     let [least, failuresLeast] = ["", Number.POSITIVE_INFINITY];
     const examined: [string, Count][] = [];
     for (const [key, count] of counts) {

@@ -122,7 +122,7 @@ export function createGuessQueue({ waitingPerNetworkMax, createTurns }: Settings
         return Promise.resolve();
       }
       const ofNetwork = line.waiting.filter((each) => each.guess.networks.at(-1) === guess.networks.at(-1)).length;
-      if ((line.isDelayed && ofNetwork >= waitingPerNetworkMax) || !makeRoom(line, guess)) {
+      if ((line.isDelayed && ofNetwork >= waitingPerNetworkMax) || !freePlace(line, guess)) {
         return Promise.reject(tooMany());
       }
       return new Promise((resolve, reject) => {
@@ -188,7 +188,7 @@ function pickNext(line: Line): Waiting | undefined {
 }
 
 /** Evicts from a full line the attempt whose network has had the most turns, the longest waiting one in a tie. */
-function makeRoom(line: Line, newcomer: Guess): boolean {
+function freePlace(line: Line, newcomer: Guess): boolean {
   if (line.waiting.length < waitingMax) return true;
   let victim: Waiting | undefined;
   for (const each of line.waiting) {

@@ -24,14 +24,14 @@ function start({ burst = 100, processes = 4 } = {}) {
   async function takeFor(seconds: number): Promise<number[]> {
     const until = now + seconds * 1_000;
     const begun: number[] = turns.map((each) => (each.takeNow() ? 1 : 0));
-    const asksAt = turns.map(() => now);
+    const triesAt = turns.map(() => now);
     for (;;) {
-      const at = Math.min(...asksAt);
+      const at = Math.min(...triesAt);
       if (at > until) return begun;
       now = at;
-      const process = asksAt.indexOf(at);
+      const process = triesAt.indexOf(at);
       const { count, waitMs } = await get(turns, process).take(1);
-      asksAt[process] = at + Math.max(waitMs, 0.1);
+      triesAt[process] = at + Math.max(waitMs, 0.1);
       if (at + waitMs <= until) begun[process] = (begun[process] ?? 0) + count;
     }
   }

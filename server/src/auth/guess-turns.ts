@@ -56,7 +56,7 @@ interface Shared {
 }
 
 /** The part of a rate that a process admits without a query, and reports later. */
-const unaskedShare = 1 / 64;
+const localShare = 1 / 64;
 /** A time this far ahead was written by a process with a wrong clock. */
 const skewMsMax = 60_000;
 
@@ -69,11 +69,11 @@ export function createSharedTurns(
   { clock, failures }: { readonly clock: Clock; readonly failures: SharedFailures },
 ): GuessTurns {
   const alone = createLocalTurns(rateAlone);
-  const unasked = createLocalTurns({ perSecond: rate.perSecond * unaskedShare, burst: 1 });
+  const localTurns = createLocalTurns({ perSecond: rate.perSecond * localShare, burst: 1 });
   let unreported = 0;
   return {
     takeNow() {
-      if (rate.burst * unaskedShare < 1 || !unasked.takeNow()) return false;
+      if (rate.burst * localShare < 1 || !localTurns.takeNow()) return false;
       unreported += 1;
       return true;
     },
@@ -95,7 +95,7 @@ export function createSharedTurns(
       return alone.take(wanted);
     },
     get isUnused() {
-      return unasked.isUnused && alone.isUnused;
+      return localTurns.isUnused && alone.isUnused;
     },
   };
 }

@@ -6,7 +6,7 @@ import { version } from "../version.ts";
 import { Deployment } from "./deployment.contract.ts";
 import { listReports } from "./deployment.processes.store.ts";
 import { findStorage } from "./deployment.storage.store.ts";
-import { findWarnings, isBroken, isHeard } from "./deployment.warnings.ts";
+import { findWarnings, isBroken, isReporting } from "./deployment.warnings.ts";
 import type { Queues, ReportingProcess } from "./process-report.ts";
 
 /** A process that was silent for longer is not shown. */
@@ -31,7 +31,7 @@ const readDeployment = operation({
       findStorage(database),
     ]);
     const known = [own, ...reports.filter(({ id }) => id !== own.id)];
-    const heard = known.filter((process) => isHeard(process, now));
+    const heard = known.filter((process) => isReporting(process, now));
     const warnings = findWarnings(known, now).map(({ code, text, since }) => ({
       ...{ code, text },
       ...(since !== undefined && { since: formatDate(since) }),
@@ -67,7 +67,7 @@ function presentProcess(process: ReportingProcess, now: number): Process {
   const { cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues } = report;
   return {
     ...{ machine, worker, version, since: formatDate(startedAt), heard: formatDate(heardAt) },
-    isSilent: !isHeard(process, now),
+    isSilent: !isReporting(process, now),
     ...{ cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues },
   };
 }

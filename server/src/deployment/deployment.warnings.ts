@@ -22,7 +22,7 @@ const statementsMin = 20;
 
 interface Deployment {
   /** The processes that report. */
-  readonly heard: readonly ReportingProcess[];
+  readonly reporting: readonly ReportingProcess[];
   /** These, and others of the last day. */
   readonly known: readonly ReportingProcess[];
   readonly now: number;
@@ -32,68 +32,69 @@ interface Deployment {
 type Rule = (deployment: Deployment) => string | undefined;
 
 const rules: Readonly<Record<WarningCode, Rule>> = {
-  databaseAway: ({ heard, now }) =>
-    about(heard, ({ report }) => isSince(report.databaseAwayAt, now - minuteMs), "could not reach the database"),
-  databaseSlow({ heard }) {
-    const bound = p95Bound(heard);
+  databaseAway: ({ reporting, now }) =>
+    about(reporting, ({ report }) => isSince(report.databaseAwayAt, now - minuteMs), "could not reach the database"),
+  databaseSlow({ reporting }) {
+    const bound = p95Bound(reporting);
     if (bound === undefined || bound <= 0.25) return undefined;
     return `5 % of the statements of the last five minutes took longer than ${bound === Infinity ? 30 : lower(bound)} s.`;
   },
-  diskLow({ heard }) {
-    const low = fullest(heard.filter(({ report: { disk } }) => disk !== undefined && isLow(disk)));
+  diskLow({ reporting }) {
+    const low = fullest(reporting.filter(({ report: { disk } }) => disk !== undefined && isLow(disk)));
     if (low?.report.disk === undefined) return undefined;
     const { freeBytes, diskBytes } = low.report.disk;
     const share = Math.floor((freeBytes / diskBytes) * 100);
     return `${low.machine} has ${(freeBytes / 1e9).toFixed(1)} GB of its disk left (${share} %).`;
   },
-  loopLate({ heard }) {
-    const late = heard.filter(({ report }) => report.loopDelayMs > 200);
+  loopLate({ reporting }) {
+    const late = reporting.filter(({ report }) => report.loopDelayMs > 200);
     const most = Math.round(Math.max(...late.map(({ report }) => report.loopDelayMs)));
     return about(late, () => true, `began 1 % of the work of a minute more than ${most} ms late`);
   },
-  queueFull({ heard }) {
-    const refused = sum(heard, ({ report }) => report.refused);
+  queueFull({ reporting }) {
+    const refused = sum(reporting, ({ report }) => report.refused);
     return refused === 0 ? undefined : `Full queues refused ${refused} sign-ins, pictures or mails in five minutes.`;
   },
-  backlog({ heard }) {
-    const events = sum(heard, ({ report }) => report.queues.events);
+  backlog({ reporting }) {
+    const events = sum(reporting, ({ report }) => report.queues.events);
     return events < 300_000 ? undefined : `${events.toLocaleString("en")} metric events wait for compaction.`;
   },
-  maintenanceLate({ heard, known, now }) {
+  maintenanceLate({ reporting, known, now }) {
     const last = latest(known.map(({ report }) => report.maintainedAt));
-    const startedAt = Math.min(...heard.map((each) => each.startedAt));
+    const startedAt = Math.min(...reporting.map((each) => each.startedAt));
     const minutes = Math.floor((now - (last ?? startedAt)) / minuteMs);
     return minutes < 10 ? undefined : `No maintenance was finished for ${minutes} minutes.`;
   },
-  auditLost: ({ heard, now }) =>
-    about(heard, ({ report }) => isSince(report.auditLostAt, now - hourMs), "lost entries of the audit log"),
-  logLost: ({ heard, now }) => about(heard, ({ report }) => isSince(report.logLostAt, now - hourMs), "lost log lines"),
-  certificateEnds({ heard, now }) {
-    const ends = heard.flatMap(({ report }) => report.certificateEnds ?? []);
+  auditLost: ({ reporting, now }) =>
+    about(reporting, ({ report }) => isSince(report.auditLostAt, now - hourMs), "lost entries of the audit log"),
+  logLost: ({ reporting, now }) =>
+    about(reporting, ({ report }) => isSince(report.logLostAt, now - hourMs), "lost log lines"),
+  certificateEnds({ reporting, now }) {
+    const ends = reporting.flatMap(({ report }) => report.certificateEnds ?? []);
     const days = Math.floor((Math.min(...ends) - now) / dayMs);
     if (ends.length === 0 || days >= 14) return undefined;
     return days < 0 ? "The certificate has ended." : `The certificate ends in ${days} days.`;
   },
-  mailToFiles: ({ heard }) =>
-    heard.some(({ report }) => report.writesMailsToFiles)
+  mailToFiles: ({ reporting }) =>
+    reporting.some(({ report }) => report.writesMailsToFiles)
       ? "Mails are written to files, because SMTP_URL is not set."
       : undefined,
-  clearTransport: ({ heard, now }) =>
-    heard.some(({ report }) => isSince(report.clearAt, now - hourMs))
+  clearTransport: ({ reporting, now }) =>
+    reporting.some(({ report }) => isSince(report.clearAt, now - hourMs))
       ? "Another machine called without https in the last hour. Behind a proxy, TRUST_PROXY says which."
       : undefined,
-  mixedVersions({ heard, now }) {
-    const byVersion = Map.groupBy(heard, ({ version }) => version);
+  mixedVersions({ reporting, now }) {
+    const byVersion = Map.groupBy(reporting, ({ version }) => version);
     const firsts = [...byVersion.values()].map((processes) => Math.min(...processes.map((each) => each.startedAt)));
     if (byVersion.size < 2 || now - Math.max(...firsts) <= hourMs) return undefined;
     return `Processes run the versions ${[...byVersion.keys()].sort().join(" and ")}.`;
   },
-  regionAway({ heard }) {
-    const regions = [...new Set(heard.flatMap(({ report }) => report.regionsAway))].sort();
+  regionAway({ reporting }) {
+    const regions = [...new Set(reporting.flatMap(({ report }) => report.regionsAway))].sort();
     return regions.length === 0 ? undefined : `Cannot be reached: ${regions.join(", ")}.`;
   },
-  signInGuard({ heard }) {
-    const waits = sum(heard, ({ report }) => report.signInWaits);
+  signInGuard({ reporting }) {
+    const waits = sum(reporting, ({ report }) => report.signInWaits);
     return waits < 10 ? undefined : `Waiting times were imposed on sign-ins ${waits} times in ten minutes.`;
   },
 };
@@ -103,25 +104,25 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
  * @param known the processes of the last day, with their last reports
  */
 export function findWarnings(known: readonly ReportingProcess[], now: number): Warning[] {
-  const heard = known.filter((process) => isHeard(process, now));
-  if (heard.length === 0) return [];
+  const reporting = known.filter((process) => isReporting(process, now));
+  if (reporting.length === 0) return [];
   return Object.entries(rules).flatMap(([name, rule]) => {
     const code = name as WarningCode; // a key of rules
-    const text = rule({ heard, known, now });
-    const begins = heard.flatMap(({ report }) => report.since[code] ?? []);
+    const text = rule({ reporting, known, now });
+    const begins = reporting.flatMap(({ report }) => report.since[code] ?? []);
     return text === undefined ? [] : [{ code, text, since: begins.length === 0 ? undefined : Math.min(...begins) }];
   });
 }
 
-export function isHeard({ heardAt, report }: ReportingProcess, now: number): boolean {
+export function isReporting({ heardAt, report }: ReportingProcess, now: number): boolean {
   return heardAt > now - silentMs && report.hasEnded === undefined;
 }
 
 /** Whether an operation fails already, or is about to. */
 export function isBroken(known: readonly ReportingProcess[], now: number): boolean {
-  const heard = known.filter((process) => isHeard(process, now));
-  const { disk } = fullest(heard)?.report ?? {};
-  return rules.databaseAway({ heard, known, now }) !== undefined || (disk?.freeBytes ?? Infinity) < diskBytesBroken;
+  const reporting = known.filter((process) => isReporting(process, now));
+  const { disk } = fullest(reporting)?.report ?? {};
+  return rules.databaseAway({ reporting, known, now }) !== undefined || (disk?.freeBytes ?? Infinity) < diskBytesBroken;
 }
 
 function isLow({ freeBytes, diskBytes }: { readonly freeBytes: number; readonly diskBytes: number }): boolean {
@@ -134,9 +135,9 @@ function fullest(processes: readonly ReportingProcess[]): ReportingProcess | und
 }
 
 /** The upper bound, in seconds, of the bucket that holds the 95th percentile of all statements. */
-function p95Bound(heard: readonly ReportingProcess[]): number | undefined {
+function p95Bound(reporting: readonly ReportingProcess[]): number | undefined {
   const counts = Array.from({ length: durationBounds.length + 1 }, (_, index) =>
-    sum(heard, ({ report }) => report.statements[index] ?? 0),
+    sum(reporting, ({ report }) => report.statements[index] ?? 0),
   );
   const all = counts.reduce((total, count) => total + count, 0);
   if (all < statementsMin) return undefined;

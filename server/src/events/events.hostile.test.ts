@@ -5,7 +5,7 @@ import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts
 import { createEventLog } from "../event-log/event-log.ts";
 import { valuesMax } from "../metadata/metadata.contract.ts";
 
-interface Told {
+interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
   readonly objectID: string;
@@ -29,8 +29,8 @@ async function call(operation: string, body?: object, token = ann.token) {
 /** A reader that continues from its last cursor, and fails if it is reset. */
 function follow(token: string) {
   let cursor: string | undefined;
-  return async (): Promise<Told[]> => {
-    const events: Told[] = [];
+  return async (): Promise<ReceivedEvent[]> => {
+    const events: ReceivedEvent[] = [];
     for (;;) {
       const after = cursor === undefined ? "" : `&after=${cursor}`;
       const result = await call(`GET /events?pageSize=1000${after}`, undefined, token);
@@ -70,7 +70,7 @@ describe("the event log under load and during failures: hostile.md 45, 48, 49, 5
     const slow = await call("POST /checkins", { location: "1,2" });
     const next = follow(ann.token);
     await next();
-    const seen: Told[] = [];
+    const seen: ReceivedEvent[] = [];
     let isOver = false;
     const following = (async () => {
       while (!isOver) {
@@ -127,11 +127,11 @@ describe("the event log under load and during failures: hostile.md 45, 48, 49, 5
     await Promise.race([first, sleep(1_000)]);
     mayGoOn.resolve();
     await Promise.all([open, first]);
-    const told = (await next()).map(({ type }) => type);
+    const received = (await next()).map(({ type }) => type);
     const { tag } = await call(`GET /checkins/${id}`, undefined, user.token);
     assert.equal(tag, "late");
-    if (test.app.database.dialect.hasRowLocks) assert.deepEqual(told, ["checkin.changed"]);
-    else assert.deepEqual(told, [], "the transaction was over before the answer");
+    if (test.app.database.dialect.hasRowLocks) assert.deepEqual(received, ["checkin.changed"]);
+    else assert.deepEqual(received, [], "the transaction was over before the answer");
   });
 
   it("a transaction that fails records none of its thousand events", async () => {

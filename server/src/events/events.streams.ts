@@ -112,11 +112,11 @@ export function createStreams(
   function channelOf(applicationId: string, logEnd: Cursor): EventChannel {
     return channels.getOrInsertComputed(
       applicationId,
-      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, told, keepLog }),
+      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, delivered, keepLog }),
     );
   }
 
-  function told({ at }: { readonly at: number }, count: number): void {
+  function delivered({ at }: { readonly at: number }, count: number): void {
     frames += count;
     toldSeconds.observe(Math.max(0, clock.now() - at) / 1_000);
   }

@@ -6,7 +6,7 @@ import { dataPart, formHeaders, formOf } from "../../test/uploads.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
 import { maintain } from "../maintenance.ts";
 
-interface Told {
+interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
   readonly objectID: string;
@@ -33,7 +33,7 @@ function follow(token: string, query = "") {
     get cursor() {
       return cursor;
     },
-    async next(): Promise<Told[]> {
+    async next(): Promise<ReceivedEvent[]> {
       const after = cursor === undefined ? "" : `&after=${cursor}`;
       const { status, body } = await test.call(`GET /events?x=1${query}${after}`, { token });
       assert.equal(status, 200, JSON.stringify(body));
@@ -49,7 +49,7 @@ function typesOf(events: readonly { readonly type: string }[]): string[] {
 }
 
 /** Makes the calls, and returns the events that each of two users receives. */
-async function seenBy(work: () => Promise<void>): Promise<{ own: Told[]; others: Told[] }> {
+async function seenBy(work: () => Promise<void>): Promise<{ own: ReceivedEvent[]; others: ReceivedEvent[] }> {
   const [mine, theirs] = [follow(ann.token), follow(ben.token)];
   await Promise.all([mine.next(), theirs.next()]);
   await work();
@@ -153,7 +153,7 @@ describe("GET /events: spec/events#read-events", () => {
   it("answers a waiting call with the first event, or when its waiting time is over: spec/events#wait", async () => {
     const { currentToken } = await call("GET /events");
     const waiting = (async () => {
-      let page = { pageResults: [] as Told[], currentToken };
+      let page = { pageResults: [] as ReceivedEvent[], currentToken };
       do {
         page = await call(`GET /events?waitSeconds=25&types=blob.*&after=${page.currentToken}`);
       } while (page.pageResults.length === 0); // on a busy machine the write may take longer
@@ -163,7 +163,7 @@ describe("GET /events: spec/events#read-events", () => {
     const form = { body: formOf([dataPart(Buffer.from("bytes"))]), headers: formHeaders, token: ann.token };
     const blob = await test.call("POST /blobs", form);
     assert.deepEqual(
-      (await waiting).pageResults.map(({ type, objectID }: Told) => [type, objectID]),
+      (await waiting).pageResults.map(({ type, objectID }: ReceivedEvent) => [type, objectID]),
       [["blob.created", blob.body.result.id]],
     );
     const { currentToken: now } = await call("GET /events");
@@ -191,7 +191,7 @@ describe("GET /events: spec/events#read-events", () => {
       requests: [read, { ...read, path: `${read.path}&types=blob.*` }],
     });
     assert.deepEqual(
-      responses.map(({ result }: { result: { pageResults: Told[] } }) => typesOf(result.pageResults)),
+      responses.map(({ result }: { result: { pageResults: ReceivedEvent[] } }) => typesOf(result.pageResults)),
       [["checkin.created"], []],
     );
   });
@@ -338,9 +338,9 @@ describe("readers see only what their own reads show: spec/events#views", () => 
       (await mine.next()).map(({ changed }) => changed),
       [undefined, ["location"]],
     );
-    const told = await theirs.next();
-    assert.deepEqual(typesOf(told), isSeen ? ["checkin.created", "checkin.changed"] : ["checkin.created"]);
-    for (const { object } of told) assert.deepEqual(object, moved);
+    const received = await theirs.next();
+    assert.deepEqual(typesOf(received), isSeen ? ["checkin.created", "checkin.changed"] : ["checkin.created"]);
+    for (const { object } of received) assert.deepEqual(object, moved);
     assert.deepEqual(await near.next(), [], "an area finds the location that the reader sees");
   });
 
@@ -577,7 +577,7 @@ describe("the event log: spec/events#recording", () => {
     const { id } = await call("POST /checkins", { location: "1,2", readPermissions: "App", writePermissions: "App" });
     const reader = follow(ben.token, "&types=checkin.*");
     await reader.next();
-    const seen: Told[] = [];
+    const seen: ReceivedEvent[] = [];
     let isOver = false;
     const following = (async () => {
       while (!isOver) seen.push(...(await reader.next()));

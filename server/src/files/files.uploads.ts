@@ -17,7 +17,7 @@ import {
   putOrphans,
   touchOrphans,
 } from "../storage/orphaned-objects.ts";
-import { roomOf } from "../storage/usage.ts";
+import { freeQuotaOf } from "../storage/usage.ts";
 import type { FileKind } from "./files.kinds.ts";
 
 /** The properties of stored bytes that a file is going to have. */
@@ -44,7 +44,7 @@ export interface UploadServices {
 
 /** The call that uploads a file. */
 interface UploadCall extends Pick<Call, "idempotencyKey" | "whenGone"> {
-  /** True when another file makes room for this one; the quota is then checked at the end, as for a repeated call. */
+  /** True when another file frees space for this one; the quota is then checked at the end, as for a repeated call. */
   readonly isReplacement?: boolean;
 }
 
@@ -76,7 +76,7 @@ export async function storeUpload(
   const id = ids.newId(kind.idKind);
   const prefix = filePrefix(applicationId, id);
   const mayFit = call.isReplacement === true || call.idempotencyKey !== undefined;
-  const room = mayFit ? undefined : await roomOf(applicationId, userId, database.reads);
+  const free = mayFit ? undefined : await freeQuotaOf(applicationId, userId, database.reads);
   await database
     .write(({ queries }) => putOrphans(applicationId, prefix, clock.now(), queries))
     .catch((error) => {
@@ -89,7 +89,7 @@ export async function storeUpload(
   async function* passing(): AsyncGenerator<Uint8Array> {
     for await (const chunk of part.bytes) {
       length += chunk.length;
-      if (room !== undefined && length > room.bytes) throw room.exceeded();
+      if (free !== undefined && length > free.bytes) throw free.exceeded();
       if (clock.now() - touchedAt > touchedMs) {
         touchedAt = clock.now();
         if (!(await database.write(({ queries }) => touchOrphans(applicationId, prefix, touchedAt, queries)))) {

@@ -41,7 +41,8 @@ export async function variantResult(
   const open = () => openStored(file, originalKey(application_id, id), undefined, services);
   const content = await makeOnce(key, ticket, (shared) => make(open, shared));
   // Served from the store, so that slow readers do not hold all of it in memory.
-  if (isWorthKeeping && (await keep(file, key, content, services).catch(orNoRoom))) return kept(content.length);
+  if (isWorthKeeping && (await keep(file, key, content, services).catch(ignoreLackOfSpace)))
+    return kept(content.length);
   return new FileResult({
     ...facts,
     contentLength: content.length,
@@ -135,7 +136,7 @@ async function keep(
 }
 
 /** A variant that cannot be stored for lack of room can still be served. */
-function orNoRoom(error: unknown): false {
+function ignoreLackOfSpace(error: unknown): false {
   if (error instanceof ApiError && error.condition === "ServiceUnavailable") return false;
   throw error;
 }

@@ -54,7 +54,7 @@ export const smallReplyBytes = 65_536;
 /** While a reply is built, its rows and its text are in memory. */
 const buildFactor = 2;
 /** How long a large reply waits for memory. */
-const roomWaitMs = 1_000;
+const spaceWaitMs = 1_000;
 
 /** The memory of an upload besides the store's buffers: chunks that have arrived, and the parser's streams. */
 const uploadBytes = 98_304;
@@ -79,7 +79,7 @@ export function createInFlight(services: {
   const rowBytes = createRowBytes();
   const queue = createByteQueue({
     budget,
-    waitMs: roomWaitMs,
+    waitMs: spaceWaitMs,
     refuse: (reason) => (reason === "abandoned" ? new Abandoned() : tooManyBytes()),
   });
 

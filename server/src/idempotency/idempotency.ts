@@ -14,7 +14,7 @@ import {
 } from "./idempotency.store.ts";
 import {
   createApplicationUsage,
-  requireCallerRoom,
+  requireCallerSpace,
   type Usage,
   type UsageLimits,
   usageEnd,
@@ -65,13 +65,13 @@ export function createRunOnce(services: {
   async function store(owner: KeyOwner, response: StoredResponse, before: KeyState, now: number): Promise<void> {
     const sealed = await sealReply(JSON.stringify(response), contextOf(owner), sealer);
     const bytes = sealed.length + Buffer.byteLength(owner.key);
-    applicationUsage.requireRoom(owner.applicationId, before.usage, bytes);
+    applicationUsage.requireSpace(owner.applicationId, before.usage, bytes);
     const isFirst = await database.write(async ({ queries }) => {
       const inHour = await countStoredResponse(owner, bytes, usageEnd(now + lifetimeMs), queries);
       // Nothing is stored for a deleted user, including one that this call deletes.
       if (inHour === undefined) return true;
       const isInserted = await insertStoredResponse(owner, sealed, now, now + lifetimeMs, queries);
-      if (isInserted) requireCallerRoom(withHour(before, inHour), false, limits, now);
+      if (isInserted) requireCallerSpace(withHour(before, inHour), false, limits, now);
       return isInserted;
     });
     if (!isFirst) throw new AnsweredMeanwhile();
@@ -84,8 +84,8 @@ export function createRunOnce(services: {
     const find = () => findKeyState(owner, now, usageEnd(now + lifetimeMs), database.reads);
     const state = await find();
     if (state.reply !== undefined) return replay(await open(state.reply, owner), fingerprint);
-    requireCallerRoom(state.usage, true, limits, now);
-    applicationUsage.requireRoom(owner.applicationId, state.usage, 0);
+    requireCallerSpace(state.usage, true, limits, now);
+    applicationUsage.requireSpace(owner.applicationId, state.usage, 0);
     try {
       return await database.together(
         async () => {

@@ -33,9 +33,9 @@ export function usageEnd(expiresAt: number): number {
 }
 
 /** @throws ApiError RateLimitExceeded when a caller is above its limits, or at a limit with `isAboutToStore` */
-export function requireCallerRoom(usage: Usage, isAboutToStore: boolean, limits: UsageLimits, now: number): void {
+export function requireCallerSpace(usage: Usage, isAboutToStore: boolean, limits: UsageLimits, now: number): void {
   const { idempotencyBytesPerCaller: bytes, idempotencyKeysPerCaller: keys } = limits;
-  requireRoom(usage, { noun: "caller", variable: "CALLER", bytes, keys }, isAboutToStore, now);
+  requireSpace(usage, { noun: "caller", variable: "CALLER", bytes, keys }, isAboutToStore, now);
 }
 
 /** The used part of an application's limit, as far as this process knows. */
@@ -47,7 +47,7 @@ export interface ApplicationUsage {
    * @throws ApiError RateLimitExceeded when the application has no space for a response of this size, or the caller has
    * used up its share
    */
-  requireRoom(applicationId: string, own: Usage, bytes: number): void;
+  requireSpace(applicationId: string, own: Usage, bytes: number): void;
   /** Counts a response that this process has stored. */
   add(applicationId: string, bytes: number): void;
 }
@@ -84,7 +84,7 @@ export function createApplicationUsage(services: {
   });
 
   return {
-    requireRoom(applicationId, own, bytes) {
+    requireSpace(applicationId, own, bytes) {
       const { usage } = figures.find(applicationId);
       const { idempotencyBytesPerApplication, idempotencyKeysPerApplication } = limits;
       const limit = {
@@ -94,7 +94,7 @@ export function createApplicationUsage(services: {
         keys: idempotencyKeysPerApplication,
       };
       const now = clock.now();
-      requireRoom(plus(usage, { bytes, keys: 0, endsAt: undefined }), limit, true, now);
+      requireSpace(plus(usage, { bytes, keys: 0, endsAt: undefined }), limit, true, now);
       requireShare(own, bytes, usage, limits, now);
     },
     add(applicationId, bytes) {
@@ -118,7 +118,7 @@ interface Limit {
 }
 
 /** @throws ApiError RateLimitExceeded */
-function requireRoom(usage: Usage, limit: Limit, isAboutToStore: boolean, now: number): void {
+function requireSpace(usage: Usage, limit: Limit, isAboutToStore: boolean, now: number): void {
   const more = isAboutToStore ? 1 : 0;
   const isOverKeys = usage.keys + more > limit.keys;
   if (!isOverKeys && usage.bytes + more <= limit.bytes) return;

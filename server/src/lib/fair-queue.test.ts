@@ -4,14 +4,14 @@ import { setImmediate } from "node:timers/promises";
 import { FairQueue, type LaneSettings, type Ticket } from "./fair-queue.ts";
 
 type Lane = "upload" | "link";
-const roomy: LaneSettings = { weight: 1, waitingMax: 100, waitingPerApplicationMax: 50, waitingPerCallerMax: 20 };
+const largeLane: LaneSettings = { weight: 1, waitingMax: 100, waitingPerApplicationMax: 50, waitingPerCallerMax: 20 };
 
 /** A queue whose jobs end one at a time, controlled by the test. */
 function start(runningMax = 1, lanes: Partial<Record<Lane, Partial<LaneSettings>>> = {}) {
   const queue = new FairQueue<Lane>({
     name: "test",
     runningMax,
-    lanes: { upload: { ...roomy, ...lanes.upload }, link: { ...roomy, ...lanes.link } },
+    lanes: { upload: { ...largeLane, ...lanes.upload }, link: { ...largeLane, ...lanes.link } },
     refuse: (reason) => new Error(reason),
   });
   const begun: string[] = [];
@@ -48,7 +48,7 @@ describe("FairQueue", () => {
     const free = new FairQueue({
       name: "test",
       runningMax: 1,
-      lanes: { only: roomy },
+      lanes: { only: largeLane },
       refuse: (reason) => new Error(reason),
     });
     const ticket = { lane: "only", application: "a", caller: "a" } as const;

@@ -99,7 +99,7 @@ export class FairQueue<Lane extends string> {
     if (this.#hasFreeSlot(lane)) {
       this.#occupy(lane); // waiting entries belong to lanes without a free slot
     } else {
-      if (!this.#makeRoom(ticket)) {
+      if (!this.#freePlace(ticket)) {
         this.#counts[lane].refused += 1;
         throw this.#settings.refuse("full");
       }
@@ -203,17 +203,17 @@ export class FairQueue<Lane extends string> {
   }
 
   /** Makes room for one more entry, possibly by dropping another one. @returns whether there is room */
-  #makeRoom(ticket: Ticket<Lane>): boolean {
+  #freePlace(ticket: Ticket<Lane>): boolean {
     const { application, caller } = ticket;
     const limits = this.#settings.lanes[ticket.lane];
     const own = () => this.#applications.get(application)?.get(ticket.lane);
-    const isRoom = () =>
+    const hasPlace = () =>
       this.#counts[ticket.lane].waiting < limits.waitingMax &&
       (own()?.waiting ?? 0) < limits.waitingPerApplicationMax &&
       (own()?.callers.get(caller)?.length ?? 0) < limits.waitingPerCallerMax;
-    if (isRoom()) return true;
+    if (hasPlace()) return true;
     this.#dropUnwanted(ticket.lane);
-    if (isRoom()) return true;
+    if (hasPlace()) return true;
     const ownCount = own()?.callers.get(caller)?.length ?? 0;
     if (ownCount >= limits.waitingPerCallerMax) return false;
     const isApplicationFull = (own()?.waiting ?? 0) >= limits.waitingPerApplicationMax;

@@ -50,10 +50,10 @@ function noteStored(
   applicationId: string,
   eventCount: number,
   payload: string,
-  { compactor, metricRoom }: Services,
+  { compactor, metricBytes }: Services,
 ): void {
   compactor.note(applicationId, eventCount);
-  metricRoom.add(applicationId, Buffer.byteLength(payload));
+  metricBytes.add(applicationId, Buffer.byteLength(payload));
 }
 
 const createEvent = operation({
@@ -70,14 +70,14 @@ const createEvent = operation({
   result: CreatedEvent,
   errors: [],
   async handle({ call, caller, path: { event: key }, parameters }, services) {
-    const { keyLimits, metricRoom, database, clock, ids } = services;
+    const { keyLimits, metricBytes, database, clock, ids } = services;
     const { applicationId: application_id, deviceId, userId } = caller;
     const { timestamp, timeoutInSeconds } = parameters;
     const now = clock.now();
     const occurredAt = timestamp ?? now;
     const payload = writePayload(payloadOf(caller, [[key, occurredAt, ...readValues(parameters)]], services));
     await admit(call, caller, 1, payload, services);
-    metricRoom.require(application_id);
+    metricBytes.require(application_id);
     const checked = await keyLimits.check(caller, new Set([key]));
     throwRefused(checked.refused, key);
     const id = ids.newId("MetricEvent");
@@ -131,7 +131,7 @@ const createEvents = operation({
     const payload = writePayload(payloadOf(caller, events, services));
     await admit(call, caller, items.length, payload, services);
     if (events.length === 0) return { accepted: 0, rejected };
-    services.metricRoom.require(caller.applicationId);
+    services.metricBytes.require(caller.applicationId);
     const refused = await storeEvents(caller, events, payload, now, services);
     if (refused.size === 0) return { accepted: events.length, rejected };
     const before = rejected.length;
@@ -155,9 +155,9 @@ async function storeEvents(
   const { applicationId } = caller;
   const { keyLimits, compactor, database, ids } = services;
   const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
-  const room = compactor.makeRoom(applicationId);
+  const relief = compactor.reduceBacklog(applicationId);
   // Never waits inside a transaction: the compaction that frees space may be waiting for that transaction.
-  if (room !== undefined) await database.apart("room for events", () => room);
+  if (relief !== undefined) await database.apart("room for events", () => relief);
   const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now };
   return database.write(
     async (transaction) => {

@@ -67,17 +67,17 @@ export async function findUsage(applicationId: string, queries: Queries, userId 
 }
 
 /** The remaining quota in bytes, so that an upload is cut at its quota instead of after it has been received. */
-export interface Room {
+export interface FreeQuota {
   readonly bytes: number;
   /** The error for a larger upload. */
   exceeded(): ApiError;
 }
 
 /** @throws ApiError RequestTooLarge if no quota is left */
-export async function roomOf(applicationId: string, userId: string, queries: Queries): Promise<Room> {
+export async function freeQuotaOf(applicationId: string, userId: string, queries: Queries): Promise<FreeQuota> {
   const { quotas } = await loadApplicationSettings(applicationId, queries);
-  let room: Room = { bytes: Number.POSITIVE_INFINITY, exceeded: () => new ApiError("RequestTooLarge") };
-  if (quotas === undefined) return room;
+  let free: FreeQuota = { bytes: Number.POSITIVE_INFINITY, exceeded: () => new ApiError("RequestTooLarge") };
+  if (quotas === undefined) return free;
   const rows = await queries
     .selectFrom("file_usage")
     .selectAll()
@@ -88,9 +88,9 @@ export async function roomOf(applicationId: string, userId: string, queries: Que
     const used = rows.find(({ user_id }) => user_id === (isUser ? userId : everybody)) ?? none;
     if (used.files >= filesMax(quotas, named)) throw filesExceeded(quotas, named);
     const bytes = bytesMax(quotas, named) - used.bytes;
-    if (bytes < room.bytes) room = { bytes, exceeded: () => bytesExceeded(quotas, named) };
+    if (bytes < free.bytes) free = { bytes, exceeded: () => bytesExceeded(quotas, named) };
   }
-  return room;
+  return free;
 }
 
 interface Usage {

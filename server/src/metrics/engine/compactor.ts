@@ -9,7 +9,7 @@ export interface Compactor {
   /** Must be called after events are stored. */
   note(applicationId: string, eventCount: number): void;
   /** Must be awaited before more events are stored: slows clients down when they outrun the compaction. */
-  makeRoom(applicationId: string): Promise<void> | undefined;
+  reduceBacklog(applicationId: string): Promise<void> | undefined;
   statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
   /** Compacts until the inbox is empty or another process is compacting, with a bound in case events keep arriving. */
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
@@ -82,7 +82,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       if (running.has(applicationId)) return;
       schedule(applicationId, before < eventsMin && before + eventCount >= eventsMin ? 0 : delayMs);
     },
-    makeRoom(applicationId) {
+    reduceBacklog(applicationId) {
       const isCrowded = () => (waiting.get(applicationId) ?? 0) >= crowdEventsMax;
       return isCrowded() ? untilNot(isCrowded) : undefined;
     },

@@ -7,7 +7,7 @@ import { chunksOfSeries, rollupsOf, seriesOf } from "./series.ts";
 import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./stored-bytes.store.ts";
 
 /** Bounds the bytes that the metrics of an application take in the database (hostile.md 37). */
-export interface MetricRoom {
+export interface MetricBytes {
   /** @throws ApiError RequestTooLarge when the application has no space for more events */
   require(applicationId: string): void;
   /** Counts events that this process has stored. */
@@ -28,10 +28,10 @@ interface Figure {
  * The bytes of an application are the sum over its keys, which compaction and retention maintain. The sum is computed
  * from time to time and kept in memory in between, so that events do not contend for a shared counter.
  */
-export function createMetricRoom(
+export function createMetricBytes(
   { metricBytesPerApplication: bytesMax }: Pick<Config, "metricBytesPerApplication">,
   { database, clock }: { readonly database: Database; readonly clock: Clock },
-): MetricRoom {
+): MetricBytes {
   const figures = createRecounts<Figure>({
     clock,
     create: () => ({ counted: 0, since: 0, before: 0 }),
