@@ -51,7 +51,7 @@ async function until(isReached: () => boolean): Promise<void> {
   while (!isReached()) await sleep(20);
 }
 
-/** The message that follows a stream's `ready`, when it goes on from a cursor. */
+/** The message that follows a stream's `ready`, when it continues from a cursor. */
 async function firstAfterReady(user: TestUser, lastId: string) {
   const stream = await listen(user, "", lastId);
   const ready = await stream.next();
