@@ -5,7 +5,7 @@ import { destination, distanceMeters, type Location } from "../src/lib/locations
 import { createRandom, pointWithin } from "./attacker.ts";
 import { openStream, type TestStream } from "./event-streams.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { assertFarOff, assertHidden, createPeople, roomForPages, text } from "./people.ts";
+import { assertFarOff, assertHidden, createPeople, memoryForPages, text } from "./people.ts";
 
 /** The adversary of spec/privacy#adversary with streams of events: no stream tells more than the reads of the same user. */
 
@@ -14,7 +14,7 @@ let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 const streams: TestStream[] = [];
 before(async () => {
-  test = await startTestApp({ ...roomForPages, RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ ...memoryForPages, RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });

@@ -37,7 +37,7 @@ interface ChannelHooks {
   /** Whether the application still allows streams, or the reason why not. */
   refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
   /** Runs for events that were sent, with the time of their write. */
-  told(event: PlacedEvent, streams: number): void;
+  delivered(event: PlacedEvent, streams: number): void;
   /** Runs when the settings of the application may have changed. */
   keepLog(channel: EventChannel): void;
 }
@@ -333,18 +333,18 @@ export class EventChannel {
     const cut = new Map<EventStream, number>();
     let sent = 0;
     for (const [index, row] of rows.entries()) {
-      let told = 0;
+      let delivered = 0;
       for (const { frame, seen, isLost, streams: wanting } of shown[index] ?? []) {
         if (frame === undefined) continue;
         for (const stream of wanting) {
           if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
-          if (stream.send(frame)) told += isLost === true ? 0 : 1;
+          if (stream.send(frame)) delivered += isLost === true ? 0 : 1;
           else cut.set(stream, row.position - 1);
           sent += 1;
           if (sent % streamsPerTick === 0) await new Promise(setImmediate);
         }
       }
-      if (told > 0) this.#hooks.told(row, told);
+      if (delivered > 0) this.#hooks.delivered(row, delivered);
     }
     return cut;
   }
