@@ -76,7 +76,7 @@ export interface ServiceOverrides {
   readonly lookUp?: LookUp;
   /** Replaces the folder of the built console. */
   readonly consoleFolder?: string;
-  readonly webhookBounds?: RunnerBounds;
+  readonly webhookBounds?: Partial<RunnerBounds>;
 }
 
 /** The services, with the parts that only the server itself uses. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { type Answer, startTestApp, type TestApp, type TestOperator, type TestUser } from "../../test/harness.ts";
 import { mailsTo, waitUntil } from "../../test/mails.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
+import { lockRow } from "../db/lock.ts";
 import { mailAboutDisabled } from "./webhooks.mail.ts";
 
 const minuteMs = 60_000;
@@ -20,7 +22,10 @@ let jane: TestUser;
 let root: string;
 before(async () => {
   // An attempt whose result cannot be stored in time is repeated.
-  test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" });
+  test = await startTestApp(
+    { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" },
+    { webhookBounds: { isAutomatic: false } },
+  );
   test.app.webhookRunner.start(test.app, (name) => mailAboutDisabled(name, test.app));
 });
 after(() => test.close());
@@ -170,6 +175,43 @@ describe("a delivery", () => {
   });
 });
 
+// spec/webhooks#retries
+it("an event that is accepted while the result of another one is being stored is sent once", async () => {
+  const { database } = test.app;
+  const { id } = await create({ concurrency: 2 });
+  const [first] = await checkIn(2);
+  const locked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let held: Promise<unknown> = Promise.resolve();
+  receiver.answer = async ({ body }) => {
+    await waitUntil(() => receiver.received.length === 2);
+    if (body.data.objectID !== first) {
+      await answered.promise;
+      return 204;
+    }
+    held = database.write(async ({ queries }) => {
+      await lockRow(database.dialect, "webhooks", application.appid, id, queries);
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
+    return 204;
+  };
+  const accepted = () => test.app.webhookRunner.outcomes.get("delivered") ?? 0;
+  const before = accepted();
+  const served = serveAll();
+  await waitUntil(() => accepted() === before + 1);
+  await sleep(500); // until storing the first result waits for the lock
+  answered.resolve();
+  await waitUntil(() => accepted() === before + 2);
+  released.resolve();
+  await Promise.all([served, held]);
+  await serveAll();
+  assert.equal(receiver.received.length, 2);
+  assert.deepEqual((await webhook(id)).behind, { events: 0 });
+});
+
 // spec/webhooks#test-a-webhook
 it("a test event is sent in any state of the webhook, at most six times a minute", async () => {
   const { id, secret } = await create();
@@ -191,7 +233,10 @@ it("a test event is sent in any state of the webhook, at most six times a minute
 
 // spec/webhooks#rotate-the-secret
 it("a receiver can verify events with either secret during a rotation, from every process (events.md E16)", async (t) => {
-  const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, WEBHOOK_NETWORKS: "127.0.0.0/8" });
+  const other = await startTestApp(
+    { DATABASE_URL: test.config.databaseUrl, WEBHOOK_NETWORKS: "127.0.0.0/8" },
+    { webhookBounds: { isAutomatic: false } },
+  );
   t.after(() => other.close());
   other.advance(test.now() - other.now());
   other.app.webhookRunner.start(other.app);

@@ -21,7 +21,7 @@ async function findFreePort(): Promise<number> {
 }
 
 it("examples/webhook-receiver verifies events, and handles each once", async (t) => {
-  const test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8" });
+  const test = await startTestApp({ WEBHOOK_NETWORKS: "127.0.0.0/8" }, { webhookBounds: { isAutomatic: false } });
   t.after(() => test.close());
   test.app.webhookRunner.start(test.app);
   const { token } = await test.createOperator();

@@ -40,9 +40,11 @@ export interface RunnerBounds {
   readonly sliceMs: number;
   /** The interval at which a process looks for due webhooks that no event has named. */
   readonly scanMs: number;
+  /** Whether webhooks are served as soon as they have something to send; otherwise by `serveAll` only. */
+  readonly isAutomatic: boolean;
 }
 
-const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_000 };
+const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_000, isAutomatic: true };
 const waitingMax = 10_000;
 
 /** What a process needs to serve webhooks. */
@@ -69,7 +71,8 @@ export interface WebhookRunner {
   statistics(): WebhookStatistics;
 }
 
-export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds): WebhookRunner {
+export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): WebhookRunner {
+  const { servedMax, sliceMs, scanMs, isAutomatic } = { ...usualBounds, ...bounds };
   const holder = randomUUID();
   const stopping = new AbortController();
   const outcomes = new Map<Outcome, number>();
@@ -229,7 +232,7 @@ export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds
   }
 
   function follow(applicationId: string): void {
-    if (context === undefined || stopping.signal.aborted) return;
+    if (!isAutomatic || context === undefined || stopping.signal.aborted) return;
     if (followed.has(applicationId) || followed.size >= followedMax) return;
     let isExpected = false;
     const stop = context.services.eventFollower.follow(applicationId, () => {
@@ -276,7 +279,8 @@ export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds
     },
 
     notice(applicationId) {
-      if (!applications.has(applicationId) || noticed.has(applicationId) || stopping.signal.aborted) return;
+      if (!isAutomatic || !applications.has(applicationId) || noticed.has(applicationId) || stopping.signal.aborted)
+        return;
       noticed.add(applicationId);
       later(hintMs, (index) => {
         if (index === 0) noticed.delete(applicationId);
@@ -285,7 +289,7 @@ export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds
     },
 
     expect(applicationId) {
-      if (context === undefined || stopping.signal.aborted) return;
+      if (!isAutomatic || context === undefined || stopping.signal.aborted) return;
       applications = new Set([...applications, applicationId]);
       outside.runInAsyncScope(follow, undefined, applicationId);
       later([0], () => serveApplication(applicationId));
@@ -298,6 +302,7 @@ export function createWebhookRunner({ servedMax, sliceMs, scanMs } = usualBounds
         news: createWebhookNews(services),
         watch: createWebhookWatch(services, () => later([0], watch)),
       };
+      if (!isAutomatic) return;
       every(scanMs, async () => {
         const isLong = scans % scansPerLongScan === 0;
         scans += 1;

@@ -343,7 +343,7 @@ class Serving {
   async #commit(): Promise<void> {
     const { database, clock, ids, events } = this.#services;
     const { applicationId, id } = this.#name;
-    const ended = this.#ended;
+    const ended = [...this.#ended]; // attempts that end meanwhile are stored by the next commit
     const doneIds = new Set(ended.map(({ entry }) => entry.item));
     const isDone = (item: Item) => item.state === "done" || doneIds.has(item);
     const firstOpen = this.#window.findIndex((item) => !isDone(item));
