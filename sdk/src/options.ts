@@ -1,6 +1,6 @@
 import type { IdentityOptions } from "./identity/options.ts";
 import type { Timeouts, TransportOptions } from "./transport/options.ts";
-import { repeatsMax } from "./transport/transport.ts";
+import { repeatsMax } from "./transport/repeats.ts";
 import { checkAddress } from "./wire/address.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 

@@ -2,18 +2,18 @@ import { systemClock } from "../lib/clock.ts";
 import { newUuid } from "../lib/uuid.ts";
 import type { Call } from "../wire/call.ts";
 import { ConfigurationError, describeCall, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
-import { type Judged, judge, judgeSilence, readEnvelope, timeOf } from "./answer.ts";
+import { type Judged, timeOf } from "./answer.ts";
+import { attemptOnce } from "./attempt.ts";
 import { decodeResult } from "./decode.ts";
-import { isFile, openDownload } from "./download.ts";
-import { createGate, type Gate, spread } from "./gate.ts";
+import { createGate, type Gate } from "./gate.ts";
 import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
-import { createLimits, type Run, timeoutOf } from "./limits.ts";
+import { createLimits, type Run } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from "./options.ts";
 import type { Credentials, PrincipalSource } from "./principal.ts";
-import { reportProgress } from "./progress.ts";
-import { buildRequest, readTunnelled } from "./request.ts";
-import type { Upload, Uploads } from "./upload.ts";
+import { createRepeats, type NextRepeat } from "./repeats.ts";
+import { buildRequest } from "./request.ts";
+import type { Uploads } from "./upload.ts";
 
 /** Sends calls, and retries them until they are answered or their time is up. */
 export interface Transport {
@@ -31,9 +31,6 @@ export interface Transport {
   close(): void;
 }
 
-/** Decides on repetitions: returns the milliseconds to wait before the next attempt, if there may be one. */
-export type NextRepeat = (judged: Judged, msLeft: number) => number | undefined;
-
 /** Decides when calls are retried. */
 export interface Pace {
   /** The time that a call may take with all its retries. */
@@ -44,12 +41,6 @@ export interface Pace {
   now(): number;
 }
 
-const budgetMax = 10;
-export const repeatsMax = 10;
-const backoffMs = 250;
-const backoffMsMax = 20_000;
-/** The speed that an upload needs if its progress cannot be observed, in bytes per millisecond. */
-const uploadSpeedMin = 16_384 / 1000;
 /** The repeat of such a call finds its token dead if the first attempt was done. */
 const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "deleteUser", "endToken"]);
 
@@ -65,29 +56,13 @@ export function createTransport(
   { uploads, moreDates }: TransportParts = {},
 ): Transport {
   const { clock = systemClock, logger = consoleLogger, scheme = "Service" } = options;
-  const { attemptMs = 30_000, totalMs = 90_000, stallMs = 60_000 } = options.timeouts ?? {};
+  const { totalMs = 90_000 } = options.timeouts ?? {};
   const limits = createLimits(clock);
   const gates = new Map<string, Gate>();
   const interceptors = new Set<Interceptor>();
   let signer: Signer | undefined;
-  /** Limits the repeats of all calls while few of them succeed. */
-  let budget = budgetMax;
-
-  function repeats(retry: Retry | undefined = options.retry): NextRepeat {
-    let left = retry === false ? 0 : Math.min(repeatsMax, retry?.repeats ?? 3);
-    let backoff = backoffMs;
-    let errors = 0;
-    return ({ repeats, retryAfterMs }, msLeft) => {
-      if (repeats === "once") errors += 1;
-      if (!repeats || errors > 1 || left < 1) return undefined;
-      const waitMs = retryAfterMs === undefined ? clock.random() * backoff : spread(retryAfterMs, clock);
-      if (waitMs >= msLeft || budget < 1) return undefined;
-      backoff = Math.min(backoffMsMax, backoff * 2);
-      budget -= 1;
-      left -= 1;
-      return waitMs;
-    };
-  }
+  const repeats = createRepeats(clock, options.retry);
+  const services = { options, clock, limits, uploads };
 
   /** Runs the interceptors around a piece of work, the first one outermost. */
   function intercepted<T>(kind: "call" | "attempt", seen: InterceptedRequest, work: () => Promise<T>): Promise<T> {
@@ -101,7 +76,7 @@ export function createTransport(
   function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
     const { operation, path } = call;
     const { id, isDownload, hasFile } = operation;
-    const { signal, context, onProgress, retry, headers: ownOfApp } = callOptions;
+    const { signal, context, retry, headers: ownOfApp } = callOptions;
     const startedAt = clock.now();
     const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
     const key = operation.isIdempotent ? (callOptions.idempotencyKey ?? newUuid()) : undefined;
@@ -131,90 +106,19 @@ export function createTransport(
       const request = buildRequest(call, key, options.methods === "get-post", uploads);
       const { method } = request;
 
-      /** Sends the request once. Resolves early when the run has to end. */
       function attempt(
         { root, token }: Credentials,
         signature: string | undefined,
         added: Headers | undefined,
       ): Promise<Judged> {
-        const end = new AbortController();
         const authorization = token && `${scheme} ${token}${signature === undefined ? "" : ` ${signature}`}`;
-
-        return new Promise((resolve) => {
-          const settle = (judged: Judged) => {
-            cancelTimer();
-            resolve(judged);
-          };
-          const fail = (cause?: unknown) => settle(judgeSilence(repeatability, cause));
-          const endLate = () => {
-            settle({ ...judgeSilence(repeatability), fail: (details) => timeoutOf("attempt", details) });
-            end.abort();
-          };
-          const restart = () => {
-            cancelTimer();
-            if (!end.signal.aborted) cancelTimer = clock.after(stallMs, endLate);
-          };
-          let cancelTimer = clock.after(
-            hasFile ? stallMs + (request.length ?? 0) / uploadSpeedMin : attemptMs,
-            endLate,
-          );
-          run.wake = () => {
-            fail();
-            end.abort();
-          };
-
-          const exchange = (headers: Headers | undefined): Promise<Response> => {
-            headers?.delete("authorization");
-            const sent: Record<string, string> = headers ? Object.fromEntries(headers) : {};
-            if (authorization) sent["authorization"] = authorization;
-            if (request.key) sent["idempotency-key"] = request.key;
-            if (request.contentType) sent["content-type"] = request.contentType;
-            const url = root + request.path + (request.query ?? "");
-            const isForm = typeof request.body === "function";
-            const init = {
-              method,
-              headers: sent,
-              body: isForm ? request.body() : request.body,
-              signal: end.signal,
-              credentials: "omit",
-              // A proxy wrote the answer of an API that is a redirect; a store may send a file from elsewhere.
-              redirect: isDownload ? "follow" : "manual",
-              duplex: "half",
-            };
-            if (!isForm || !uploads || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
-            const report = reportProgress(onProgress, request.length, clock);
-            const moved = (done: number) => {
-              restart();
-              report(done);
-            };
-            return uploads.send(url, init as Upload, moved, options.fetch);
-          };
-
-          const work = async () => {
-            let response: Response;
-            if (interceptors.size > 0) {
-              const headers = new Headers(added);
-              if (authorization) headers.set("authorization", "[secret]");
-              const seen = { operation, method, path, headers, context, attempt: attempts };
-              response = await intercepted("attempt", seen, () => exchange(headers));
-            } else response = await exchange(added);
-            if (isDownload && isFile(response)) {
-              const result = openDownload(response, {
-                call,
-                options: callOptions,
-                clock,
-                limits,
-                stallMs,
-                end: () => end.abort(),
-              });
-              return { status: response.status, headers: response.headers, result };
-            }
-            const text = await response.text();
-            const envelope = readEnvelope(text);
-            return judge(repeatability, request.isTunnelled ? readTunnelled(envelope) : envelope, response, text);
-          };
-          work().then(settle, fail);
-        });
+        const around = (headers: Headers, exchange: (headers: Headers) => Promise<Response>) => {
+          if (authorization) headers.set("authorization", "[secret]");
+          const seen = { operation, method, path, headers, context, attempt: attempts };
+          return intercepted("attempt", seen, () => exchange(headers));
+        };
+        const own = { call, callOptions, request, repeatability, root, authorization, added };
+        return attemptOnce(services, { ...own, around: interceptors.size > 0 ? around : undefined }, run);
       }
 
       function attemptIntercepted(headers = new Headers()): Promise<unknown> {
@@ -256,7 +160,7 @@ export function createTransport(
           if (!error || error instanceof ServiceError)
             principal.answered?.(credentials, { call, error, time: timeOf(headers) });
           if (!error) {
-            budget = Math.min(budgetMax, budget + 0.1);
+            repeats.succeed();
             last = judged;
             return isDownload ? result : decodeResult(result, moreDates);
           }
@@ -270,7 +174,7 @@ export function createTransport(
             credentials = await principal.replace(credentials, error, call);
             continue;
           }
-          nextRepeat ??= repeats(retry);
+          nextRepeat ??= repeats.of(retry);
           const waitMs = nextRepeat(judged, startedAt + limitMs - clock.now());
           if (waitMs === undefined) throw error;
           logger.info("repeating a call", { operation: id, attempt: attempts, reason: error.name, waitMs });
@@ -307,7 +211,7 @@ export function createTransport(
     },
     pace: {
       totalMs,
-      repeats,
+      repeats: repeats.of,
       wait: (ms, { signal }, details) =>
         limits.run(
           Number.POSITIVE_INFINITY,
