@@ -36,16 +36,22 @@ function nameOf(applicationId: unknown, log: unknown): string {
 /** Assigns positions to restored events that had none, and lets new events follow on all. */
 export async function finishRestoredLogs({ dialect }: Pick<Database, "dialect">, queries: Queries): Promise<void> {
   if (dialect.hasRowLocks) await sql.raw(unboundedStatement).execute(queries);
+  const { rows } = await sql<{ application_id: string }>`
+    select distinct application_id from events where position is null`.execute(queries);
+  for (const { application_id } of rows) await placeEvents(application_id, queries);
+  await dialect.continueSerial?.("events", "number").execute(queries);
+}
+
+async function placeEvents(applicationId: string, queries: Queries): Promise<void> {
+  const { rows } = await sql<{ end: number }>`
+    select coalesce(
+      (select max(position) from events where application_id = ${applicationId}),
+      (select dropped_to from event_logs where application_id = ${applicationId}), 0) as "end"`.execute(queries);
   await sql`
     update events set position = placed.position, number = placed.position
     from (
-      select waiting.application_id, waiting.number,
-        coalesce(
-          (select max(position) from events as other where other.application_id = waiting.application_id),
-          (select dropped_to from event_logs as log where log.application_id = waiting.application_id), 0)
-        + row_number() over (partition by waiting.application_id order by waiting.number) as position
-      from events as waiting where waiting.position is null
+      select number, ${Number(rows[0]?.end ?? 0)} + row_number() over (order by number) as position
+      from events where application_id = ${applicationId} and position is null
     ) as placed
-    where events.application_id = placed.application_id and events.number = placed.number`.execute(queries);
-  await dialect.continueSerial?.("events", "number").execute(queries);
+    where events.application_id = ${applicationId} and events.number = placed.number`.execute(queries);
 }
