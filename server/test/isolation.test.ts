@@ -284,6 +284,7 @@ async function webhook({ appid }: NewApplication): Promise<PathParameters> {
   const { token } = await test.createOperator();
   const body = { url: "http://127.0.0.1:9/hook", types: ["*"] };
   const created = await test.call(`POST /_/api/applications/${appid}/webhooks`, { token, body });
+  assert.equal(created.status, 201, created.text);
   return { webhookId: created.body.result.id };
 }
 
