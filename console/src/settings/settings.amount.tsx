@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { TextField } from "../ui/fields.tsx";
+import type { SettingInputProps } from "./settings.input.ts";
 import styles from "./settings.module.css";
 
 interface Unit {
@@ -32,15 +33,9 @@ const unitsOf = {
 
 export type AmountKind = keyof typeof unitsOf;
 
-interface AmountProps {
+/** `text` is the amount in the smallest unit, or as it was typed if it is no number. */
+interface AmountProps extends SettingInputProps {
   readonly kind: AmountKind;
-  readonly path: string;
-  readonly label: string;
-  readonly hint: string;
-  /** The amount in the smallest unit, as the setting has it; what is no number is as it was typed. */
-  readonly text: string;
-  readonly isReadOnly: boolean;
-  readonly onText: (text: string) => void;
 }
 
 /** A duration or a size in the unit in which people say it. */

@@ -1,19 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { openapiQuery } from "../api/openapi.ts";
 import { SelectField, TextField } from "../ui/fields.tsx";
+import type { SettingInputProps } from "./settings.input.ts";
 
-interface OperationsProps {
-  readonly path: string;
-  readonly label: string;
-  readonly hint: string;
-  /** One operation to a line. */
-  readonly text: string;
-  readonly isReadOnly: boolean;
-  readonly onText: (text: string) => void;
-}
-
-/** Operations of apps: chosen from the list of those that this server has, or typed. */
-export function Operations({ path, label, hint, text, isReadOnly, onText }: OperationsProps) {
+/** Operations of apps, one to a line: chosen from the list of those that this server has, or typed. */
+export function Operations({ path, label, hint, text, isReadOnly, onText }: SettingInputProps) {
   const { data } = useQuery({ ...openapiQuery, enabled: !isReadOnly });
   const chosen = text.split("\n").map((line) => line.trim());
   const known = Object.entries(data?.paths ?? {}).flatMap(([address, methods]) =>

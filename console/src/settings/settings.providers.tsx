@@ -3,18 +3,9 @@ import X from "lucide-react/icons/x";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { FieldGroup, TextField } from "../ui/fields.tsx";
+import type { SettingInputProps } from "./settings.input.ts";
 import styles from "./settings.module.css";
 import type { ProviderRow } from "./settings.values.ts";
-
-interface ProvidersProps {
-  readonly path: string;
-  readonly label: string;
-  readonly hint: string;
-  /** The rows as JSON. */
-  readonly text: string;
-  readonly isReadOnly: boolean;
-  readonly onText: (text: string) => void;
-}
 
 const fields = [
   { name: "name", label: "Name", placeholder: "Example" },
@@ -23,8 +14,8 @@ const fields = [
   { name: "jwksUrl", label: "Address of its keys", placeholder: "https://accounts.example.com/keys" },
 ] as const;
 
-/** OpenID Connect providers, each with four fields. */
-export function Providers({ path, label, hint, text, isReadOnly, onText }: ProvidersProps) {
+/** OpenID Connect providers, each with four fields; `text` has the rows as JSON. */
+export function Providers({ path, label, hint, text, isReadOnly, onText }: SettingInputProps) {
   const rows: readonly ProviderRow[] = JSON.parse(text);
   const change = (next: readonly ProviderRow[]) => onText(JSON.stringify(next));
   return (

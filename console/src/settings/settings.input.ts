@@ -1,0 +1,10 @@
+/** What every input of a setting gets. */
+export interface SettingInputProps {
+  readonly path: string;
+  readonly label: string;
+  readonly hint: string;
+  /** The setting as text, in the form that the input describes. */
+  readonly text: string;
+  readonly isReadOnly: boolean;
+  readonly onText: (text: string) => void;
+}
