@@ -244,6 +244,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
         const principal = userId === undefined ? device.principal(client) : sessions.principal(client, call, userId);
         return transport.send(call, principal, options);
       },
+      keepSession: (userId) => sessions.keep(client, userId),
       parts: new Map(),
     },
   };

@@ -1,43 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
-import {
-  type EventListener,
-  type LiveEvent,
-  type SubscribeOptions,
-  type Subscription,
-  subscribe,
-} from "../src/events.ts";
 import { SessionEnded } from "../src/wire/errors.ts";
 import { refusal } from "./answers.ts";
-import { breakableNetwork, type TestClient, testClient, until } from "./clients.ts";
+import { type TestClient, testClient, until } from "./clients.ts";
+import { follow, type RecordedSubscription, streamNetwork } from "./event-followers.ts";
 
 const location = { lat: 48.2, lng: 16.37 };
 let count = 0;
-
-/** A subscription that records the events that it receives. */
-interface Noted extends Subscription {
-  readonly events: LiveEvent[];
-  readonly cursors: string[];
-  readonly told: string[];
-  readonly errors: unknown[];
-}
-
-async function follow(client: TestClient, options: SubscribeOptions = {}): Promise<Noted> {
-  const [events, cursors, told, errors]: [LiveEvent[], string[], string[], unknown[]] = [[], [], [], []];
-  const listener: EventListener = {
-    event(event, cursor) {
-      events.push(event);
-      cursors.push(cursor);
-    },
-    ready: () => told.push("ready"),
-    reset: (reason) => told.push(`reset: ${reason}`),
-    end: (error) => errors.push(error),
-  };
-  const subscription = subscribe(client, options, listener);
-  await until(() => told.includes("ready") || errors.length > 0);
-  return Object.create(subscription, Object.getOwnPropertyDescriptors({ events, cursors, told, errors }));
-}
 
 describe("subscriptions", () => {
   let app: TestApp;
@@ -100,7 +70,7 @@ describe("subscriptions", () => {
   it("share one connection, however many they are and however they differ", async () => {
     const client = await signedUp();
     const tags = Array.from({ length: 25 }, (_, index) => `tag ${index}`);
-    const all: Noted[] = [];
+    const all: RecordedSubscription[] = [];
     for (const tag of tags) all.push(await follow(client, { types: ["checkin.created"], tag }));
     const before = streamsOf(client);
     for (const tag of tags) await client.checkins.create({ location, tag });
@@ -118,26 +88,16 @@ describe("subscriptions", () => {
   });
 
   it("lose no event when the connection is cut", async () => {
-    const network = breakableNetwork();
-    const cuts: (() => void)[] = [];
-    const cuttable: typeof fetch = async (input, init) => {
-      const response = await network.fetch(input, init);
-      if (!String(input).includes("/events/stream") || response.body === null) return response;
-      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-      const cut = new AbortController();
-      cuts.push(() => cut.abort(new TypeError("terminated")));
-      response.body.pipeTo(writable, { signal: cut.signal }).catch(() => {});
-      return new Response(readable, { status: response.status, headers: response.headers });
-    };
-    const client = await signedUp({ fetch: cuttable });
+    const network = streamNetwork();
+    const client = await signedUp({ fetch: network.fetch });
     const writer = testClient(app);
     const { token = "" } = client.session?.handoff() ?? {};
     const mine = await follow(client, { types: ["checkin.created"] });
-    network.state = "off";
-    for (const cut of cuts) cut();
+    network.isOff = true;
+    network.cut();
     const { status } = await app.call("POST /checkins", { token, body: { location: "48.2,16.37", comment: "missed" } });
     assert.equal(status, 201);
-    network.state = "on";
+    network.isOff = false;
     await until(() => mine.events.length === 1);
     assert.equal(streamsOf(client) > 1, true);
     assert.deepEqual(mine.told, ["ready"]);
@@ -160,6 +120,19 @@ describe("subscriptions", () => {
     const ofDevice = await follow(client);
     await client.close();
     await until(() => ofDevice.errors.length === 1);
+  });
+
+  it("end alone when the service refuses their filter, however often", async () => {
+    const client = await signedUp();
+    const good = await follow(client, { types: ["checkin.created"] });
+    for (let times = 0; times < 2; times += 1) {
+      const wrong = await follow(client, { types: ["nothing.*"] });
+      assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);
+    }
+    await client.checkins.create({ location });
+    await until(() => good.events.length === 1);
+    assert.deepEqual([good.told, good.errors], [["ready"], []]);
+    await client.close();
   });
 
   it("end with the error of the service when a filter is invalid", async () => {

@@ -14,6 +14,8 @@ export interface Inside {
   readonly scope: string | undefined;
   /** Sends a call for a user, or for the device. */
   send<T>(userId: string | undefined, call: Call<T>, options?: CallOptions): Sent<T>;
+  /** Renews the token of a user if it is time, as every call of the user does. */
+  keepSession(userId: string): void;
   /** The installed parts: installing one twice returns the first. */
   readonly parts: Map<string, unknown>;
 }

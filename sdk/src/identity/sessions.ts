@@ -30,6 +30,8 @@ import { currentSession, type SessionState, type UserToken } from "./state.ts";
 export interface Sessions {
   /** The principal of a call: the user, the current user, or the device. */
   principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource;
+  /** Renews the token of a session in the second half of its life. */
+  keep(client: IdentityClient, userId: string): void;
   /** Sends a sign-in or sign-up, and makes its user the current one. */
   signIn(
     client: IdentityClient,
@@ -259,6 +261,10 @@ export function createSessions(
           return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
         return state.now ? choose() : state.load().then(choose);
       };
+    },
+    keep(client, userId) {
+      const session = find(userId);
+      if (session?.token) renewSoon(client, session, session.token);
     },
     async signIn(client, call, options) {
       const result = await login(client, call, options);

@@ -96,7 +96,7 @@ export function createFilter(filters: EventFilters, caller: Caller): EventFilter
   return {
     matchesRow: (event) => matchesRow(event, filters, caller),
     matchesType: readClientPatterns(filters.types),
-    matchesObject: ({ event, object }) => object === undefined || matchesObject(object, filters, event, caller),
+    matchesObject: (seen) => matchesObject(seen, filters, caller),
   };
 }
 
@@ -169,12 +169,12 @@ function objectIdOf(given: string, { applicationId, userId, deviceId }: Caller):
 
 /** Evaluates the object that the caller sees, so that an area finds no location that a search would not find. */
 function matchesObject(
-  json: string,
+  { event: { user_id, type }, view, object: json }: SeenEvent,
   { locationRange, tag }: EventFilters,
-  { user_id, type }: PlacedEvent,
   { userId }: Caller,
 ): boolean {
   if (locationRange === undefined && tag === undefined) return true;
+  if (json === undefined) return view.type.endsWith(".deleted"); // of what may have matched
   const object: { readonly tag?: unknown; readonly location?: unknown } = JSON.parse(json); // a result is an object
   if (tag !== undefined && object.tag !== tag) return false;
   if (locationRange === undefined) return true;

@@ -2,7 +2,7 @@ import { listEvents, streamEvents } from "../../generated/calls.ts";
 import type { Event } from "../../generated/types.ts";
 import type { Send } from "../../nouns/send.ts";
 import { decodeResult } from "../../transport/decode.ts";
-import { ConnectionError, RollcallError, ServiceError, UnexpectedAnswer } from "../../wire/errors.ts";
+import { ConnectionError, RollcallError, ServiceError, TimeoutError, UnexpectedAnswer } from "../../wire/errors.ts";
 import { type EventFilter, keyOf, queryOf, unionOf } from "./filters.ts";
 import { readMessages, type StreamMessage } from "./messages.ts";
 
@@ -51,6 +51,8 @@ const backoffMs = 1_000;
 const backoffMsMax = 30_000;
 /** The number of times a stream that has worked before may fail to begin. */
 const failuresMax = 3;
+/** The number of streams in succession that may begin and bring nothing more, not even a heartbeat. */
+const silencesMax = 2;
 
 export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Feed {
   let connection = new AbortController();
@@ -59,6 +61,7 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
   let pollUntil = 0;
   let hasStreamed = false;
   let failures = 0;
+  let silences = 0;
   let retryMs = backoffMs;
 
   async function stream(wanted: readonly EventFilter[], { signal }: AbortController): Promise<void> {
@@ -94,6 +97,7 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
         becomeReady(JSON.parse(data).reason);
       } else if (name === "" && id !== "") {
         cursor = id;
+        silences = 0;
         // The type is that of the result of GET /events.
         const event = data && (decodeResult(JSON.parse(data)) as Event);
         onMessage(event ? { kind: "event", cursor, event } : { kind: "cursor", cursor });
@@ -108,7 +112,9 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
     } catch (cause) {
       const isLate = late.signal.aborted && !signal.aborted;
       const error = isLate ? new TypeError("the stream does not begin") : cause;
-      if (!isReady && !signal.aborted) noteUnready(error);
+      if (signal.aborted) throw error;
+      if (!isReady) noteUnready(error);
+      else if (error instanceof TimeoutError) noteSilence();
       throw error;
     } finally {
       clearTimeout(timer);
@@ -124,6 +130,14 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
     const isAnswered = error instanceof ServiceError && !isRefused;
     const isPatient = hasStreamed || error instanceof ConnectionError;
     if (isRefused || (!isAnswered && failures >= (isPatient ? failuresMax : 1))) pollUntil = Date.now() + pollMs;
+  }
+
+  /** A proxy that passes the beginning of a stream may hold back the rest. */
+  function noteSilence(): void {
+    silences += 1;
+    if (silences < silencesMax) return;
+    silences = 0;
+    pollUntil = Date.now() + pollMs;
   }
 
   async function poll(wanted: readonly EventFilter[], { signal }: AbortController): Promise<void> {
@@ -176,6 +190,8 @@ export function openFeed({ send, filters, cursor, onMessage }: FeedOptions): Fee
         if (isStopped || signal.aborted) continue;
         const isSwitched = !isPolling && Date.now() < pollUntil;
         if (isPolling) failures += 1;
+        // Where calls do not pass either, the failures of streams have another reason.
+        if (isPolling && (error instanceof ConnectionError || error instanceof TimeoutError)) pollUntil = 0;
         waitMs = isSwitched ? 0 : delayAfter(error);
       }
       await pause(waitMs, signal);

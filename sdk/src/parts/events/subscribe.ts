@@ -5,7 +5,7 @@ import { type HasInside, inside } from "../../identity/inside.ts";
 import type { Session } from "../../identity/session.ts";
 import { reportThrown } from "../../lib/events.ts";
 import type { Send } from "../../nouns/send.ts";
-import { SessionEnded } from "../../wire/errors.ts";
+import { ServiceError, SessionEnded } from "../../wire/errors.ts";
 import { type Feed, type FeedMessage, openFeed, type ResetReason } from "./feed.ts";
 import { type EventFilter, isFor, keyOf, queryOf } from "./filters.ts";
 import type { LiveEvent } from "./live-event.ts";
@@ -114,7 +114,7 @@ function hubOf(client: EventClient, userId: string | undefined): Hub {
 }
 
 function createHub(client: EventClient, userId: string | undefined, onClose: () => void): Hub {
-  const { scope, send: sendFor } = client[inside];
+  const { scope, send: sendFor, keepSession } = client[inside];
   const send: Send = (call, options) => sendFor(userId, call, options);
   const entries = new Set<Entry>();
   const name = scope === undefined ? undefined : `${scope}events:${userId ?? ""}`;
@@ -123,21 +123,27 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
   /** The last `ready` of the feed. */
   let covered: (FeedMessage & { readonly kind: "ready" }) | undefined;
   let tabs: TabGroup | undefined;
+  /** Keys of the filters that the service does not accept. */
+  const refused = new Set<string>();
 
-  function wanted(): readonly EventFilter[] {
+  function requested(): ReadonlyMap<string, EventFilter> {
     const own = [...entries].map(({ filter }) => filter);
-    const all = new Map((tabs?.wanted ?? own).map((filter) => [keyOf(filter), filter]));
-    return [...all.values()];
+    return new Map((tabs?.wanted ?? own).map((filter) => [keyOf(filter), filter]));
   }
 
+  const wanted = (): readonly EventFilter[] =>
+    [...requested()].flatMap(([key, filter]) => (refused.has(key) ? [] : filter));
+
   async function lead(signal: AbortSignal): Promise<void> {
-    const first = [...entries][0];
+    const first = [...entries].find(({ key }) => !refused.has(key));
     const current = openFeed({
       send,
       filters: wanted,
       cursor: cursor ?? first?.cursor,
       onMessage: (message) => {
-        if (!signal.aborted) tabs?.share(message);
+        if (signal.aborted) return;
+        if (userId !== undefined) keepSession(userId); // an app that only listens makes no other calls
+        tabs?.share(message);
       },
     });
     feed = current;
@@ -145,15 +151,49 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     try {
       await current.ended;
     } catch (error) {
+      const keys = error instanceof ServiceError ? await findRefused() : [];
       // Other tabs try independently, with the same result.
-      fail(error);
+      if (keys.length === 0) return fail(error);
+      for (const key of keys) refused.add(key);
+      tabs?.refuse(keys);
+      if (wanted().length > 0 && !signal.aborted) return lead(signal);
     } finally {
       if (feed === current) feed = undefined;
     }
   }
 
+  /** The keys of the filters that the service refuses; empty if it refuses the connection for another reason. */
+  async function findRefused(): Promise<readonly string[]> {
+    const filters = wanted();
+    if (filters.length === 1) return [];
+    const found = await Promise.all(
+      filters.map(async (filter) => ((await findRefusal(filter)) === undefined ? [] : [keyOf(filter)])),
+    );
+    return found.length === found.flat().length ? [] : found.flat();
+  }
+
+  async function findRefusal(filter: EventFilter): Promise<ServiceError | undefined> {
+    try {
+      await send(listEvents(queryOf(filter)));
+    } catch (error) {
+      if (error instanceof ServiceError && !error.isRetryable) return error;
+    }
+    return undefined;
+  }
+
+  /** Ends the subscriptions of this tab whose filters the service does not accept. */
+  function onRefused(keys: readonly string[]): void {
+    for (const entry of entries) {
+      if (!keys.includes(entry.key)) continue;
+      remove(entry);
+      void findRefusal(entry.filter).then((error) => call(() => entry.listener.end?.(error)));
+    }
+  }
+
   /** Connects again unless the feed has all requested events. */
   function onWanted(): void {
+    const known = [...requested().keys()].filter((key) => refused.has(key));
+    if (known.length > 0) tabs?.refuse(known);
     const isCovered = wanted().every((filter) => covered?.keys.includes(keyOf(filter)));
     if (covered === undefined || !isCovered) feed?.refresh();
     else if (cursor !== undefined) tabs?.share({ ...covered, cursor, reset: undefined });
@@ -256,7 +296,7 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     add(entry) {
       entries.add(entry);
       const own = () => [...entries].map(({ filter }) => filter);
-      if (tabs === undefined) tabs = joinTabs({ name, own, lead, onWanted, onMessage: receive });
+      if (tabs === undefined) tabs = joinTabs({ name, own, lead, onWanted, onRefused, onMessage: receive });
       else tabs.change();
     },
   };

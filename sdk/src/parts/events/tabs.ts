@@ -5,6 +5,7 @@ import type { EventFilter } from "./filters.ts";
 type TabMessage =
   | { readonly kind: "wanted"; readonly tab: string; readonly filters: readonly EventFilter[] }
   | { readonly kind: "leading" | "alive" }
+  | { readonly kind: "refused"; readonly keys: readonly string[] }
   | { readonly kind: "feed"; readonly message: FeedMessage };
 
 /** The tabs that share a connection; only this one if they cannot. */
@@ -15,6 +16,8 @@ export interface TabGroup {
   change(): void;
   /** Hands a message of the feed to all tabs. Called by the leader. */
   share(message: FeedMessage): void;
+  /** Reports to all tabs that the service does not accept some filters. Called by the leader. */
+  refuse(keys: readonly string[]): void;
   leave(): void;
 }
 
@@ -26,6 +29,7 @@ export interface TabGroupOptions {
   readonly lead: (signal: AbortSignal) => Promise<void>;
   /** Called in the leader when the filters of the tabs change. */
   readonly onWanted: () => void;
+  readonly onRefused: (keys: readonly string[]) => void;
   readonly onMessage: (message: FeedMessage) => void;
 }
 
@@ -33,7 +37,7 @@ export interface TabGroupOptions {
 const silenceMsMax = 10_000;
 const pingMs = 10_000;
 
-export function joinTabs({ name, own, lead, onWanted, onMessage }: TabGroupOptions): TabGroup {
+export function joinTabs({ name, own, lead, onWanted, onRefused, onMessage }: TabGroupOptions): TabGroup {
   const tab = crypto.getRandomValues(new Uint32Array(4)).join("-");
   const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
   const canShare = name !== undefined && locks !== undefined && typeof BroadcastChannel !== "undefined";
@@ -96,7 +100,8 @@ export function joinTabs({ name, own, lead, onWanted, onMessage }: TabGroupOptio
       // A tab that was frozen detects here that it is no longer the leader.
       leading?.abort();
       ask();
-    } else if (data.kind === "feed" && leading === undefined) onMessage(data.message);
+    } else if (data.kind === "refused") onRefused(data.keys);
+    else if (data.kind === "feed" && leading === undefined) onMessage(data.message);
   }
 
   function checkLeader(): void {
@@ -125,6 +130,10 @@ export function joinTabs({ name, own, lead, onWanted, onMessage }: TabGroupOptio
     share(message) {
       onMessage(message);
       post({ kind: "feed", message });
+    },
+    refuse(keys) {
+      post({ kind: "refused", keys });
+      onRefused(keys);
     },
     leave() {
       leaving.abort();
