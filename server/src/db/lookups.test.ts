@@ -57,6 +57,37 @@ const findWhole = prepare<{ applicationId: string }, object>(
   { isLookup: true },
 );
 
+const findNewest = prepare<{ applicationId: string; least: number }, Pick<Found, "name">>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("applications")
+      .select("name")
+      .where("application_id", "=", parameter("applicationId"))
+      .where("created_at", ">=", parameter("least")),
+  { isLookup: true, isCommon: true },
+);
+
+/** Values of every type that a column of ours, or an expression of a lookup, has. */
+const findTypes = prepare<{ applicationId: string; name: string }, object>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("applications")
+      .select(["name", "deleted_at"])
+      .select(sql`-9007199254740991::bigint`.as("bigint"))
+      .select(sql`7::integer`.as("integer"))
+      .select(sql`-0.1::double precision`.as("double"))
+      .select(sql`1.5e300::double precision`.as("large"))
+      .select(sql`1.5::numeric`.as("numeric"))
+      .select(sql`true`.as("yes"))
+      .select(sql`false`.as("no"))
+      .select(sql`''::text`.as("empty"))
+      .select(sql`repeat('é', 100000)`.as("long"))
+      .select(sql`'\\x00ff'::bytea`.as("bytes"))
+      .where("application_id", "=", parameter("applicationId"))
+      .where("name", "=", parameter("name")),
+  { isLookup: true },
+);
+
 /** Divides, so that a value can make the statement fail. */
 const divide = prepare<{ applicationId: string; by: number }, { quotient: number }>(
   (queries, parameter) =>
@@ -140,6 +171,15 @@ describe("lookups", () => {
     assert.deepEqual(Object.keys(together?.[0] ?? {}), Object.keys(alone[0] ?? {}));
   });
 
+  it("get values of every type as alone", { skip: !isPostgres && "the types of PostgreSQL" }, async () => {
+    const alone = await Promise.all(names.map((_, index) => findTypes(database.reads, keyOf(index))));
+    const together = await Promise.all([1, 1, 2].map((index) => findTypes(database.reads, keyOf(index))));
+    assert.deepEqual(
+      together.map(([row]) => ({ ...row })),
+      [1, 1, 2].map((index) => ({ ...alone[index]?.[0] })),
+    );
+  });
+
   it("are one statement for each application", { skip: !isPostgres && "SQLite has no round trips" }, async () => {
     const earlier = statements();
     const keys = Array.from({ length: 20 }, (_, index) => keyOf(index % 2));
@@ -160,6 +200,23 @@ describe("lookups", () => {
       indexes.map((index) => names[index]),
     );
     assert.equal(statements() - earlier, 3);
+  });
+
+  it("are sent once if they are common and equal, and give each caller its own list", {
+    skip: !isPostgres && "SQLite has no round trips",
+  }, async () => {
+    const earlier = statements();
+    const least = [0, 1, 2, 0, 1, 2, 0];
+    const found = await Promise.all(
+      least.map((each) => findNewest(database.reads, { applicationId: "app 1", least: each })),
+    );
+    assert.deepEqual(
+      found.map((rows) => rows.map(({ name }) => name)),
+      least.map((each) => (each > 1 ? [] : [names[1]])),
+    );
+    assert.equal(statements() - earlier, 1);
+    found[0]?.pop();
+    assert.equal(found[3]?.length, 1);
   });
 
   it("find nothing for null, also beside a text that reads like it", async () => {

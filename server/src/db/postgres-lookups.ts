@@ -27,18 +27,6 @@ const lookupsMax = 32;
  * costs the driver and the server several times as much as the rows that it finds.
  */
 export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
-  /** Lookups by the application alone are all equal. */
-  function sendOnce({ sql }: Lookup, applicationId: unknown, waiting: Lookups): void {
-    runInCall(waiting[0]?.call, () => runners.alone(sql, [applicationId])).then(
-      (rows) => {
-        for (const { resolve } of waiting) resolve(rows);
-      },
-      (error) => {
-        for (const { reject } of waiting) reject(error);
-      },
-    );
-  }
-
   function send(lookup: Lookup, waiting: Lookups): void {
     const [first] = waiting;
     if (first === undefined || waiting.length === 1) {
@@ -68,15 +56,31 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
   }
 
   return createTickQueue((lookup, waiting) => {
-    const byApplication = Map.groupBy(waiting, ({ values }) => values[lookup.application]);
-    for (const [applicationId, ofApplication] of byApplication) {
-      if (lookup.names.length === 1) sendOnce(lookup, applicationId, ofApplication);
-      else {
-        for (let from = 0; from < ofApplication.length; from += lookupsMax) {
-          send(lookup, ofApplication.slice(from, from + lookupsMax));
-        }
+    const distinct = lookup.isCommon ? joinEqual(lookup, waiting) : waiting;
+    const byApplication = Map.groupBy(distinct, ({ values }) => values[lookup.application]);
+    for (const ofApplication of byApplication.values()) {
+      for (let from = 0; from < ofApplication.length; from += lookupsMax) {
+        send(lookup, ofApplication.slice(from, from + lookupsMax));
       }
     }
+  });
+}
+
+/** One lookup for each set of equal ones. */
+function joinEqual({ names }: Lookup, waiting: Lookups): Lookups {
+  const byValues = Map.groupBy(waiting, ({ values }) => JSON.stringify(names.map((name) => values[name])));
+  return [...byValues.values()].flatMap((equal) => {
+    const [first] = equal;
+    if (first === undefined || equal.length === 1) return equal;
+    return {
+      ...first,
+      resolve(rows: unknown[]) {
+        for (const { resolve } of equal) resolve([...rows]);
+      },
+      reject(error: unknown) {
+        for (const { reject } of equal) reject(error);
+      },
+    };
   });
 }
 

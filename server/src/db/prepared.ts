@@ -19,6 +19,8 @@ export interface Lookup {
   readonly names: readonly string[];
   /** The name of the application's id, by which a distributed database finds the one shard to ask. */
   readonly application: string;
+  /** Many callers run it with the same values: equal ones of a tick are sent once, and share their rows. */
+  readonly isCommon: boolean;
 }
 
 /** A compiled statement that adds one row. */
@@ -38,6 +40,11 @@ export interface PrepareOptions {
    * them. Several of them may be sent as one statement.
    */
   readonly isLookup?: boolean;
+  /**
+   * For a lookup that many callers run with the same values: equal ones of a tick are sent once. Its rows must not be
+   * changed, because these callers share them.
+   */
+  readonly isCommon?: boolean;
   /** The statement adds one row, all columns of which are parameters. Several of them may be sent as one statement. */
   readonly isAddition?: boolean;
   /**
@@ -115,7 +122,7 @@ async function run<Row>(
   if (prepared === undefined) {
     // The builder treats the placeholder as a value and returns it in `parameters`.
     const compiled = build((name) => new Placeholder(name) as never).compile();
-    prepared = { compiled, lookup: options.isLookup === true ? lookupOf(compiled) : undefined };
+    prepared = { compiled, lookup: options.isLookup === true ? lookupOf(compiled, options) : undefined };
     statements.set(key, prepared);
   }
   const { compiled, lookup } = prepared;
@@ -149,10 +156,12 @@ export function runPrepared(queries: Queries, runner: PreparedRunner): void {
 }
 
 /** @returns undefined when the statement names no application, or binds a value that is not one of its parameters */
-function lookupOf({ sql, parameters }: CompiledQuery): Lookup | undefined {
+function lookupOf({ sql, parameters }: CompiledQuery, { isCommon = false }: PrepareOptions): Lookup | undefined {
   const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
   const application = names.find((name) => /(^|\.)(applicationId|application_id)$/.test(name));
-  return names.length === parameters.length && application !== undefined ? { sql, names, application } : undefined;
+  if (names.length !== parameters.length || application === undefined) return undefined;
+  // Lookups by the application alone are all equal.
+  return { sql, names, application, isCommon: isCommon || names.length === 1 };
 }
 
 /** `$1, $2`, after so many others. */

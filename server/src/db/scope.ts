@@ -25,12 +25,15 @@ export interface Scope {
   readonly tie?: string;
   /** A further condition, on columns that the indexes do not have. */
   readonly rowCondition?: Condition;
+  /** True if the rows depend on no caller, so that callers who read the same part at the same time can share them. */
+  readonly isForAll?: boolean;
   /** True for a table with the key `application_id`, `id`: then an index alone can select the rows to read. */
   readonly isKeyedById?: boolean;
 }
 
 const runShape = prepareShapes();
 const runFew = prepareShapes({ isLookup: true });
+const runFewForAll = prepareShapes({ isLookup: true, isCommon: true });
 /** Up to this many rows are few enough to be read together with those of other calls. */
 const fewRowsMax = 101;
 
@@ -49,9 +52,10 @@ export function scopeStream<Row>(
 ): Stream<Row> {
   const whole = withAllConditions(scope);
   const { constants } = scope;
+  const runFewHere = scope.isForAll === true ? runFewForAll : runFew;
   return walkOrder(whole, order, isDescending, async (shape, part, work) => {
     const isFew = Number(part.values["count"]) <= fewRowsMax;
-    const rows = await (isFew ? runFew : runShape)<Row>(queries, shape, part.values, (parameter) => {
+    const rows = await (isFew ? runFewHere : runShape)<Row>(queries, shape, part.values, (parameter) => {
       const found = sql`from ${whole.from} where ${part.conditions(parameter)} ${part.begin(parameter)}
         order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("count"))}`;
       return compilable(sql<Row>`select ${constants?.select ?? selectOfScope(whole, parameter)} ${found}`, queries);

@@ -127,7 +127,7 @@ function partsOf(kind: OwnedKind<never>): Parts {
   const isShown = condition("is shown", {}, (parameter) => isShownToOthers(table, parameter("application_id")));
   const parts = {
     own: { ...rowParts, shape: `${table} own`, cell: sql`cell` },
-    shared: { ...rowParts, shape: `${table} shared`, cell: sql`seen_cell`, rowCondition: isShown },
+    shared: { ...rowParts, shape: `${table} shared`, cell: sql`seen_cell`, rowCondition: isShown, isForAll: true },
     withoutUser: selectOf([...names].filter((name) => name !== "user_id")),
   };
   partsByKind.set(kind, parts);
