@@ -51,7 +51,8 @@ export class PostgresConnection implements DatabaseConnection {
   async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
     const rows = await this.#runWatched(query, { asArrays: true }, calls);
     const arrays: Iterable<unknown> = rows;
-    return { columns: rows.columns.map(({ name }) => name), rows: arrays as unknown[][] };
+    const { types } = rows.statement as { types: readonly number[] }; // missing in the types of the driver
+    return { columns: rows.columns.map(({ name }) => name), rows: arrays as unknown[][], types };
   }
 
   async #runWatched(

@@ -18,6 +18,8 @@ export interface GroupEngine {
   /** Returns a connection that no other transaction uses. */
   connect(): PostgresConnection;
   queriesOver(connection: DatabaseConnection): Queries;
+  /** Whether rows that are added together may be sent as arrays (`createAdditions`). */
+  takesArrays(): boolean;
 }
 
 /** Groups of one application that run at the same time: one writes while the other waits for the disk. */
@@ -111,7 +113,7 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const run = async (sql: string, values: unknown[]) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
   const together: LookupRunners["together"] = (sql, values, calls) =>
     group.executeTogether(CompiledQuery.raw(sql, values), calls);
-  const add = createAdditions(together);
+  const add = createAdditions(together, engine.takesArrays);
   const lookUp = createLookups({ alone: run, together });
   runPrepared(queries, {
     run,

@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import { arrayLiteral } from "./postgres-arrays.ts";
 import type { Lookup, Values } from "./prepared.ts";
 import { compileRow } from "./row-of-values.ts";
 import { createTickQueue, type Waiting } from "./tick-queue.ts";
@@ -8,6 +9,8 @@ import { createTickQueue, type Waiting } from "./tick-queue.ts";
 export interface ArrayRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
+  /** The types of the parameters, as numbers of PostgreSQL. */
+  readonly types: readonly number[];
 }
 
 export interface LookupRunners {
@@ -129,12 +132,4 @@ function togetherOf(lookup: Lookup, values: Values): Together {
   };
   statements.set(lookup, made);
   return made;
-}
-
-/** An array in the text format of PostgreSQL. */
-function arrayLiteral(values: readonly unknown[]): string {
-  const items = values.map((value) =>
-    value === null || value === undefined ? "null" : `"${String(value).replaceAll(/["\\]/g, "\\$&")}"`,
-  );
-  return `{${items.join()}}`;
 }

@@ -23,6 +23,7 @@ import { runPrepared } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
+const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
  * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has its
@@ -72,9 +73,28 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       });
     return untilWritten(written);
   };
+  /** Whether this is Citus; undefined until a statement has found out. */
+  let isCitus: boolean | undefined;
+  let isAsking = false;
+
+  async function askForCitus(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const { rows } = await connect().executeQuery(CompiledQuery.raw(findCitus));
+      isCitus = rows.length > 0;
+    } catch {
+      isAsking = false; // the database cannot be used now
+    }
+  }
+
   const inGroups = createWriteGroups({
     alone: write,
     connect,
+    takesArrays() {
+      if (isCitus === undefined) void askForCitus();
+      return isCitus === false;
+    },
     queriesOver: (connection) => kyselyOver(() => connection),
   });
   // Each joint holds a connection, possibly for long; some are reserved for short statements.
