@@ -23,6 +23,11 @@ export interface Engine {
   readonly name: "SQLite" | "PostgreSQL";
   readonly version: string;
   newDeployment(): Promise<Deployment>;
+  /**
+   * Gathers the planner's statistics of the rows, as PostgreSQL does by itself within a minute: until then it may take
+   * another index, and read all check-ins of an application for a page.
+   */
+  settle(deployment: Deployment): Promise<void>;
   /** The processor time of its own processes so far: 0 for an engine in the server's process. */
   cpuSeconds(): number;
   /** The engine's own durable inserts into this table of the deployment, of rows like its existing one. */
@@ -38,6 +43,7 @@ export function createSqlite(): Engine {
     name: "SQLite",
     version: String(version?.["version"]),
     newDeployment: async () => ({ settings: { DATA_DIR: newFolder("data") } }),
+    async settle() {},
     cpuSeconds: () => 0,
     async startInsertCeiling({ settings }, table, concurrency) {
       // A copy: the same tables, indexes and rows on the same disk, without touching the server's own file.
@@ -74,6 +80,11 @@ export async function startPostgres(): Promise<Engine> {
           ROLLCALL_SECRET: randomBytes(32).toString("hex"),
         },
       };
+    },
+    async settle({ settings }) {
+      const connection = postgres(settings["DATABASE_URL"] ?? "", { max: 1, onnotice: () => {} });
+      await connection`analyze`;
+      await connection.end();
     },
     startInsertCeiling: async ({ settings }, table, concurrency) =>
       startWorker(import.meta.resolve("./ceiling-postgres.ts"), { url: settings["DATABASE_URL"], table, concurrency }),

@@ -101,6 +101,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
       const fixture: Fixture = await startFixture(engine, (server) =>
         measure("memory", () => measureIdleMemory(server, engine)),
       );
+      await engine.settle(fixture.deployment);
       for (const scenario of scenarios) {
         await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
       }
