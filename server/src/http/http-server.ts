@@ -10,6 +10,7 @@ import type { Certificate } from "./certificate.ts";
 import { lingerOn } from "./linger.ts";
 import { listenOnOtherAddresses } from "./other-addresses.ts";
 import type { RequestObserver } from "./request-observer.ts";
+import { cutStreams } from "./send-stream.ts";
 import { createTlsServer } from "./tls-server.ts";
 import { isUploading } from "./upload.ts";
 
@@ -104,7 +105,10 @@ export function createHttpServer(
         server.closeIdleConnections();
         tls?.closeHandshakes();
       }, 20);
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      const cut = setTimeout(() => {
+        server.closeAllConnections();
+        cutStreams(server);
+      }, graceMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await Promise.all([closed, closeOthers()]);
       clearInterval(sweep);

@@ -1,6 +1,15 @@
-import type { ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { StreamResult, StreamSink } from "../contract/stream-result.ts";
+import { detachConnection } from "./detach-connection.ts";
 import type { Exchange } from "./exchange.ts";
+import { noteReleased } from "./memory-relief.ts";
+
+/** About what a request leaves behind when its stream has begun. */
+const requestBytes = 8_192;
+
+/** The connections of open streams that no HTTP server knows any more. */
+const detached = new Set<Socket>();
 
 /**
  * Sends the head of a response that stays open, and hands over its body. The body ends with the connection, so that the
@@ -21,37 +30,63 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   response.useChunkedEncodingByDefault = false;
   exchange.writeHead(200);
   exchange.isStreaming = true;
-  begin(new ResponseSink(response));
+  const socket = detachConnection(response);
+  if (socket !== undefined) {
+    detached.add(socket);
+    socket.once("close", forget);
+  }
+  noteReleased(requestBytes);
+  begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
 }
 
-class ResponseSink implements StreamSink {
-  readonly #response: ServerResponse;
+/** Cuts the streams of a server at once. */
+export function cutStreams(server: Server): void {
+  for (const socket of detached) if ("server" in socket && socket.server === server) socket.destroy();
+}
 
-  constructor(response: ServerResponse) {
-    this.#response = response;
+function forget(this: Socket): void {
+  detached.delete(this);
+}
+
+function endResponse(response: ServerResponse, bytes: Uint8Array): void {
+  response.end(bytes);
+}
+
+function endConnection(socket: Socket, bytes: Uint8Array): void {
+  socket.end(bytes);
+  socket.destroySoon();
+}
+
+class Sink<Target extends ServerResponse | Socket> implements StreamSink {
+  readonly #target: Target;
+  readonly #end: (target: Target, bytes: Uint8Array) => void;
+
+  constructor(target: Target, end: (target: Target, bytes: Uint8Array) => void) {
+    this.#target = target;
+    this.#end = end;
   }
 
   get waitingBytes(): number {
-    return this.#response.writableLength;
+    return this.#target.writableLength;
   }
 
   write(bytes: Uint8Array): void {
-    this.#response.write(bytes);
+    this.#target.write(bytes);
   }
 
   end(bytes: Uint8Array): void {
-    this.#response.end(bytes);
+    this.#end(this.#target, bytes);
   }
 
   cut(): void {
-    this.#response.destroy();
+    this.#target.destroy();
   }
 
   onDrain(listener: () => void): void {
-    this.#response.once("drain", listener);
+    this.#target.once("drain", listener);
   }
 
   onClose(listener: () => void): void {
-    this.#response.once("close", listener);
+    this.#target.once("close", listener);
   }
 }
