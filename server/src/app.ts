@@ -113,6 +113,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
       callerUploadsMax: config.rateLimits ? config.callerUploadsMax : undefined,
     }),
     requireServed,
+    delayWrite: own.eventLog.waitForBacklog,
     isDraining: services.isDraining,
   });
 

@@ -283,6 +283,7 @@ export async function closeServices(services: OwnServices, graceMs: number): Pro
   const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
   await services.webhookRunner.stop(graceMs);
   services.eventFollower.close();
+  services.eventLog.close();
   await storageHealth.close();
   regionCalls.close();
   await background.stop(graceMs);

@@ -3,6 +3,7 @@ import { insertApplication, type NewApplication } from "./applications/applicati
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
+import { startPlacing } from "./event-log/placing.ts";
 import { PlainFailure } from "./failure.ts";
 import { reservePort } from "./http/early-port.ts";
 import { isOutputKept } from "./lib/kept-output.ts";
@@ -71,12 +72,13 @@ export async function serve(
   const delivery = startDelivery(app);
   const statistics = startStatistics(app);
   const heartbeat = startHeartbeat(app);
+  const placing = startPlacing(app);
   app.webhookRunner.start(app, (name) => mailAboutDisabled(name, app));
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");
     statistics.stop();
-    await Promise.all([maintenance.stop(), delivery.stop(), heartbeat.stop()]);
+    await Promise.all([maintenance.stop(), delivery.stop(), heartbeat.stop(), placing.stop()]);
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));

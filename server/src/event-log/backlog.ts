@@ -11,6 +11,24 @@ export interface Backlog {
   readonly oldestAt: number | undefined;
 }
 
+/** The number of applications that one look for events without a position finds. */
+const applicationsPerLook = 100;
+
+/** Applications with events that have no position yet. */
+export async function listWaiting(queries: Queries): Promise<readonly string[]> {
+  const found: string[] = [];
+  // One look-up for each application, because a backlog may have a million rows.
+  while (found.length < applicationsPerLook) {
+    const { rows } = await sql<{ application_id: string }>`
+      select application_id from events where position is null and application_id > ${found.at(-1) ?? ""}
+      order by application_id, number limit 1`.execute(queries);
+    const [next] = rows;
+    if (next === undefined) break;
+    found.push(next.application_id);
+  }
+  return found;
+}
+
 /** @param rowsMax stops counting at this number */
 export async function measureBacklog(applicationId: string, rowsMax: number, queries: Queries): Promise<Backlog> {
   const { rows } = await sql<{ rows: number | string; oldest_at: number | string | null }>`
@@ -38,12 +56,14 @@ export async function dropBacklog(applicationId: string, database: Database): Pr
   });
 }
 
-/** A measurement is outdated after this time, because another process may do the maintenance by now. */
-const staleMs = 180_000;
+/** A measurement is outdated after this time, because another process may measure by now. */
+const staleMs = 30_000;
 
 /** The latest measurements of this process, by application. */
 export interface Backlogs {
   note(applicationId: string, backlog: Backlog): void;
+  /** The applications with a backlog at their latest measurement. */
+  applicationIds(): Iterable<string>;
   /** For all applications together. */
   total(): Backlog;
 }
@@ -55,6 +75,7 @@ export function createBacklogs(): Backlogs {
       if (backlog.rows === 0) measures.delete(applicationId);
       else measures.set(applicationId, { ...backlog, measuredAt: performance.now() });
     },
+    applicationIds: () => measures.keys(),
     total() {
       const fresh = [...measures.values()].filter(({ measuredAt }) => performance.now() - measuredAt < staleMs);
       const times = fresh.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]));

@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Stream } from "../db/stream.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Backlog, createBacklogs, dropBacklog, measureBacklog } from "./backlog.ts";
+import { type Backlog, createBacklogs, dropBacklog, listWaiting, measureBacklog } from "./backlog.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
 import {
@@ -25,6 +25,10 @@ export interface EventLog extends Cursors {
   findEnd(applicationId: string): Promise<Cursor>;
   /** Assigns positions to every event that was committed before the call; does not make the log record. */
   settle(applicationId: string): Promise<void>;
+  /** Assigns positions soon to the events that this process has committed. */
+  place(applicationId: string): void;
+  /** Resolves when a backlog of events without a position is over, after 100 ms at most; undefined if there is none. */
+  waitForBacklog(applicationId: string): Promise<void> | undefined;
   /** The events that match, newest first. A search of bounded length: see `logStream`. */
   search(applicationId: string, fits: (event: PlacedEvent) => boolean): Stream<PlacedEvent>;
   /** The event or revocation at a position; undefined if it has been dropped, or does not exist yet. */
@@ -42,14 +46,18 @@ export interface EventLog extends Cursors {
    * a revocation reaches its subject.
    */
   listRevocations(applicationId: string, after: number): Promise<readonly Revocation[]>;
+  /** Assigns positions to the events of processes that have ended; `measures` also updates `backlog`. */
+  placeLeft(options: { readonly measures: boolean }): Promise<void>;
   /**
-   * Assigns positions to events that no reader has requested, and drops expired events, in bounded steps.
+   * Assigns positions to the rest of the events, and drops expired events, in bounded steps.
    *
    * @returns the number of events dropped because there were too many without a position (spec/events#retention)
    */
   maintain(applicationId: string, signal?: AbortSignal): Promise<number>;
-  /** The events without a position that the maintenance of this process has found. */
+  /** The events without a position, as this process found them a few seconds ago if it looks for them. */
   backlog(): Backlog;
+  /** Assigns no more positions in the background. */
+  close(): void;
 }
 
 export function createEventLog(
@@ -100,6 +108,18 @@ export function createEventLog(
     },
 
     settle: (applicationId) => positions.settle(applicationId),
+    place(applicationId) {
+      if (database.dialect.hasRowLocks) positions.place(applicationId); // else writes assign them
+    },
+    waitForBacklog: positions.waitForBacklog,
+    async placeLeft({ measures }) {
+      const found = await listWaiting(database.reads);
+      for (const applicationId of found) positions.place(applicationId);
+      if (!measures) return;
+      for (const applicationId of new Set([...found, ...backlogs.applicationIds()])) {
+        backlogs.note(applicationId, await measureBacklog(applicationId, eventsBacklogMax, database.reads));
+      }
+    },
     search: (applicationId, fits) => logStream(applicationId, fits, database.reads),
     async find(applicationId, position) {
       const [event] = await listEvents(applicationId, position - 1, 1, database.reads);
@@ -120,5 +140,6 @@ export function createEventLog(
     },
 
     backlog: () => backlogs.total(),
+    close: positions.close,
   };
 }

@@ -44,7 +44,12 @@ export function createLogFollower(
     eventLog,
     refresh,
     log,
-  }: { readonly database: Database; readonly eventLog: Pick<EventLog, "settle">; refresh(): void; readonly log: Log },
+  }: {
+    readonly database: Database;
+    readonly eventLog: Pick<EventLog, "settle" | "place">;
+    refresh(): void;
+    readonly log: Log;
+  },
 ): LogFollower {
   const followed = new Map<string, Followed>();
   const touched = new Map<string, number>();
@@ -153,6 +158,7 @@ export function createLogFollower(
     // Where transactions run concurrently, this commit may be that of another one.
     for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
     setImmediate(poll, ready);
+    for (const id of ready) eventLog.place(id);
     // Processes on an engine with one writer detect the commits of others themselves.
     if (database.dialect.hasRowLocks) context.runInAsyncScope(announcements.announce, undefined, ready);
   });

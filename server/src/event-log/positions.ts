@@ -1,3 +1,5 @@
+import { AsyncResource } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 
@@ -6,19 +8,39 @@ export const rowsPerTurn = 1_000;
 /** The time for which one call assigns positions; more remain only after a backlog. */
 const settleMsMax = 200;
 
+/** The pause before positions are assigned in the background, so that one transaction does it for many writes. */
+const restMs = 50;
+/** The longest pause while another process, or a session, holds the log. */
+const restMsMax = 1_000;
+/** The time for which a backlog delays the answer to a write. */
+const delayMsMax = 100;
+
 /** Assigns positions to the events of committed writes. */
 export interface Positions {
   /** Resolves when every event that was committed before the call has its position, or after a bounded time. */
   settle(applicationId: string): Promise<void>;
+  /** Assigns positions in the background, unless another process does; a failure is left to the next call. */
+  place(applicationId: string): void;
+  /** Resolves when a backlog of the log has its positions, or after 100 ms; undefined if there is none. */
+  waitForBacklog(applicationId: string): Promise<void> | undefined;
+  /** Ends the work in the background. */
+  close(): void;
 }
 
 /**
- * On PostgreSQL, numbers become visible in another order than they were generated. Readers therefore assign positions,
- * in the order of the numbers, under a lock of the log: an event that becomes visible later is placed behind the
- * others. Writers of one object generate their numbers one after the other, so its events keep their order.
+ * On PostgreSQL, numbers become visible in another order than they were generated. Positions are therefore assigned
+ * after the commit, in the order of the numbers, under a lock of the log: an event that becomes visible later is placed
+ * behind the others. Writers of one object generate their numbers one after the other, so its events keep their order.
  */
 export function createPositions({ database }: { readonly database: Database }): Positions {
   const turns = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
+  /** Applications with work in the background; true if there were commits since its latest turn began. */
+  const placing = new Map<string, boolean>();
+  /** Applications of which a turn was full, until one is not. */
+  const backlogs = new Map<string, PromiseWithResolvers<void>>();
+  // The work in the background must not run inside of a transaction of the call that started it.
+  const outside = new AsyncResource("Positions");
+  let isClosed = false;
 
   /** Starts a run, or one after the current run, which may have read before the latest commit. */
   function share(applicationId: string): Promise<void> {
@@ -29,11 +51,58 @@ export function createPositions({ database }: { readonly database: Database }): 
   }
 
   function begin(applicationId: string): Promise<void> {
-    const running = settleAll(applicationId, database).finally(() => {
+    const running = settleAll(applicationId).finally(() => {
       if (turns.get(applicationId)?.running === running) turns.delete(applicationId);
     });
     turns.set(applicationId, { running });
     return running;
+  }
+
+  async function settleAll(applicationId: string): Promise<void> {
+    const endsAt = performance.now() + settleMsMax;
+    do {
+      if ((await takeTurn(applicationId, { isPatient: true })) !== "full") return;
+    } while (performance.now() < endsAt);
+    place(applicationId);
+  }
+
+  async function takeTurn(applicationId: string, options: { readonly isPatient: boolean }): Promise<Turn> {
+    let turn: Turn | undefined;
+    try {
+      turn = await database.write(({ queries }) => settleSome(applicationId, options, database, queries));
+    } finally {
+      if (turn === "full") backlogs.getOrInsertComputed(applicationId, () => Promise.withResolvers());
+      else endBacklog(applicationId);
+    }
+    return turn;
+  }
+
+  function endBacklog(applicationId: string): void {
+    backlogs.get(applicationId)?.resolve();
+    backlogs.delete(applicationId);
+  }
+
+  function place(applicationId: string): void {
+    if (isClosed) return;
+    const isRunning = placing.has(applicationId);
+    placing.set(applicationId, true);
+    if (isRunning) return;
+    outside.runInAsyncScope(placeUntilDone, undefined, applicationId).catch(() => {
+      placing.delete(applicationId); // readers, later commits and the watch try again
+    });
+  }
+
+  async function placeUntilDone(applicationId: string): Promise<void> {
+    let pauseMs = restMs;
+    while (placing.get(applicationId) === true && !isClosed) {
+      if (!backlogs.has(applicationId)) await sleep(pauseMs, undefined, { ref: false });
+      placing.set(applicationId, false);
+      if (!(await isWaiting(applicationId, database.reads))) continue;
+      const turn = await takeTurn(applicationId, { isPatient: false });
+      if (turn !== "done") placing.set(applicationId, true);
+      pauseMs = turn === "locked" ? Math.min(restMsMax, 2 * pauseMs) : restMs;
+    }
+    placing.delete(applicationId);
   }
 
   return {
@@ -42,6 +111,14 @@ export function createPositions({ database }: { readonly database: Database }): 
       if (!(await isWaiting(applicationId, database.reads))) return;
       // Outside of a transaction of the caller, which would lock the log until its end.
       await database.apart(`event positions of ${applicationId}`, () => share(applicationId), { hasEffect: true });
+    },
+    place,
+    waitForBacklog(applicationId) {
+      const backlog = backlogs.get(applicationId);
+      return backlog && Promise.race([backlog.promise, sleep(delayMsMax, undefined, { ref: false })]);
+    },
+    close() {
+      isClosed = true;
     },
   };
 }
@@ -52,16 +129,18 @@ async function isWaiting(applicationId: string, queries: Queries): Promise<boole
   return rows.length > 0;
 }
 
-async function settleAll(applicationId: string, database: Database): Promise<void> {
-  const endsAt = performance.now() + settleMsMax;
-  let settled: number;
-  do {
-    settled = await database.write(({ queries }) => settleSome(applicationId, database, queries));
-  } while (settled === rowsPerTurn && performance.now() < endsAt);
-}
+/** Whether a transaction assigned the positions of all waiting events, or of as many as it may, or left them to others. */
+type Turn = "done" | "full" | "locked";
 
-async function settleSome(applicationId: string, { dialect }: Database, queries: Queries): Promise<number> {
-  await lockLog(applicationId, { dialect }, queries);
+/** @param options `isPatient`: waits for a transaction that has locked the log */
+async function settleSome(
+  applicationId: string,
+  { isPatient }: { readonly isPatient: boolean },
+  { dialect }: Database,
+  queries: Queries,
+): Promise<Turn> {
+  if (isPatient) await lockLog(applicationId, { dialect }, queries);
+  else if (!(await tryLockLog(applicationId, { dialect }, queries))) return "locked";
   const { numAffectedRows } = await sql`
     update events set position = placed.position
     from (
@@ -76,7 +155,7 @@ async function settleSome(applicationId: string, { dialect }: Database, queries:
       ) as start
     ) as placed
     where events.application_id = ${applicationId} and events.number = placed.number`.execute(queries);
-  return Number(numAffectedRows ?? 0);
+  return Number(numAffectedRows ?? 0) === rowsPerTurn ? "full" : "done";
 }
 
 /** Locks the log against other processes that assign or drop positions, until the transaction ends. */
@@ -86,4 +165,15 @@ export async function lockLog(
   queries: Queries,
 ): Promise<void> {
   await sql`select 1 from event_logs where application_id = ${applicationId} ${dialect.forUpdate}`.execute(queries);
+}
+
+/** Locks the log unless another transaction has locked it. @returns whether it did */
+async function tryLockLog(
+  applicationId: string,
+  { dialect }: Pick<Database, "dialect">,
+  queries: Queries,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from event_logs where application_id = ${applicationId} ${dialect.forUpdate} skip locked`.execute(queries);
+  return rows.length > 0;
 }

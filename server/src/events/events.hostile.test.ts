@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { createEventLog } from "../event-log/event-log.ts";
+import { createEventRecorder } from "../event-log/recorder.ts";
 import { valuesMax } from "../metadata/metadata.contract.ts";
 
 interface ReceivedEvent {
@@ -202,7 +203,12 @@ describe("the backlog of events: spec/events#backlog", () => {
     const { appid } = application;
     const user = await test.signUp("Backlog", application);
     const cursor: string = (await call("GET /events", undefined, user.token)).currentToken;
-    for (let n = 0; n < 4; n += 1) await call("POST /checkins", { location: "1,2" }, user.token);
+    // As a process writes that ends before it assigns positions.
+    const killed = createEventRecorder(test.app);
+    for (let n = 0; n < 4; n += 1) {
+      const event = { type: "user.changed", objectId: user.id, userId: user.id } as const;
+      await test.app.database.write(({ queries }) => killed.record(appid, event, queries));
+    }
     const log = createEventLog(
       { databaseTimeoutMs: 10_000, eventsRowsMax: 1_000, eventsBacklogMax },
       { ...test.app, secrets: ["a secret"] },
@@ -210,7 +216,7 @@ describe("the backlog of events: spec/events#backlog", () => {
     return { appid, user, cursor, log };
   }
 
-  it("maintenance assigns positions to events that no reader has requested", async () => {
+  it("maintenance assigns positions to events of a process that has ended", async () => {
     const { appid, user, cursor, log } = await withBacklog(1_000);
     const isWaiting = test.app.database.dialect.hasRowLocks;
     assert.equal(await waitingIn(appid), isWaiting ? 4 : 0);

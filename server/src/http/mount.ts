@@ -23,6 +23,8 @@ export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;
   /** The scheme of the Authorization header. */
   readonly scheme: string;
+  /** Resolves when a write of an application may be answered; undefined if it may be answered at once. */
+  delayWrite(applicationId: string): Promise<void> | undefined;
 }
 
 /** The memory of a file while it is sent. */
@@ -30,7 +32,7 @@ const fileBufferBytes = 65_536;
 
 /** Adds one operation: authenticates first, then reads the body and the parameters, then runs the handler. */
 export function mountOperation(routes: RouteTable, operation: Operation, services: MountOptions): void {
-  const { authenticate, inFlight, scheme, isSecure } = services;
+  const { authenticate, inFlight, scheme, isSecure, delayWrite } = services;
   const { route } = operation;
   const isDownload = route.method === "GET" && route.result["x-media-type"] !== undefined;
   const { caller: required } = route;
@@ -67,7 +69,12 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
 
   async function answer(exchange: Exchange): Promise<void> {
     const call = new HttpCall(exchange, services);
-    const answered = shownReply(await operation.perform(call, exchange.caller));
+    const { caller } = exchange;
+    const answered = shownReply(await operation.perform(call, caller));
+    if (route.method !== "GET" && caller !== undefined && "applicationId" in caller) {
+      const delay = delayWrite(caller.applicationId);
+      if (delay !== undefined) await delay;
+    }
     exchange.failure = answered.failure;
     if (answered.failure !== undefined && answerBusy(exchange, answered.failure)) return;
     if (answered.rehearsed !== undefined) exchange.setHeader(rehearsedHeader, answered.rehearsed.what);

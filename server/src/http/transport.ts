@@ -5,7 +5,7 @@ import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { type LandingPage, mountLandingPage } from "./landing-page.ts";
-import { mountOperation } from "./mount.ts";
+import { type MountOptions, mountOperation } from "./mount.ts";
 import { mountEndpoint } from "./mount-endpoint.ts";
 import { createPeers } from "./peer.ts";
 import { createRequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
@@ -26,6 +26,7 @@ export interface TransportOptions extends HttpServerOptions, Omit<RequestHandler
   readonly authenticate: Authenticate;
   readonly rateLimits: RateLimits;
   readonly requireServed: RequireServed | undefined;
+  readonly delayWrite: MountOptions["delayWrite"];
 }
 
 /**
@@ -34,10 +35,10 @@ export interface TransportOptions extends HttpServerOptions, Omit<RequestHandler
  * query, a header or a body.
  */
 export function createTransport(options: TransportOptions): HttpServer {
-  const { config, routeTable, authenticate, inFlight, rateLimits, requireServed } = options;
+  const { config, routeTable, authenticate, inFlight, rateLimits, requireServed, delayWrite } = options;
   const peers = createPeers(config.trustedProxies);
   const scheme = config.authSchemes[0] ?? "";
-  const services = { authenticate, limits: config, inFlight, scheme, isSecure: peers.isSecure };
+  const services = { authenticate, limits: config, inFlight, scheme, isSecure: peers.isSecure, delayWrite };
   for (const operation of options.operations) mountOperation(routeTable, operation, services);
   for (const endpoint of options.endpoints) {
     mountEndpoint(routeTable, endpoint, { ...services, rateLimits, requireServed });

@@ -251,7 +251,7 @@ export const metricCatalogue = {
     type: "gauge",
     labels: [],
     across: "max",
-    help: "Events that no reader had asked for at the latest maintenance; bounded by EVENTS_BACKLOG_MAX for each application.",
+    help: "Events on PostgreSQL that have no position in the log yet, at most five seconds ago, in the process that looks for them; bounded by EVENTS_BACKLOG_MAX for each application.",
   },
   rollcall_events_without_position_seconds: {
     type: "gauge",

@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "../db/database.ts";
+import { endLease, takeLease } from "../db/leases.ts";
+import type { Clock } from "../lib/clock.ts";
+import { runInCall } from "../lib/current-call.ts";
+import type { Log } from "../log.ts";
+import type { EventLog } from "./event-log.ts";
+
+const lookMs = 1_000;
+const leaseMs = 6_000;
+const renewalMs = 3_000;
+const measureMs = 5_000;
+
+/**
+ * Looks once a second, in one process of a deployment, for events of processes that ended before they assigned the
+ * positions (spec/events#backlog). Does nothing on an engine where writes assign them.
+ */
+export function startPlacing({
+  database,
+  clock,
+  eventLog,
+  log,
+}: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly eventLog: Pick<EventLog, "placeLeft">;
+  readonly log: Log;
+}): { stop(): Promise<void> } {
+  if (!database.dialect.hasRowLocks) return { async stop() {} };
+  const lease = { name: "event positions", holder: randomUUID() };
+  let isOurs = false;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  let isFailing = false;
+  let running: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const now = performance.now();
+    if (now - triedAt >= renewalMs) {
+      triedAt = now;
+      const time = clock.now();
+      isOurs = await database.write(({ queries }) => takeLease(lease, time, time + leaseMs, queries));
+    }
+    if (!isOurs) return;
+    const measures = now - measuredAt >= measureMs;
+    if (measures) measuredAt = now;
+    await eventLog.placeLeft({ measures });
+  }
+
+  const timer = setInterval(() => {
+    running ??= runInCall({ work: "event positions" }, look)
+      .then(() => {
+        isFailing = false;
+      })
+      .catch((err) => {
+        if (!isFailing) log.warn({ err }, "events without a position could not be found, which is retried");
+        isFailing = true;
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  }, lookMs);
+  timer.unref();
+
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+      if (!isOurs) return;
+      await database.write(({ queries }) => endLease(lease, clock.now(), queries)).catch(() => {}); // the lease ends by itself
+    },
+  };
+}
