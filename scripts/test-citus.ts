@@ -16,11 +16,11 @@ import { distributeTables, listUndistributed } from "../server/src/db/distributi
 import { migrate } from "../server/src/db/migrate.ts";
 import { migrations } from "../server/src/db/migrations/list.ts";
 import { openDatabase } from "../server/src/db/open.ts";
+import { listWaiting } from "../server/src/event-log/backlog.ts";
 import {
   listBehind,
   listLost,
   listServedApplications,
-  listUnsettled,
   listWaking,
   listWatched,
 } from "../server/src/webhooks/webhooks.serving.store.ts";
@@ -163,7 +163,7 @@ describe("Citus", () => {
         listBehind(database.reads),
         listWaking(Date.now(), database.reads),
         listLost(database.reads),
-        listUnsettled(database.reads),
+        listWaiting(database.reads),
         listServedApplications(database.reads),
         listWatched(10, database.reads),
       ];

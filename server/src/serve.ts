@@ -17,7 +17,6 @@ import { startStatistics } from "./statistics/statistics.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/application-settings.ts";
 import { beginThrowaway } from "./throwaway.ts";
-import { mailAboutDisabled } from "./webhooks/webhooks.mail.ts";
 import { workerNumber } from "./worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
 
@@ -73,7 +72,7 @@ export async function serve(
   const statistics = startStatistics(app);
   const heartbeat = startHeartbeat(app);
   const placing = startPlacing(app);
-  app.webhookRunner.start(app, (name) => mailAboutDisabled(name, app));
+  app.webhookRunner.start(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");

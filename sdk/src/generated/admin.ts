@@ -730,6 +730,37 @@ export interface DeleteApplicationQuery {
   readonly confirm: string;
 }
 
+/** A change, with its deliveries. */
+export interface DeliveredEvent {
+  /** The same wherever the event is met. */
+  readonly id: string;
+  /** Such as checkin.created. */
+  readonly type: string;
+  readonly created: Date;
+  /** Its object; of metadata, the object that has it. */
+  readonly objectID?: string;
+  /** The owner. */
+  readonly userID?: string;
+  /** Of metadata; of identities, the provider. */
+  readonly key?: string;
+  readonly visibility?: Permission | (string & {});
+  /** The names of changed fields. */
+  readonly changed?: readonly string[];
+  /** The current result of an operator's GET. */
+  readonly object?: unknown;
+  /** The object is larger than 32 KiB. */
+  readonly isTooLarge?: boolean;
+  /** The member of the object that it is about. */
+  readonly itemID?: string;
+  /** The object does not exist any more. */
+  readonly isGone?: boolean;
+  readonly actor?: EventActor;
+  /** The position in the log, 20 digits, rising. */
+  readonly sequence: string;
+  /** By webhook, the oldest first, at most 100; absent if there is none. */
+  readonly deliveries?: readonly EventDelivery[];
+}
+
 /** The state of a deployment. */
 export interface Deployment {
   readonly state: DeploymentState | (string & {});
@@ -908,6 +939,22 @@ export interface EventActor {
   /** operator, user, device, cli, nobody or system, as in the audit log. */
   readonly kind: string;
   readonly id?: string;
+}
+
+/** The delivery of an event to a webhook. */
+export interface EventDelivery {
+  readonly webhookID: string;
+  /** Of the delivery. */
+  readonly id: string;
+  /** waiting, delivered, failed, dead or refused. */
+  readonly state: string;
+  /** Attempts so far. */
+  readonly attempt: number;
+  /** Of the last answer. */
+  readonly status?: number;
+  readonly created: Date;
+  /** The time of the next attempt. */
+  readonly nextAttempt?: Date;
 }
 
 /**
@@ -2579,8 +2626,10 @@ export interface Webhook {
 
 /** The undelivered events. */
 export interface WebhookBehind {
-  /** At most 10,000 are counted. */
+  /** Of the next 10,000 events of the log, at most 10,000. */
   readonly events: number;
+  /** There may be more. */
+  readonly isAtLeast?: boolean;
   /** When the oldest of them was written. */
   readonly since?: Date;
 }
@@ -3282,9 +3331,9 @@ export const listOperatedEvents: (appid: string, fields?: ListOperatedEventsQuer
 /**
  * Read an event
  *
- * With the current object.
+ * With the current object, and the deliveries to webhooks that are stored.
  */
-export const getOperatedEvent: (appid: string, sequence: string) => Call<OperatedEvent> = /* @__PURE__ */ define("getOperatedEvent", "GET /_/api/applications/{appid}/events/{sequence}", "os");
+export const getOperatedEvent: (appid: string, sequence: string) => Call<DeliveredEvent> = /* @__PURE__ */ define("getOperatedEvent", "GET /_/api/applications/{appid}/events/{sequence}", "os");
 
 /**
  * List the metadata of an object by key: shared values first, then those of each user

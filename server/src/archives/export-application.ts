@@ -118,6 +118,7 @@ function withoutSecretsOf(webhook: StoredRow): StoredRow {
     probed: "",
     held_until: 0,
     held_since: null,
+    mail_due_at: null,
   };
   return { ...webhook, state: "paused", ...secrets, ...nowhere, ...calm };
 }

@@ -893,6 +893,8 @@ interface WebhooksTable {
   held_since: number | null;
   last_success_at: number | null;
   last_failure_at: number | null;
+  /** When a process sends the mail about its being disabled; null if there is none to send. */
+  mail_due_at: number | null;
   /** Tests by operators since `tests_since`. */
   tests: number;
   tests_since: number;

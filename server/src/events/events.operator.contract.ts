@@ -1,8 +1,10 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
-import { DateRangeInput, IdInput, Integer, ObjectIdInput, RawJson, Text } from "../contract/wire.ts";
+import { extended, named, type Static, Type } from "../contract/schema.ts";
+import { DateRangeInput, IdInput, Integer, ObjectIdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
 import { ownedIdKinds } from "../db/owned-tables.ts";
+import type { WebhookDeliveryRow } from "../db/tables.ts";
+import { formatDate } from "../lib/dates.ts";
 import { EventResult } from "./events.contract.ts";
 
 export const EventsPath = Type.Object(applicationPathParameters);
@@ -52,5 +54,36 @@ export const OperatedEvent = named(
 );
 
 export const OperatedEventPage = PageOf(OperatedEvent);
+
+const EventDelivery = named(
+  "EventDelivery",
+  "The delivery of an event to a webhook.",
+  Type.Object({
+    webhookID: Type.String(),
+    id: { ...Type.String(), description: "Of the delivery." },
+    state: { ...Type.String(), description: "waiting, delivered, failed, dead or refused." },
+    attempt: Type.Integer({ description: "Attempts so far." }),
+    status: Type.Optional(Type.Integer({ description: "Of the last answer." })),
+    created: WireDate,
+    nextAttempt: Type.Optional({ ...WireDate, description: "The time of the next attempt." }),
+  }),
+);
+
+export const DeliveredEvent = extended("DeliveredEvent", "A change, with its deliveries.", OperatedEvent, {
+  deliveries: Type.Optional({
+    ...Type.Array(EventDelivery),
+    description: "By webhook, the oldest first, at most 100; absent if there is none.",
+  }),
+});
+
+export function presentEventDelivery(row: WebhookDeliveryRow): Static<typeof EventDelivery> {
+  const { webhook_id, id, state, attempt, status, created_at, next_attempt_at } = row;
+  return {
+    ...{ webhookID: webhook_id, id, state, attempt },
+    ...(status !== null && { status }),
+    created: formatDate(created_at),
+    ...(next_attempt_at !== null && { nextAttempt: formatDate(next_attempt_at) }),
+  };
+}
 
 export type PresentedOperatedEvent = Static<typeof OperatedEvent>;

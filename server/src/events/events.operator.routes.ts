@@ -6,13 +6,15 @@ import { eventTypes } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isRevocation } from "../event-log/revocations.ts";
 import { operation } from "../operation.ts";
+import { listEventDeliveries } from "./events.deliveries.store.ts";
 import {
+  DeliveredEvent,
   EventPath,
   EventsPath,
   ListOperatedEvents,
-  OperatedEvent,
   OperatedEventPage,
   type PresentedOperatedEvent,
+  presentEventDelivery,
 } from "./events.operator.contract.ts";
 import { createOperatorPresenter } from "./events.operator.reading.ts";
 import { readPatterns } from "./events.patterns.ts";
@@ -67,12 +69,12 @@ const getEvent = operation({
   path: "/_/api/applications/{appid}/events/{sequence}",
   operation: "getOperatedEvent",
   summary: "Read an event",
-  description: "With the current object.",
+  description: "With the current object, and the deliveries to webhooks that are stored.",
   tag: "Operators",
   caller: "operator",
   pathParameters: EventPath,
   status: 200,
-  result: OperatedEvent,
+  result: DeliveredEvent,
   errors: ["ItemDoesNotExist"],
   async handle({ caller, path: { appid, sequence }, call }, { database, eventLog, dispatcher }) {
     await requireApplication(appid, database.reads);
@@ -80,7 +82,8 @@ const getEvent = operation({
     const present = createOperatorPresenter({ caller, outer: call, locations: "true" }, { dispatcher });
     const shown = event && (await present(event));
     if (shown === undefined) throw new ApiError("ItemDoesNotExist");
-    return shown;
+    const deliveries = await listEventDeliveries(appid, shown.id, database.reads);
+    return { ...shown, ...(deliveries.length > 0 && { deliveries: deliveries.map(presentEventDelivery) }) };
   },
 });
 

@@ -7,7 +7,6 @@ import { mailsTo, waitUntil } from "../../test/mails.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { lockRow } from "../db/lock.ts";
-import { mailAboutDisabled } from "./webhooks.mail.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -26,7 +25,7 @@ before(async () => {
     { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" },
     { webhookBounds: { isAutomatic: false } },
   );
-  test.app.webhookRunner.start(test.app, (name) => mailAboutDisabled(name, test.app));
+  test.app.webhookRunner.start(test.app);
 });
 after(() => test.close());
 afterEach(async () => {

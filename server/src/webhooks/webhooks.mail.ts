@@ -1,61 +1,81 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../config.ts";
+import type { Database, Queries } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../log.ts";
 import { findOutgoing } from "../mail/delivery.ts";
-import { MailFailure } from "../mail/mailer.ts";
-import type { Services } from "../services.ts";
+import { type Mailer, MailFailure } from "../mail/mailer.ts";
+import type { Mails } from "../mail/outbox.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
-import type { WebhookName } from "./webhooks.serving.store.ts";
+import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
+import { claimWebhookMail, endWebhookMail, type WebhookName } from "./webhooks.serving.store.ts";
 
-type MailServices = Pick<
-  Services,
-  "background" | "config" | "database" | "ids" | "log" | "mailer" | "mails" | "settingsSealer"
->;
-
-/** The delays between attempts, while the mail server does not accept the mail. */
-const retryMs = [10_000, 60_000, 600_000] as const;
-
-/**
- * Mails to `webhooks.mail` of the application's settings that a webhook has been disabled (spec/webhooks#failing). The process
- * that disabled it sends the mail, so that a crash may lose it; the state of the webhook and the event remain.
- */
-export function mailAboutDisabled(name: WebhookName, services: MailServices): void {
-  services.background.run(`mail about ${name.id}`, (signal) => mail(name, services, signal));
+export interface MailServices {
+  readonly clock: Clock;
+  readonly config: Pick<Config, "smtpUrl" | "mailFrom">;
+  readonly database: Database;
+  readonly log: Log;
+  readonly mailer: Mailer;
+  readonly mails: Mails;
+  readonly settingsSealer: SettingsSealer;
 }
 
-async function mail({ applicationId, id }: WebhookName, services: MailServices, signal: AbortSignal): Promise<void> {
-  const { config, database, ids, log, mailer, mails } = services;
-  const { webhooks } = await loadApplicationSettings(applicationId, database.reads);
-  const to = webhooks?.mail;
-  if (to === undefined) return;
-  const isAdmitted = await database.write(({ queries }) => mails.admitWebhookMail(applicationId, queries));
-  if (!isAdmitted) {
-    log.warn(
-      { application: applicationId, webhook: id },
-      "no mail about a webhook was sent: the daily limit is reached",
-    );
-    return;
+/** When another attempt follows, while the mail server does not accept the mail, or after a crash. */
+const retryMs = 600_000;
+const dayMs = 86_400_000;
+
+/**
+ * Whether `webhooks.mail` of the application's settings receives a mail (spec/webhooks#failing) about a webhook that the
+ * transaction disables. The webhook's row has when the mail is due, so that it is sent whatever happens to the process.
+ */
+export async function admitMailAboutDisabled(
+  { applicationId, id }: WebhookName,
+  { log, mails }: Pick<MailServices, "log" | "mails">,
+  queries: Queries,
+): Promise<boolean> {
+  const { webhooks } = await loadApplicationSettings(applicationId, queries);
+  if (webhooks?.mail === undefined) return false;
+  const isAdmitted = await mails.admitWebhookMail(applicationId, queries);
+  const what = { application: applicationId, webhook: id };
+  if (!isAdmitted) log.warn(what, "no mail about a webhook was sent: the daily limit is reached");
+  return isAdmitted;
+}
+
+/** Sends the mail about a disabled webhook if it is due, and if no other process does. */
+export async function mailAboutDisabled(name: WebhookName, services: MailServices): Promise<void> {
+  const { clock, database, log } = services;
+  const now = clock.now();
+  const disabledAt = await database.write(({ queries }) => claimWebhookMail(name, now, now + retryMs, queries));
+  if (disabledAt === undefined) return;
+  try {
+    await send(name, services);
+  } catch (err) {
+    if (!(err instanceof MailFailure)) throw err;
+    log.warn({ err, webhook: name.id }, "a mail about a webhook was not sent");
+    if (now - disabledAt < dayMs) return; // tried again
   }
+  await database.write(({ queries }) => endWebhookMail(name, queries));
+}
+
+/** @throws MailFailure */
+async function send({ applicationId, id }: WebhookName, services: MailServices): Promise<void> {
+  const { config, database, mailer } = services;
+  const { webhooks } = await loadApplicationSettings(applicationId, database.reads);
+  if (webhooks?.mail === undefined) return;
   const application = await database.reads
     .selectFrom("applications")
     .select("name")
     .where("application_id", "=", applicationId)
     .executeTakeFirst();
   const name = application?.name ?? applicationId;
-  const subject = `${name}: a webhook was disabled`;
+  const { smtpUrl, isLocked, isPublicOnly, from } = await findOutgoing(applicationId, config, services);
+  if (isLocked) throw new MailFailure({ name: "mail.smtpUrl is sealed under another secret, set it again" });
   const text = [
     `The webhook ${id} of ${name} receives no events any more, because its receiver did not accept them.`,
     "",
     "Events wait as long as the log keeps them. Resume the webhook when the receiver works again.",
     "",
   ].join("\n");
-  const mailId = ids.newId("Mail");
-  for (const waitMs of [...retryMs, undefined]) {
-    const { smtpUrl, isLocked, isPublicOnly, from } = await findOutgoing(applicationId, config, services);
-    const messageId = `<${mailId}@${from.address.split("@").at(-1)}>`;
-    try {
-      if (!isLocked) return await mailer.send({ to, subject, text, messageId, from }, smtpUrl, isPublicOnly);
-    } catch (err) {
-      if (!(err instanceof MailFailure) || waitMs === undefined) throw err;
-    }
-    if (waitMs !== undefined) await sleep(waitMs, undefined, { signal, ref: false });
-  }
+  const messageId = `<${id}.disabled@${from.address.split("@").at(-1)}>`;
+  const subject = `${name}: a webhook was disabled`;
+  await mailer.send({ to: webhooks.mail, subject, text, messageId, from }, smtpUrl, isPublicOnly);
 }

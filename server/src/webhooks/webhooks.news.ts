@@ -1,7 +1,7 @@
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import { LruMap } from "../lib/lru-map.ts";
-import { isWanted } from "./webhooks.serving.ts";
+import { isWanted } from "./webhooks.entries.ts";
 
 const webhooksMax = 10_000;
 const rowsMax = 5_000;

@@ -89,7 +89,8 @@ const Behind = named(
   "WebhookBehind",
   "The undelivered events.",
   Type.Object({
-    events: Type.Integer({ description: "At most 10,000 are counted." }),
+    events: Type.Integer({ description: "Of the next 10,000 events of the log, at most 10,000." }),
+    isAtLeast: Type.Optional({ ...Type.Literal(true), description: "There may be more." }),
     since: Type.Optional({ ...WireDate, description: "When the oldest of them was written." }),
   }),
 );
@@ -131,11 +132,14 @@ export const RotatedSecret = named(
 /** The undelivered events of a webhook. */
 export interface Backlog {
   readonly events: number;
+  /** There may be more. */
+  readonly isAtLeast: boolean;
   readonly since: number | undefined;
 }
 
 /** @param now decides which secrets are still valid */
-export function presentWebhook(row: WebhookRow, { events, since }: Backlog, now: number): Static<typeof WebhookResult> {
+export function presentWebhook(row: WebhookRow, backlog: Backlog, now: number): Static<typeof WebhookResult> {
+  const { events, isAtLeast, since } = backlog;
   const secrets = [
     ...(row.secret === null ? [] : [{ created: formatDate(row.secret_at) }]),
     ...(row.older_secret === null || row.older_secret_ends_at <= now
@@ -155,7 +159,7 @@ export function presentWebhook(row: WebhookRow, { events, since }: Backlog, now:
     trueLocations: row.true_locations === 1,
     state: row.state,
     secrets,
-    behind: { events, ...(since !== undefined && { since: formatDate(since) }) },
+    behind: { events, ...(isAtLeast && { isAtLeast }), ...(since !== undefined && { since: formatDate(since) }) },
     ...(row.last_success_at !== null && { lastSuccess: formatDate(row.last_success_at) }),
     ...(row.last_failure_at !== null && { lastFailure: formatDate(row.last_failure_at) }),
     created: formatDate(row.created_at),

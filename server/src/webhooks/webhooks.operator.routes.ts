@@ -14,6 +14,7 @@ import { findBacklog } from "./webhooks.backlog.ts";
 import { readHeaders, readStoredPatterns, readTypes, writePatterns } from "./webhooks.fields.ts";
 import { calm } from "./webhooks.health.ts";
 import {
+  type Backlog,
   ChangeWebhook,
   CreatedWebhook,
   CreateWebhook,
@@ -88,9 +89,11 @@ const createWebhook = operation({
       await insertWebhook(row, queries);
     });
     database.afterwards(() => webhookRunner.expect(appid));
-    return { ...presentWebhook(row, { events: 0, since: undefined }, now), secret };
+    return { ...presentWebhook(row, noBacklog, now), secret };
   },
 });
+
+const noBacklog: Backlog = { events: 0, isAtLeast: false, since: undefined };
 
 /** The defaults of a new webhook. */
 const newColumns = {
@@ -115,6 +118,7 @@ const newColumns = {
   ...calm,
   last_success_at: null,
   last_failure_at: null,
+  mail_due_at: null,
   tests: 0,
   tests_since: 0,
 } as const satisfies Partial<WebhookRow>;
@@ -137,10 +141,10 @@ const listWebhooks = operation({
     const listing = `webhooks of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
     const page = await listWebhookRows(appid, request.position, request.size, reads);
-    const backlogs = new Map<string, Awaited<ReturnType<typeof findBacklog>>>();
+    const backlogs = new Map<string, Backlog>();
     for (const row of page.rows) backlogs.set(row.id, await findBacklog(row, reads));
     return paging.present(listing, caller, request, page, (row) =>
-      presentWebhook(row, backlogs.get(row.id) ?? { events: 0, since: undefined }, clock.now()),
+      presentWebhook(row, backlogs.get(row.id) ?? noBacklog, clock.now()),
     );
   },
 });

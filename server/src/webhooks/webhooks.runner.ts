@@ -6,13 +6,14 @@ import type { LogFollower } from "../event-log/follower.ts";
 import { runInCall } from "../lib/current-call.ts";
 import { FairQueue } from "../lib/fair-queue.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
+import { mailAboutDisabled } from "./webhooks.mail.ts";
 import { createWebhookNews, type WebhookNews } from "./webhooks.news.ts";
 import {
   listBehind,
   listLost,
+  listMailed,
   listServed,
   listServedApplications,
-  listUnsettled,
   listWaking,
   type WebhookName,
 } from "./webhooks.serving.store.ts";
@@ -59,8 +60,8 @@ export interface WebhookRunner {
   /** Records that this process has registered or resumed a webhook of an application. */
   expect(applicationId: string): void;
   /** Starts to look for webhooks, and to serve them. */
-  start(services: RunnerServices, onDisabled?: (name: WebhookName) => void): void;
-  /** Looks for due webhooks, and serves them; resolves when all have been served. */
+  start(services: RunnerServices): void;
+  /** Looks for due webhooks and mails, and serves them; resolves when all have been served. */
   serveAll(): Promise<void>;
   /** Ends attempts in progress, or leaves them after `graceMs`. */
   stop(graceMs: number): Promise<void>;
@@ -107,7 +108,6 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
         readonly services: RunnerServices;
         readonly news: WebhookNews;
         readonly watch: WebhookWatch;
-        readonly onDisabled: (name: WebhookName) => void;
       }
     | undefined;
 
@@ -118,11 +118,11 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       return running;
     }
     if (context === undefined || stopping.signal.aborted) return Promise.resolve();
-    const { services, onDisabled } = context;
+    const { services } = context;
     const done = outside
       .runInAsyncScope(() =>
         queue.run({ lane: "webhook", application: name.applicationId, caller: name.id }, () =>
-          runInCall({ work: "webhook" }, () => serveSlice(name, services, onDisabled)),
+          runInCall({ work: "webhook" }, () => serveSlice(name, services)),
         ),
       )
       .catch((err) => {
@@ -136,11 +136,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     return done;
   }
 
-  async function serveSlice(
-    name: WebhookName,
-    services: ServingServices,
-    onDisabled: (name: WebhookName) => void,
-  ): Promise<void> {
+  async function serveSlice(name: WebhookName, services: ServingServices): Promise<void> {
     if (stopping.signal.aborted) return;
     const over = new AbortController();
     slices.set(name.id, { since: performance.now(), over });
@@ -149,7 +145,6 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
         holder,
         signal: AbortSignal.any([stopping.signal, over.signal]),
         onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
-        onDisabled: () => onDisabled(name),
       });
     } finally {
       slices.delete(name.id);
@@ -195,19 +190,26 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     followAll();
     if (applications.size === 0) return [];
     const found = await listWaking(clock.now(), database.reads);
-    // Before those with a position: an event that gets its position meanwhile is in one of both.
-    for (const applicationId of await listUnsettled(database.reads)) {
-      if (!applications.has(applicationId)) continue;
-      for (const row of await listServed(applicationId, database.reads)) {
-        const name = { applicationId, id: row.id };
-        if (!found.some(({ id }) => id === row.id) && (await hasWork(row))) found.push(name);
-      }
-    }
     for (const name of await listBehind(database.reads)) {
       if (found.some(({ id }) => id === name.id)) continue;
       if (await hasWork(await findWebhook(name.applicationId, name.id, database.reads))) found.push(name);
     }
     return isLong ? [...found, ...(await listLost(database.reads))] : found;
+  }
+
+  async function mailAll(services: RunnerServices): Promise<void> {
+    for (const name of await listMailed(services.clock.now(), services.database.reads)) {
+      if (stopping.signal.aborted) return;
+      await mailAboutDisabled(name, services);
+    }
+  }
+
+  /** Scans after every committed event got its position. */
+  async function scanSettled(): Promise<WebhookName[]> {
+    if (context === undefined) return [];
+    const { database, eventLog } = context.services;
+    for (const applicationId of await listServedApplications(database.reads)) await eventLog.settle(applicationId);
+    return scan(true);
   }
 
   /** Runs work that belongs to no call, after each delay. */
@@ -295,10 +297,9 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       later([0], () => serveApplication(applicationId));
     },
 
-    start(services, onDisabled = () => {}) {
+    start(services) {
       context = {
         services,
-        onDisabled,
         news: createWebhookNews(services),
         watch: createWebhookWatch(services, () => later([0], watch)),
       };
@@ -307,6 +308,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
         const isLong = scans % scansPerLongScan === 0;
         scans += 1;
         for (const name of await scan(isLong)) void serve(name);
+        if (isLong) await mailAll(services);
       });
       every(watchMs, watch);
       every(wakeMs, async () => {
@@ -319,10 +321,11 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     statistics: () => context?.watch.latest() ?? { states: new Map(), behind: [] },
 
     async serveAll() {
-      let found = await scan(true);
+      if (context !== undefined) await mailAll(context.services);
+      let found = await scanSettled();
       while (found.length > 0 && !stopping.signal.aborted) {
         await Promise.all(found.map(serve));
-        found = await scan(true);
+        found = await scanSettled();
       }
     },
 

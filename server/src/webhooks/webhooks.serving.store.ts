@@ -89,6 +89,31 @@ export async function findNextDue({ applicationId, id }: OfWebhook, queries: Que
   return row?.next_attempt_at ?? undefined;
 }
 
+/**
+ * Lets no other process send the mail about a webhook until a later time.
+ *
+ * @returns when the webhook was disabled; undefined if no mail is due
+ */
+export async function claimWebhookMail(
+  { applicationId, id }: OfWebhook,
+  now: number,
+  until: number,
+  queries: Queries,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ last_failure_at: number | null }>`
+    update webhooks set mail_due_at = ${until}
+    where application_id = ${applicationId} and id = ${id} and mail_due_at <= ${now}
+    returning last_failure_at`.execute(queries);
+  const [claimed] = rows;
+  return claimed && Number(claimed.last_failure_at ?? now);
+}
+
+/** The mail about a webhook has been sent, or cannot be sent. */
+export async function endWebhookMail({ applicationId, id }: OfWebhook, queries: Queries): Promise<void> {
+  await sql`
+    update webhooks set mail_due_at = null where application_id = ${applicationId} and id = ${id}`.execute(queries);
+}
+
 /** The changes of a delivery by an attempt. */
 export async function updateDelivery(row: WebhookDeliveryRow, queries: Queries): Promise<void> {
   const { application_id, webhook_id, id, attempt, state, status, ms, error, response, next_attempt_at } = row;
@@ -149,6 +174,11 @@ export function listWaking(now: number, queries: Queries): Promise<WebhookName[]
   );
 }
 
+/** Webhooks about which a mail is due. */
+export function listMailed(now: number, queries: Queries): Promise<WebhookName[]> {
+  return listNames(sql`where webhook.mail_due_at is not null and webhook.mail_due_at <= ${now}`, queries);
+}
+
 /** Webhooks whose cursor the log has passed, or which belong to a log that has ended. */
 export function listLost(queries: Queries): Promise<WebhookName[]> {
   return listNames(
@@ -174,13 +204,6 @@ export function listServed(applicationId: string, queries: Queries): Promise<Web
     .where("application_id", "=", applicationId)
     .where("state", "in", ["active", "failing"])
     .execute();
-}
-
-/** Applications with events that have no position yet. */
-export async function listUnsettled(queries: Queries): Promise<string[]> {
-  const { rows } = await sql<{ application_id: string }>`
-    select distinct application_id from events where position is null limit ${webhooksPerScan}`.execute(queries);
-  return rows.map(({ application_id }) => application_id);
 }
 
 /** The applications with webhooks that send. */

@@ -47,6 +47,7 @@ import { eventActors } from "./0048-event-actors.ts";
 import { webhooks } from "./0050-webhooks.ts";
 import { operatorSearch } from "./0051-operator-search.ts";
 import { testUploads } from "./0052-test-uploads.ts";
+import { webhookMails } from "./0053-webhook-mails.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -100,4 +101,5 @@ export const migrations: readonly Migration[] = [
   webhooks,
   operatorSearch,
   testUploads,
+  webhookMails,
 ];
