@@ -94,6 +94,15 @@ describe("the connection of a stream", () => {
     );
   });
 
+  it("is not counted forever when the client goes before its stream has begun", async () => {
+    for (let ms = 0; ms < 40; ms += 1) {
+      const { socket } = open(requestOf("/events/stream"));
+      await sleep(ms / 4);
+      socket.destroy();
+    }
+    await untilScraped((scraped) => isLive(0)(scraped) && scraped.get('rollcall_event_streams{state="waiting"}') === 0);
+  });
+
   it("is cut when the server stops and the client reads nothing", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ROLLCALL_SECRET: secretOf(test) });
     const { socket, text } = open(requestOf("/events/stream"), other);

@@ -20,7 +20,8 @@ const detached = new Set<Socket>();
 export function sendStream(exchange: Exchange, stream: StreamResult): void {
   const { response } = exchange;
   const headers = { ...stream.headers, connection: "close" };
-  if (exchange.method === "HEAD") {
+  // A client that has gone is reported once, before there is a stream that could end.
+  if (exchange.method === "HEAD" || response.destroyed) {
     exchange.setHeaders(headers);
     exchange.send(200);
     return;
