@@ -1,13 +1,13 @@
-import { type Checks, connect, send, signIn } from "./suite.ts";
+import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 /** The calls of apps: seen, understood and tried. */
 export const callJourneys: Checks = {
-  async "a refused call appears by itself, and its panel says what it means and what came before"({ open, server }) {
+  async "a refused call appears by itself, and its panel says what it means and what came before"(setup) {
+    const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Refused" });
     const { appid, appkey } = application;
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/requests`);
     await page.getByRole("heading", { name: "No calls" }).waitFor();
 
@@ -32,7 +32,8 @@ export const callJourneys: Checks = {
     await page.getByRole("row").filter({ hasText: "registerDevice" }).waitFor({ state: "detached" });
   },
 
-  async "a refused call is tried in the explorer as a test user, and a failure is rehearsed"({ open, server }) {
+  async "a refused call is tried in the explorer as a test user, and a failure is rehearsed"(setup) {
+    const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Tried" });
     const { appid, appkey } = application;
@@ -46,8 +47,7 @@ export const callJourneys: Checks = {
     );
     const asAda = { ...headers, Authorization: `Service ${ada.accessToken}` };
     await fetch(`${server.url}/checkins`, { method: "POST", headers: asAda, body: '{"location": "far"}' });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/requests`);
     await page.getByRole("row").filter({ hasText: "createCheckin" }).click();
     await page.getByRole("link", { name: "Try it" }).click();

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import type { Locator } from "playwright-core";
+import { applicationNavigation, deploymentNavigation } from "../src/shell/navigation.ts";
 
 /** The actions of an operator: with the mouse, or with the keyboard only. */
 export interface Hand {
   readonly name: "by mouse" | "by keyboard";
   /** Presses a button, a link or an entry of a menu. */
   press(control: Locator): Promise<void>;
+  /** Goes to the screen of a link in the navigation. */
+  follow(link: Locator): Promise<void>;
   /** Replaces the text of a field. */
   fill(field: Locator, text: string): Promise<void>;
   /** Ticks the checkbox with this text. */
@@ -23,6 +26,7 @@ export interface Hand {
 export const mouse: Hand = {
   name: "by mouse",
   press: (control) => control.click(),
+  follow: (link) => link.click(),
   fill: (field, text) => field.fill(text),
   tick: (within, text) => within.getByText(text).click(),
   open: (row) => row.click({ position: { x: 24, y: 12 } }), // beside the ids, which a press copies
@@ -43,6 +47,16 @@ export const keyboard: Hand = {
   async press(control) {
     await reach(control);
     await control.page().keyboard.press("Enter");
+  },
+  async follow(link) {
+    const label = await link.getAttribute("title");
+    const places = [...deploymentNavigation, ...applicationNavigation.flat()];
+    const isOfDeployment = (await link.locator("xpath=ancestor::nav[@aria-label='Deployment']").count()) > 0;
+    const place = places.find((each) => each.label === label && deploymentNavigation.includes(each) === isOfDeployment);
+    assert.ok(place !== undefined, `no key leads to ${label}`);
+    await leaveField(link.page().locator("body"));
+    await link.page().keyboard.press("g");
+    await link.page().keyboard.press(place.key);
   },
   async fill(field, text) {
     await reach(field);

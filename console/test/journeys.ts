@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type Checks, connect, signIn } from "./suite.ts";
+import { type Checks, connect, openSignedIn, signIn } from "./suite.ts";
 
 export const journeys: Checks = {
-  async "an operator creates an application, renames, suspends and deletes it"({ open, server }) {
-    const page = await open();
-    await signIn(page, server);
+  async "an operator creates an application, renames, suspends and deletes it"(setup) {
+    const { server } = setup;
+    const page = await openSignedIn(setup);
     await page.getByRole("button", { name: "New application" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("Field Notes");
     await page.getByRole("button", { name: "Create" }).click();
@@ -37,38 +37,6 @@ export const journeys: Checks = {
     await dialog.getByLabel("Your password").fill(server.operator.password);
     await remove.click();
     await row.waitFor({ state: "detached" });
-  },
-
-  async "a list is walked with the keyboard alone"({ open, server }) {
-    const call = await connect(server);
-    await call("POST", "/applications", { name: "Alpha" });
-    await call("POST", "/applications", { name: "Beta" });
-    const page = await open();
-    await page.getByLabel("Name").focus();
-    await page.keyboard.type(server.operator.name);
-    await page.keyboard.press("Tab");
-    await page.keyboard.type(server.operator.password);
-    await page.keyboard.press("Enter");
-    await page.getByRole("row").filter({ hasText: "Beta" }).waitFor();
-
-    await page.getByRole("row").nth(1).focus();
-    await page.keyboard.press("j");
-    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "3");
-    const name = await page.locator(":focus [role=gridcell]").first().textContent();
-    await page.keyboard.press("Space");
-    await page.getByRole("complementary", { name: name ?? "" }).waitFor();
-    await page.reload();
-    await page.getByRole("complementary", { name: name ?? "" }).waitFor(); // the address has it
-    await page.keyboard.press("Escape");
-    await page.getByRole("complementary", { name: name ?? "" }).waitFor({ state: "detached" });
-
-    await page.keyboard.press("g");
-    await page.keyboard.press("l");
-    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("Operators");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Operators" }).waitFor();
   },
 
   async "an owner invites a viewer, who must sign in, and is offered nothing to change"({ open, server }) {
@@ -108,11 +76,11 @@ export const journeys: Checks = {
     await other.getByRole("dialog").waitFor({ state: "detached" });
   },
 
-  async "the audit log shows what was done, and a filter narrows it"({ open, server }) {
+  async "the audit log shows what was done, and a filter narrows it"(setup) {
+    const { server } = setup;
     const call = await connect(server);
     await call("POST", "/applications", { name: "Traces" });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     // As in a link of a mail: the part before the # is ignored.
     await page.goto(`${server.url}/_/console/?actor=cli&utm=mail#/audit?action=createApplication`);
     await page.getByRole("button", { name: "Remove Action" }).waitFor();
@@ -123,33 +91,6 @@ export const journeys: Checks = {
     await page.getByRole("button", { name: "Remove Actor" }).waitFor();
     await page.getByRole("button", { name: "Remove Action" }).click();
     await page.getByRole("row").filter({ hasText: "Create operator session" }).first().waitFor();
-  },
-
-  async "the page says before its session ends, and when it was loaded without encryption"({ open, server }) {
-    const page = await open();
-    await signIn(page, server);
-    const fourMinutes = 4 * 60_000;
-    const { idleMs } = await page.evaluate(readSession);
-    const soonEnded = Date.now() + idleMs - fourMinutes;
-    await page.clock.setFixedTime(soonEnded);
-    await page.getByText("because nothing was done here for a while").waitFor();
-    await page.getByRole("button", { name: "Stay signed in" }).click();
-    await page.clock.setFixedTime(soonEnded + 1000);
-    await page.getByRole("button", { name: "Stay signed in" }).waitFor({ state: "detached" });
-
-    await page.getByText("was loaded without encryption").waitFor({ state: "detached" });
-    await page.addInitScript(() => Object.defineProperty(window, "isSecureContext", { value: false }));
-    await page.reload();
-    await page.getByText("was loaded without encryption").waitFor();
-  },
-
-  async "a query before the # changes no parameter of a screen"({ open, server }) {
-    const page = await open();
-    await signIn(page, server);
-    await page.goto(`${server.url}/_/console/?from=mail#/apps?namePrefix=none&sortOrder=name`);
-    await page.getByText("Nothing matches these filters").waitFor();
-    await page.getByRole("button", { name: "Order: By name" }).waitFor();
-    assert.equal(new URL(page.url()).search, "");
   },
 
   async "an operator signs out in all tabs, and the cookie is dead"({ open, server }) {
@@ -166,9 +107,3 @@ export const journeys: Checks = {
     await page.getByRole("button", { name: "Sign in" }).waitFor();
   },
 };
-
-/** Runs in the page, with the cookie of the operator. */
-async function readSession(): Promise<{ idleMs: number }> {
-  const response = await fetch("../api/sessions/current", { headers: { "X-Rollcall-Console": "poll" } });
-  return (await response.json()).result;
-}

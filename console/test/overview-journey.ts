@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
-import { type Checks, connect, send, signIn } from "./suite.ts";
+import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 export const overviewJourney: Checks = {
-  async "the overview shows what an application has and what was changed, over a range that is dragged or chosen"({
-    open,
-    server,
-  }) {
+  async "the overview shows what an application has and what was changed, over a range that is dragged or chosen"(
+    setup,
+  ) {
+    const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "At a glance" });
     const { appid, appkey } = application;
     await send(`${server.url}/devices`, "POST", { appid, appkey, platform: "iOS" });
     await call("PATCH", `/applications/${appid}/settings`, { tokenLifetimes: { deviceMs: 7_200_000 } });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/overview`);
     await page.getByText(`Settings changed by ${server.operator.name}`).waitFor();
     const devices = page.locator("dl > div").filter({ has: page.getByText("Devices", { exact: true }) });

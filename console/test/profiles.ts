@@ -1,8 +1,25 @@
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 
-/** Without these, Chromium contacts its maker. */
+/** Features that are switched off. The flag replaces that of Playwright, so its list is repeated. */
+const disabledFeatures = [
+  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"],
+  ...[
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+  ],
+  ...["AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"],
+  "PreconnectToSearch",
+  // Each window renders the suggestions of the address bar in processes of their own, though no window is seen.
+  ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"],
+];
+
+/** Without these, Chromium contacts its maker, and draws windows that no check sees. */
 export const quietFlags = [
   "--no-sandbox",
+  `--disable-features=${disabledFeatures.join(",")}`,
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { styleText } from "node:util";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Hand } from "./hand.ts";
 import { lookNames } from "./looks.ts";
 import { type Profile, quietFlags, watchPages } from "./profiles.ts";
 import type { TestServer } from "./servers.ts";
@@ -18,11 +19,18 @@ export interface Options {
   readonly only: readonly string[];
 }
 
+interface Counts {
+  passed: number;
+  failed: number;
+  /** How long the checks of each part took, one after the other. */
+  readonly seconds: Map<string, number>;
+}
+
 /** Runs all tracks at once, in one browser. */
 export async function runConsoleSuite(options: Options): Promise<{ passed: number; failed: number }> {
   mkdirSync(options.pictures, { recursive: true });
   const browser = await chromium.launch({ executablePath: options.executablePath, args: quietFlags });
-  const counts = { passed: 0, failed: 0 };
+  const counts: Counts = { passed: 0, failed: 0, seconds: new Map() };
   const selected = tracks
     .map((track) => ({ track, checks: selectChecks(track, options.only) }))
     .filter(({ checks }) => checks.length > 0);
@@ -33,10 +41,13 @@ export async function runConsoleSuite(options: Options): Promise<{ passed: numbe
     await browser.close();
   }
   writeSheet(options.pictures, lookNames);
+  const parts = [...counts.seconds].map(([part, seconds]) => `${part} ${Math.round(seconds)} s`);
+  console.log(`Parts, side by side: ${parts.join(", ")}`);
   return counts;
 }
 
 interface NamedCheck {
+  readonly part: string;
   readonly name: string;
   readonly check: Checks[string];
   readonly hand: Setup["hand"];
@@ -45,7 +56,7 @@ interface NamedCheck {
 function selectChecks({ parts }: Track, only: readonly string[]): NamedCheck[] {
   return parts
     .flatMap(({ name: part, checks, hand }) =>
-      Object.entries(checks).map(([title, check]) => ({ name: `${part}: ${title}`, check, hand })),
+      Object.entries(checks).map(([title, check]) => ({ part, name: `${part}: ${title}`, check, hand })),
     )
     .filter(({ name }) => only.length === 0 || only.some((text) => name.includes(text)));
 }
@@ -55,36 +66,68 @@ async function runTrack(
   checks: readonly NamedCheck[],
   browser: Browser,
   pictures: string,
-  counts: { passed: number; failed: number },
+  counts: Counts,
 ): Promise<void> {
   const startedAt = performance.now();
   const server = await start();
+  const profiles: Profiles = new Map();
   try {
-    for (const check of checks) await runCheck(check, engine, { server, browser, pictures }, counts);
+    for (const check of checks) await runCheck(check, engine, { server, browser, pictures, profiles }, counts);
   } finally {
+    for (const { context } of profiles.values()) await context.close();
     await server.stop();
   }
   console.log(styleText("bold", `${engine}: ${checks.length} checks in ${secondsSince(startedAt)}`));
 }
 
+/** A session asks for its password again after ten minutes. */
+const sharedMsMax = 5 * 60_000;
+
+/** The profiles that checks of a track share, by their input device, each with the forbidden actions of its pages. */
+type Profiles = Map<Hand, { readonly context: BrowserContext; readonly misdeeds: string[]; readonly since: number }>;
+
+interface Shared {
+  readonly server: TestServer;
+  readonly browser: Browser;
+  readonly pictures: string;
+  readonly profiles: Profiles;
+}
+
 async function runCheck(
-  { name, check, hand }: NamedCheck,
+  { part, name, check, hand }: NamedCheck,
   engine: string,
-  shared: { readonly server: TestServer; readonly browser: Browser; readonly pictures: string },
-  counts: { passed: number; failed: number },
+  shared: Shared,
+  counts: Counts,
 ): Promise<void> {
   const startedAt = performance.now();
+  const { server, browser, profiles } = shared;
   const contexts: BrowserContext[] = [];
-  const misdeeds: string[] = [];
+  const misdeeds = profiles.get(hand)?.misdeeds ?? [];
+  misdeeds.length = 0; // those of an earlier check
   const open = async (profile: Profile = {}) => {
-    const page = await watchPages(shared.browser, shared.server.url, profile, misdeeds);
+    // Animations take time of the processors, and no check watches them.
+    const page = await watchPages(browser, server.url, { reducedMotion: "reduce", ...profile }, misdeeds);
     contexts.push(page.context());
-    await page.goto(`${shared.server.url}/_/console/`);
+    await page.goto(`${server.url}/_/console/`);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     return page;
   };
+  const reopen = async () => {
+    const profile = profiles.get(hand);
+    if (profile === undefined || performance.now() - profile.since > sharedMsMax) return undefined;
+    const page = await profile.context.newPage();
+    await page.goto(`${server.url}/_/console/#/apps`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator("[role=grid], h2").first().waitFor();
+    return page;
+  };
+  const share = (page: Page) => {
+    const before = profiles.get(hand)?.context;
+    if (before !== undefined) contexts.push(before); // too old
+    profiles.set(hand, { context: page.context(), misdeeds, since: performance.now() });
+  };
   try {
-    await check({ ...shared, hand, open });
+    await check({ ...shared, hand, open, reopen, share });
     if (misdeeds.length > 0) throw new Error(misdeeds.join("\n"));
     counts.passed += 1;
     console.log(`${styleText("green", "ok    ")} ${secondsSince(startedAt)}  ${engine}, ${name}`);
@@ -95,9 +138,19 @@ async function runCheck(
       error,
       misdeeds.join("\n"),
     );
-    await keepPictures(contexts, path.join(shared.pictures, `failed-${counts.failed}`));
+    const kept = profiles.get(hand)?.context;
+    await keepPictures(
+      kept === undefined ? contexts : [...contexts, kept],
+      path.join(shared.pictures, `failed-${counts.failed}`),
+    );
+    profiles.delete(hand); // the next check begins with a new one
+    await kept?.close();
   }
-  for (const context of contexts) await context.close();
+  const seconds = (performance.now() - startedAt) / 1000;
+  counts.seconds.set(`${engine} ${part}`, seconds + (counts.seconds.get(`${engine} ${part}`) ?? 0));
+  const kept = profiles.get(hand)?.context;
+  for (const context of contexts) if (context !== kept) await context.close();
+  for (const page of kept?.pages() ?? []) await page.close();
 }
 
 /** The contents of the last tab of each profile, for the analysis of a failure. */

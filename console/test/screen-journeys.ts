@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { type Checks, connect, send, signIn } from "./suite.ts";
+import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 export const screenJourneys: Checks = {
-  async "the audit log shows values before and after, failed sign-ins, and is exported; new rows are offered"({
-    open,
-    server,
-  }) {
+  async "the audit log shows values before and after, failed sign-ins, and is exported; new rows are offered"(setup) {
+    const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Before" });
     const { appid } = application;
     await call("PATCH", `/applications/${appid}`, { name: "After" });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/audit`);
     await page.getByRole("row").filter({ hasText: "Change application" }).click();
     const change = page.getByRole("complementary").getByRole("row").filter({ hasText: "name" });
@@ -34,8 +31,12 @@ export const screenJourneys: Checks = {
     await page.getByRole("row").filter({ hasText: "Create application key" }).waitFor();
     await offered.waitFor({ state: "detached" });
   },
+};
 
-  async "frames of an app stand out of a stack trace"({ open, server }) {
+/** The database makes no difference to it. */
+export const traceJourney: Checks = {
+  async "frames of an app stand out of a stack trace"(setup) {
+    const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Crashing" });
     const { appid, appkey } = application;
@@ -44,8 +45,7 @@ export const screenJourneys: Checks = {
     const stackTrace = ["java.lang.IllegalStateException: closed", ...frames.map((name) => `\tat ${name}`)].join("\n");
     const headers = { Authorization: `Service ${device.accessToken}` };
     await send(`${server.url}/devices/current/crashreports`, "POST", { stackTrace }, headers);
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/crashes`);
     await page.getByRole("row").filter({ hasText: "new" }).filter({ hasText: "IllegalStateException" }).click();
     const trace = page.getByRole("region", { name: "Stack trace" });

@@ -12,6 +12,10 @@ export interface Setup {
   readonly hand: Hand;
   /** A new browser profile with one tab, at the sign-in. It fails the check when a page performs a forbidden action. */
   open(profile?: Profile): Promise<Page>;
+  /** A new tab of the profile that an earlier check with the same input device has shared, at the list of applications. */
+  reopen(): Promise<Page | undefined>;
+  /** Keeps the profile of the tab for `reopen`: its operator is signed in, and stays so. */
+  share(page: Page): void;
 }
 
 export type Checks = Readonly<Record<string, (setup: Setup) => Promise<void>>>;
@@ -23,6 +27,16 @@ export async function signIn(page: Page, { operator }: Pick<TestServer, "operato
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.locator("[role=grid], h2").first().waitFor(); // the applications, or that there is none
+}
+
+/** A tab of an operator who is signed in, in a profile that checks share. */
+export async function openSignedIn({ server, open, reopen, share }: Setup): Promise<Page> {
+  const known = await reopen();
+  if (known !== undefined) return known;
+  const page = await open();
+  await signIn(page, server);
+  share(page);
+  return page;
 }
 
 /** Calls the API as the owner, as programs do. */

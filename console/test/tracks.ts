@@ -7,7 +7,8 @@ import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
 import { looks } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
-import { screenJourneys } from "./screen-journeys.ts";
+import { pageJourneys } from "./page-journeys.ts";
+import { screenJourneys, traceJourney } from "./screen-journeys.ts";
 import { security } from "./security.ts";
 import { ownMachine, startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
@@ -20,6 +21,7 @@ export interface Track {
 }
 
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
+const toursOfOneEngine: Checks = { ...pageJourneys, ...traceJourney };
 
 export const tracks: readonly Track[] = [
   {
@@ -35,7 +37,7 @@ export const tracks: readonly Track[] = [
     start: startOnSqlite,
     parts: [
       { name: "security", checks: security, hand: mouse },
-      { name: "journeys", checks: tours, hand: mouse },
+      { name: "journeys", checks: { ...tours, ...toursOfOneEngine }, hand: mouse },
     ],
   },
   {

@@ -1,4 +1,5 @@
 import { CallError } from "../lib/call-error.ts";
+import { noteChange } from "../lib/last-change.ts";
 
 /** The API is at a path next to the console, below any prefix at which both are served. */
 const base = "../api";
@@ -43,8 +44,8 @@ export function versionedOperation<Parameters extends object, Result>(
   path: string,
   names: readonly (keyof Parameters & string)[],
 ): Operation<Parameters, Versioned<Result>> {
-  return createOperation(method, path, names, async (response) => ({
-    value: await readResult<Result>(response),
+  return createOperation(method, path, names, async (response, onSuccess) => ({
+    value: await readResult<Result>(response, onSuccess),
     version: versionOf(response),
   }));
 }
@@ -63,19 +64,22 @@ export function downloadOperation<Parameters extends object>(
   return Object.assign(createOperation("GET", path, names, readFile), { addressOf });
 }
 
+/** Receives the `request_id` of a call that the server has performed. */
+type OnSuccess = (requestId: string | undefined) => void;
+
 /** @param read throws `CallError` if the answer is a refusal */
 function createOperation<Parameters extends object, Result>(
   method: Method,
   path: string,
   names: readonly (keyof Parameters & string)[],
-  read: (response: Response) => Promise<Result>,
+  read: (response: Response, onSuccess?: OnSuccess) => Promise<Result>,
 ): Operation<Parameters, Result> {
   async function run(parameters: Parameters, options: CallOptions = {}): Promise<Result> {
     const { url, body } = fillPath(method, path, parameters);
     const response = await fetchFrom(method, url, body, options);
     if (options.isPolling !== true && response.status !== 401) lastUseAt = Date.now();
     if (response.status === 401 && !path.startsWith("/sessions")) for (const listener of sessionEndings) listener();
-    return read(response);
+    return read(response, method === "GET" ? undefined : noteChange);
   }
   return Object.assign(run, { method, path, parameters: names });
 }
@@ -108,9 +112,12 @@ export function onSessionEnd(listener: () => void): () => void {
   return () => sessionEndings.delete(listener);
 }
 
-async function readResult<Result>(response: Response): Promise<Result> {
+async function readResult<Result>(response: Response, onSuccess?: OnSuccess): Promise<Result> {
   const answer: unknown = await response.json().catch(() => undefined);
-  if (isSuccess<Result>(answer)) return answer.result;
+  if (isSuccess<Result>(answer)) {
+    onSuccess?.(answer.request_id);
+    return answer.result;
+  }
   const details = typeof answer === "object" && answer !== null ? { ...answer } : noEnvelope(response.status);
   throw new CallError(response.status, { ...details, version: versionOf(response) });
 }
@@ -147,7 +154,7 @@ async function fetchFrom(
   }
 }
 
-function isSuccess<Result>(answer: unknown): answer is { success: true; result: Result } {
+function isSuccess<Result>(answer: unknown): answer is { success: true; result: Result; request_id?: string } {
   return typeof answer === "object" && answer !== null && "success" in answer && answer.success === true;
 }
 

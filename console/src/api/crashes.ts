@@ -16,6 +16,8 @@ interface CrashFilters {
   readonly state?: string;
   readonly appVersion?: string;
   readonly deviceID?: string;
+  /** A range of times. */
+  readonly firstSeen?: string;
   readonly sortOrder?: string;
 }
 
@@ -35,6 +37,7 @@ export const listCrashGroups = operation<
   "state",
   "appVersion",
   "deviceID",
+  "firstSeen",
   "sortOrder",
   "pageSize",
   "pagingToken",

@@ -55,6 +55,7 @@ export interface EffectiveSettings {
   readonly values: Settings;
   readonly defaults: Settings;
   readonly changed: Static<typeof WireEffectiveSettings>["changed"];
+  readonly hasSigningSecret: boolean;
 }
 
 export const getEffectiveSettings = operation<OfApplication, EffectiveSettings>("GET", `${path}/effective`, ["appid"]);

@@ -1,17 +1,37 @@
 import { useQuery } from "@tanstack/react-query";
-import { type Overview, readOverview } from "./statistics.ts";
+import type { CallOptions } from "./call.ts";
+import { listMetrics } from "./metrics.ts";
+import { readOverview } from "./statistics.ts";
 
 const everyMs = 10_000;
 
-/** The numbers of devices, users and check-ins of an application; polled as long as one of them is 0. */
-export function useTotals(appid: string) {
+/** What the calls of an app leave behind. */
+export type Kind = "devices" | "users" | "checkins" | "files" | "events";
+
+/** The kinds of which an application has at least one; polled as long as one is missing that a first app creates. */
+export function useArrivedKinds(appid: string) {
   return useQuery({
     queryKey: ["start", appid],
-    queryFn: async ({ signal }) => (await readOverview({ appid }, { signal, isPolling: true })).totals,
-    refetchInterval: ({ state: { data } }) => (data !== undefined && isComplete(data) ? false : everyMs),
+    queryFn: ({ signal }) => readKinds(appid, { signal, isPolling: true }),
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && firstKinds.every((kind) => data.has(kind)) ? false : everyMs,
   });
 }
 
-function isComplete({ devices, users, checkins }: Overview["totals"]): boolean {
-  return [devices, users, checkins].every(({ count }) => count > 0);
+const firstKinds = ["devices", "users", "checkins", "events"] as const satisfies readonly Kind[];
+
+async function readKinds(appid: string, options: CallOptions): Promise<ReadonlySet<Kind>> {
+  const [{ totals }, metrics] = await Promise.all([
+    readOverview({ appid }, options),
+    listMetrics({ appid, pageSize: 1 }, options),
+  ]);
+  const counts: Readonly<Record<Kind, number>> = {
+    devices: totals.devices.count,
+    users: totals.users.count,
+    checkins: totals.checkins.count,
+    files: totals.files,
+    events: metrics.pageResults.length,
+  };
+  const kinds = Object.keys(counts) as Kind[];
+  return new Set(kinds.filter((kind) => counts[kind] > 0));
 }

@@ -1,12 +1,13 @@
 import ClipboardCopy from "lucide-react/icons/clipboard-copy";
+import ShieldAlert from "lucide-react/icons/shield-alert";
 import { readDeployment, readDeploymentStatistics } from "../api/deployment.ts";
 import { useLive } from "../api/live.ts";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/copy-button.tsx";
 import { Freshness } from "../ui/freshness.tsx";
 import { Page } from "../ui/page.tsx";
-import { ErrorState, LoadingRows } from "../ui/states.tsx";
-import { showToast } from "../ui/toast.tsx";
+import { ErrorState, LoadingRows, Notice } from "../ui/states.tsx";
+import { showNote } from "../ui/toast.tsx";
 import styles from "./deployment.module.css";
 import { Busiest, ChangedSettings, Facts, Storage } from "./deployment.parts.tsx";
 import { Processes } from "./deployment.processes.tsx";
@@ -16,6 +17,17 @@ import { Verdict } from "./deployment.verdict.tsx";
 
 const stateEveryMs = 10_000;
 const callsEveryMs = 30_000;
+
+/** The browser used https, and the server does not know it: the proxy between them is not trusted. */
+function UntrustedProxy() {
+  if (location.protocol !== "https:" || document.documentElement.dataset["transport"] !== "clear") return null;
+  return (
+    <Notice icon={ShieldAlert} isWarning>
+      This page came by https, but the server was called without encryption. Set TRUST_PROXY to the address of the
+      proxy: then cookies are marked Secure, and limits and the audit log have the addresses of clients.
+    </Notice>
+  );
+}
 
 /** The health of the deployment, and its activity. */
 export function DeploymentScreen() {
@@ -41,7 +53,7 @@ export function DeploymentScreen() {
           {data !== undefined && (
             <Button
               onPress={() =>
-                void copyText(writeSummary(data)).then(() => showToast("Copied: no names, addresses or secrets."))
+                void copyText(writeSummary(data)).then(() => showNote("Copied: no names, addresses or secrets."))
               }
             >
               <ClipboardCopy size={16} aria-hidden /> Copy a support summary
@@ -54,6 +66,7 @@ export function DeploymentScreen() {
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void state.refetch()} />}
       {data !== undefined && (
         <div className={styles.screen} data-old={state.isError || undefined}>
+          <UntrustedProxy />
           <Verdict deployment={data} isAway={state.isError} />
           <DeploymentTiles deployment={data} calls={calls.data} />
           <Processes processes={data.processes} />

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import {
   type CreatedKey,
   createKey,
@@ -23,6 +24,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
+import { nameOfKey } from "./key.names.ts";
 
 interface DialogProps {
   readonly appid: string;
@@ -31,11 +33,6 @@ interface DialogProps {
 
 interface KeyDialogProps extends DialogProps {
   readonly keyOfApp: Key;
-}
-
-/** What an operator calls a key. */
-function nameOf({ id, label }: Pick<Key, "id" | "label">): string {
-  return label === undefined ? id : showInvisible(label);
 }
 
 export function CreateKey({ appid, onClose }: DialogProps) {
@@ -53,7 +50,7 @@ export function CreateKey({ appid, onClose }: DialogProps) {
     <LabelDialog
       title="New key"
       action="Create"
-      hint="For operators, such as “Version 2”. The existing keys stay valid."
+      hint="For operators, such as “Version 2”. The existing keys stay valid; this page shows when they have run out."
       label={label}
       onLabel={setLabel}
       onSubmit={submit}
@@ -65,7 +62,7 @@ export function CreateKey({ appid, onClose }: DialogProps) {
 function NewKey({ appid, created, onClose }: DialogProps & { readonly created: CreatedKey }) {
   return (
     <SecretOnce
-      title={created.label === undefined ? "The new key" : `The key “${nameOf(created)}”`}
+      title={created.label === undefined ? "The new key" : `The key “${nameOfKey(created)}”`}
       secret={created.appkey}
       onClose={onClose}
     >
@@ -143,14 +140,14 @@ export function RevokeTokens({ appid, keyOfApp, onClose }: KeyDialogProps) {
   async function confirm() {
     await revokeKeyTokens({ appid, keyId });
     await refresh();
-    showToast(`Ended the tokens of ${nameOf(keyOfApp)}.`);
+    showToast(`Ended the tokens of ${nameOfKey(keyOfApp)}.`);
   }
 
   return (
     <DangerDialog
-      title={`End all tokens of “${nameOf(keyOfApp)}”?`}
+      title={`End all tokens of “${nameOfKey(keyOfApp)}”?`}
       lead="Ends at once, and cannot be undone"
-      typed={nameOf(keyOfApp)}
+      typed={nameOfKey(keyOfApp)}
       command={`npx rollcall apps keys revoke-tokens ${appid} ${keyId} --yes`}
       action="End the tokens"
       onConfirm={confirm}
@@ -175,14 +172,14 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
   async function confirm() {
     await retireKey({ appid, keyId, ...(isLast && { confirm: keyId }) });
     await refresh();
-    showToast(`Retired ${nameOf(keyOfApp)}.`);
+    showToast(`Retired ${nameOfKey(keyOfApp)}.`);
   }
 
   return (
     <DangerDialog
-      title={`Retire the key “${nameOf(keyOfApp)}”?`}
+      title={`Retire the key “${nameOfKey(keyOfApp)}”?`}
       lead="Ends at once, and cannot be undone"
-      typed={nameOf(keyOfApp)}
+      typed={nameOfKey(keyOfApp)}
       command={`npx rollcall apps keys retire ${appid} ${keyId}${isLast ? " --yes" : ""}`}
       action="Retire the key"
       onConfirm={confirm}
@@ -234,6 +231,12 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
 
 export function CreateSigningSecret({ appid, onClose }: DialogProps) {
   const [secret, setSecret] = useState<string>();
+  const refresh = useRefreshSecret(appid);
+
+  async function confirm() {
+    setSecret((await createSigningSecret({ appid })).secret);
+    await refresh();
+  }
 
   if (secret !== undefined) {
     return (
@@ -249,7 +252,7 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
       typed={appid}
       command={`npx rollcall apps secret set ${appid}`}
       action="Make a new secret"
-      onConfirm={async () => setSecret((await createSigningSecret({ appid })).secret)}
+      onConfirm={confirm}
       onClose={onClose}
       staysOpen
     >
@@ -261,9 +264,12 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
 
 /** Level 4: signatures are not checked any more. */
 export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
+  const refresh = useRefreshSecret(appid);
+
   async function confirm() {
     await deleteSigningSecret({ appid });
     showToast("Removed the shared secret.");
+    await refresh();
   }
 
   return (
@@ -291,6 +297,11 @@ function KeyImpact({ appid, keyId }: { readonly appid: string; readonly keyId: s
   });
   if (error !== null) return <Problem error={error} />;
   return <ImpactFacts impact={impact} devicesThat="registered with it last" />;
+}
+
+function useRefreshSecret(appid: string) {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries(effectiveSettingsQuery(appid));
 }
 
 function useRefresh(appid: string) {

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Ban from "lucide-react/icons/ban";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import KeyRound from "lucide-react/icons/key-round";
@@ -25,6 +25,7 @@ import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, Notice } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { KeyPanel } from "./key.panel.tsx";
 import {
   CreateKey,
   CreateSigningSecret,
@@ -35,13 +36,7 @@ import {
   RevokeTokens,
 } from "./keys.dialogs.tsx";
 import styles from "./keys.module.css";
-
-/** A key, and its registrations in each of the last 24 hours. */
-interface UsedKey extends Key {
-  readonly hours: readonly number[];
-  /** Its part of the registrations of all keys in these hours. */
-  readonly share: number | undefined;
-}
+import { Rotation, SharedSecret, type UsedKey } from "./keys.parts.tsx";
 
 const columns: readonly Column<UsedKey>[] = [
   {
@@ -87,15 +82,20 @@ type Opened =
 /** The keys that apps register with. */
 export function KeysScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/keys" });
+  const { panel } = useSearch({ from: "/frame/apps/$appid/keys" });
+  const navigate = useNavigate({ from: "/apps/$appid/keys" });
   const [opened, setOpened] = useState<Opened>();
   const isEditor = useRole("editor");
   const pages = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
-  const use = useKeyUse(appid);
-  const active = pages.rows.filter(({ state }) => state === "active");
+  const { use, signedShare } = useKeyUse(appid);
+  const rows = pages.rows.map(use);
+  const active = rows.filter(({ state }) => state === "active");
+  const shown = rows.find(({ id }) => id === panel);
   const areAllKnown = !pages.isPending && !pages.hasNextPage;
   const open = (dialog: keyof typeof pageDialogs) => () => setOpened({ dialog });
   useShortcuts(isEditor ? [{ keys: "n", label: "New key", run: open("create") }] : []);
   const pageActions = usePageActions(open);
+  const show = (id: string | undefined) => void navigate({ search: { panel: id }, replace: panel !== undefined });
 
   function actionsOf(key: Key): MenuAction[] {
     const { state } = key;
@@ -131,15 +131,29 @@ export function KeysScreen() {
           No key is active: no device can register.
         </Notice>
       )}
+      {areAllKnown && (
+        <Rotation keys={active} onRetire={isEditor ? (key) => setOpened({ dialog: "retire", key }) : undefined} />
+      )}
+      <SharedSecret appid={appid} signedShare={signedShare} />
       <Split>
         <DataTable
           label="Keys"
           columns={columns}
-          pages={{ ...pages, rows: pages.rows.map(use), newest: pages.newest.map(use) }}
+          pages={{ ...pages, rows, newest: pages.newest.map(use) }}
           idOf={({ id }) => id}
+          onPanel={({ id }) => show(id)}
+          openId={panel}
           actionsOf={actionsOf}
           empty={<EmptyState icon={KeyRound} title="This application has no keys" />}
         />
+        {shown !== undefined && (
+          <KeyPanel
+            appid={appid}
+            keyOfApp={shown}
+            actions={actionsOf(shown)}
+            onClose={() => void navigate({ search: {}, replace: true })}
+          />
+        )}
       </Split>
       <OpenedDialog
         opened={opened}
@@ -151,8 +165,14 @@ export function KeysScreen() {
   );
 }
 
-/** What shows whether an old key has run out: the registrations of the last 24 hours by key. */
-function useKeyUse(appid: string): (key: Key) => UsedKey {
+interface KeyUse {
+  readonly use: (key: Key) => UsedKey;
+  /** The part of the calls that were signed; undefined if there were none. */
+  readonly signedShare: number | undefined;
+}
+
+/** What shows whether an old key has run out: the registrations and calls of the last 24 hours by key. */
+function useKeyUse(appid: string): KeyUse {
   const { data } = useQuery({
     queryKey: ["keys", appid, "use"],
     queryFn: ({ signal }) => readStatistics({ appid, interval: "hour", series: "keys" }, { signal }),
@@ -160,11 +180,14 @@ function useKeyUse(appid: string): (key: Key) => UsedKey {
   });
   const keys = data?.keys ?? [];
   const all = keys.reduce((sum, { registrations }) => sum + registrations, 0);
-  return (key) => {
+  const calls = keys.reduce((sum, key) => sum + key.calls, 0);
+  const signedCalls = keys.reduce((sum, key) => sum + key.signedCalls, 0);
+  function use(key: Key): UsedKey {
     const used = keys.find(({ keyId }) => keyId === key.id);
     const hours = hoursOf(data, used?.points ?? []);
     return { ...key, hours, share: all === 0 ? undefined : (used?.registrations ?? 0) / all };
-  };
+  }
+  return { use, signedShare: calls === 0 ? undefined : signedCalls / calls };
 }
 
 const hourMs = 3_600_000;

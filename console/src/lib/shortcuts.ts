@@ -6,6 +6,8 @@ export interface Shortcut {
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
+  /** Whether it applies only while no other component has the same keys: Escape closes a panel before it removes filters. */
+  readonly isFallback?: boolean;
 }
 
 const active: Shortcut[][] = [];
@@ -28,14 +30,19 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
 
 /** All shortcuts of the page, for its help. */
 export function listShortcuts(): Shortcut[] {
-  return [...new Map(active.flat().map((shortcut) => [shortcut.keys, shortcut])).values()];
+  return [...new Map(byPriority().map((shortcut) => [shortcut.keys, shortcut])).values()];
+}
+
+/** The shortcuts of the page; where two have the same keys, the later one applies. */
+function byPriority(): Shortcut[] {
+  const all = active.flat();
+  return [...all.filter(({ isFallback }) => isFallback), ...all.filter(({ isFallback }) => !isFallback)];
 }
 
 function onKey(event: KeyboardEvent): void {
   const keys = keysOf(event);
   if (keys === undefined) return;
-  const found = active.findLast((own) => own.some((shortcut) => shortcut.keys === keys));
-  const shortcut = found?.find((candidate) => candidate.keys === keys);
+  const shortcut = byPriority().findLast((candidate) => candidate.keys === keys);
   if (shortcut === undefined) return;
   event.preventDefault();
   shortcut.run();

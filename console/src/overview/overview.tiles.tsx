@@ -1,4 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import type { Overview } from "../api/statistics.ts";
 import { formatBytes, formatNumber } from "../lib/format.ts";
 import styles from "./overview.module.css";
@@ -38,7 +41,9 @@ export function OverviewTiles({ overview: { totals, today, weekBefore } }: { rea
         today={today.files}
         before={weekBefore.files}
         what="new"
-      />
+      >
+        <Quotas files={totals.files} bytes={totals.bytes} />
+      </Tile>
       <Tile label="Calls today" value={formatNumber(today.calls)} today={today.calls} before={weekBefore.calls} />
       <Tile
         label="Errors today"
@@ -51,6 +56,35 @@ export function OverviewTiles({ overview: { totals, today, weekBefore } }: { rea
         before={weekBefore.errors}
       />
     </dl>
+  );
+}
+
+const nearlyFull = 0.9;
+
+/** How much of the quotas of files is used, if the application has any. */
+function Quotas({ files, bytes }: { readonly files: number; readonly bytes: number }) {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
+  const { data } = useQuery(effectiveSettingsQuery(appid));
+  const { bytesPerApplication, filesPerApplication } = data?.values.quotas ?? {};
+  const quotas = [
+    { label: "of their number", used: files, quota: filesPerApplication, format: formatNumber },
+    { label: "of the storage", used: bytes, quota: bytesPerApplication, format: formatBytes },
+  ];
+  return quotas.map(
+    ({ label, used, quota, format }) =>
+      typeof quota === "number" && (
+        <dd key={label} className={styles.quota}>
+          <meter
+            aria-label={`Use ${label}`}
+            value={used}
+            max={Math.max(quota, 1)}
+            data-full={used >= quota * nearlyFull || undefined}
+          />
+          <Link to="/apps/$appid/settings" params={{ appid }} search={{ part: "storage" }}>
+            {shareOf(used, quota)} of {format(quota)}
+          </Link>
+        </dd>
+      ),
   );
 }
 
@@ -72,9 +106,10 @@ interface TileProps {
   readonly before: number;
   /** The unit of today's number, unless it is the value. */
   readonly what?: string;
+  readonly children?: ReactNode;
 }
 
-function Tile({ label, value, today, before, what }: TileProps) {
+function Tile({ label, value, today, before, what, children }: TileProps) {
   const day = new Date().toLocaleDateString(undefined, { weekday: "long", timeZone: "UTC" });
   return (
     <div className={styles.tile}>
@@ -90,6 +125,7 @@ function Tile({ label, value, today, before, what }: TileProps) {
           {formatNumber(before)} last {day}
         </span>
       </dd>
+      {children}
     </div>
   );
 }

@@ -19,6 +19,7 @@ import { showToast } from "../ui/toast.tsx";
 import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
+import { RetentionLoss } from "./settings.retention.tsx";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
 import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf } from "./settings.values.ts";
 
@@ -95,6 +96,9 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
                 onText={(text) => setDraft({ ...draft, [field.path]: text })}
               />
             ))}
+            {part.id === "storage" && effective !== undefined && (
+              <RetentionLoss appid={appid} draft={draft} effective={effective} />
+            )}
             {before !== undefined && <ChangedMeanwhile fields={fields} before={before} settings={settings} />}
             {problem}
             {isEditor && (

@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { Versioned } from "../api/call.ts";
-import { getEffectiveSettings, getSettings, type Settings } from "../api/settings.ts";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
+import { getSettings, type Settings } from "../api/settings.ts";
 import { useRole } from "../shell/session.ts";
 import { Page, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
@@ -28,10 +29,7 @@ export function SettingsScreen() {
     // An operator's unsaved input must not be replaced by values that another one saved.
     refetchOnWindowFocus: false,
   });
-  const effective = useQuery({
-    queryKey: ["settings-effective", appid],
-    queryFn: ({ signal }) => getEffectiveSettings({ appid }, { signal }),
-  });
+  const effective = useQuery(effectiveSettingsQuery(appid));
   const part = parts.find(({ id }) => id === wanted);
   const tabs = [general, ...parts, json];
   const tab = tabs.find(({ id }) => id === wanted) ?? general;

@@ -21,13 +21,15 @@ import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { Notice } from "../ui/states.tsx";
+import { Notice, RemedyContext } from "../ui/states.tsx";
 import { showError, Toasts } from "../ui/toast.tsx";
+import { useDroppedSearch } from "./dropped-search.ts";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
 import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
+import { Remedy } from "./remedy.tsx";
 import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
 import { leaveEverywhere, useContinueSession, useLeavingWithOthers, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
@@ -48,6 +50,7 @@ export function Frame() {
   const { operator } = useSession();
   useNavigationShortcuts(appid);
   useLeavingWithOthers();
+  useDroppedSearch();
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
     { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },
@@ -90,7 +93,9 @@ export function Frame() {
           <SessionEndsSoon />
           {appid !== undefined && <ApplicationBanner appid={appid} />}
         </div>
-        <Outlet />
+        <RemedyContext value={Remedy}>
+          <Outlet />
+        </RemedyContext>
       </main>
       {open === "palette" && (
         <Suspense>

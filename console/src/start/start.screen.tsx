@@ -5,7 +5,7 @@ import KeyRound from "lucide-react/icons/key-round";
 import { useState } from "react";
 import { createKey } from "../api/keys.ts";
 import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
-import { useTotals } from "../api/start.ts";
+import { useArrivedKinds } from "../api/start.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useNewKey } from "../lib/new-keys.ts";
 import { useRole } from "../shell/session.ts";
@@ -18,7 +18,8 @@ import { Snippet } from "../ui/snippet.tsx";
 import { Time } from "../ui/time.tsx";
 import { showError } from "../ui/toast.tsx";
 import styles from "./start.module.css";
-import { programs, type Step, shellSteps } from "./start.snippets.ts";
+import { programs } from "./start.programs.ts";
+import { type Step, shellSteps } from "./start.snippets.ts";
 
 const placeholder = "YOUR_KEY";
 const followMs = 2000;
@@ -32,15 +33,17 @@ export function StartScreen() {
   const { with: language } = useSearch({ from: "/frame/apps/$appid/start" });
   const program = programs.find(({ id }) => id === language);
   const [appkey, setKey] = useNewKey(appid);
-  const totals = useTotals(appid);
+  const kinds = useArrivedKinds(appid);
   const [isDone, setDone] = useState(false);
   const tail = useTail(appid, {}, !isDone, followMs);
   const calls = tail.data?.calls ?? [];
   const arrivals = shellSteps.map((step): Arrival => {
     const call = calls.findLast(({ operation, status }) => operation === step.operation && status < 300);
-    return { step, call, isDone: call !== undefined || (totals.data?.[step.done].count ?? 0) > 0 };
+    const isKept = step.leaves !== undefined && kinds.data?.has(step.leaves) === true;
+    return { step, call, isDone: call !== undefined || isKept };
   });
-  const areAllDone = arrivals.every((arrival) => arrival.isDone);
+  const firsts = arrivals.filter(({ step }) => step.arrived !== undefined);
+  const areAllDone = firsts.every((arrival) => arrival.isDone);
   if (areAllDone !== isDone) setDone(areAllDone);
 
   return (
@@ -93,7 +96,7 @@ export function StartScreen() {
             </div>
           )}
         </div>
-        <Arrivals appid={appid} arrivals={arrivals} refused={calls.filter(({ status }) => status >= 400)} />
+        <Arrivals appid={appid} arrivals={firsts} refused={calls.filter(({ status }) => status >= 400)} />
       </div>
     </Page>
   );

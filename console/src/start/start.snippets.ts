@@ -1,11 +1,14 @@
+import type { Kind } from "../api/start.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 
 export interface Step {
-  readonly done: "devices" | "users" | "checkins";
-  /** The operation whose success is the step, and the status of that success. */
+  /** What the step leaves behind; a batch leaves nothing of its own. */
+  readonly leaves?: Kind;
+  /** The operation whose success is the step. */
   readonly operation: string;
   readonly title: string;
-  readonly arrived: string;
+  /** In the list of what has arrived, which has no entry for other steps. */
+  readonly arrived?: string;
   readonly lead: string;
   readonly text: (appid: string, appkey: string) => string;
 }
@@ -15,7 +18,7 @@ const json = "-H 'Content-Type: application/json'";
 /** Each step in a shell. Later steps use the tokens of earlier ones, so they run in the same shell. */
 export const shellSteps: readonly Step[] = [
   {
-    done: "devices",
+    leaves: "devices",
     operation: "registerDevice",
     title: "Register a device",
     arrived: "First device",
@@ -34,7 +37,7 @@ export const shellSteps: readonly Step[] = [
       ].join("\n"),
   },
   {
-    done: "users",
+    leaves: "users",
     operation: "createUser",
     title: "Sign up a user",
     arrived: "First user",
@@ -47,7 +50,7 @@ export const shellSteps: readonly Step[] = [
       ].join("\n"),
   },
   {
-    done: "checkins",
+    leaves: "checkins",
     operation: "createCheckin",
     title: "Check in",
     arrived: "First check-in",
@@ -59,65 +62,40 @@ export const shellSteps: readonly Step[] = [
         `  -d '{"location": "48.2082,16.3738", "comment": "Hello"}'`,
       ].join("\n"),
   },
-];
-
-/** The same in one file, in another language. */
-export interface Program {
-  /** In the address. */
-  readonly id: string;
-  readonly language: string;
-  readonly lead: string;
-  readonly text: (appid: string, appkey: string) => string;
-}
-
-export const programs: readonly Program[] = [
   {
-    id: "client",
-    language: "JavaScript",
-    lead: "The client library registers the device by itself, keeps users signed in and repeats what the network loses.",
-    text: clientSnippet,
+    leaves: "events",
+    operation: "createMetricEvent",
+    title: "Report an event",
+    arrived: "First event",
+    lead: "As the device, with values to count and to group by.",
+    text: () =>
+      [
+        `curl -s $ROOT/metrics/events/screen-opened ${json} \\`,
+        `  -H "Authorization: Service $DEVICE" \\`,
+        `  -d '{"values": {"screen": "map", "tiles": 12}}'`,
+      ].join("\n"),
   },
   {
-    id: "python",
-    language: "Python",
-    lead: "Plain HTTP with what Python brings along. Another language does the same three calls.",
-    text: pythonSnippet,
+    leaves: "files",
+    operation: "createBlob",
+    title: "Upload a file",
+    lead: "As this user: any file. Pictures and videos have fields of their own, at /pictures and /videos.",
+    text: () =>
+      [
+        `echo Hello | curl -s $ROOT/blobs -H "Authorization: Service $PERSON" \\`,
+        `  -F 'data=@-;filename=hello.txt' -F friendlyName=Greeting`,
+      ].join("\n"),
+  },
+  {
+    operation: "runBatch",
+    title: "Several calls in one",
+    lead: "Up to 200 calls in one request, each with its own answer.",
+    text: () =>
+      [
+        `curl -s $ROOT/batch ${json} -H "Authorization: Service $PERSON" -d '{"requests": [`,
+        `  {"method": "GET", "path": "/users/me"},`,
+        `  {"method": "POST", "path": "/checkins", "parameters": {"location": "48.21,16.37"}}`,
+        `]}'`,
+      ].join("\n"),
   },
 ];
-
-function pythonSnippet(appid: string, appkey: string): string {
-  return `import json, time, urllib.request
-
-ROOT = ${JSON.stringify(serviceRoot())}
-
-
-def call(path, body, token=None):
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = "Service " + token
-    request = urllib.request.Request(ROOT + path, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)["result"]
-
-
-app = {"appid": ${JSON.stringify(appid)}, "appkey": ${JSON.stringify(appkey)}}
-device = call("/devices", {**app, "platform": "python", "appVersion": "1.0"})["accessToken"]
-name = f"ada.python.{int(time.time())}"
-user = call("/users", {"username": name, "password": "correct horse"}, device)["accessToken"]
-print(call("/checkins", {"location": "48.2082,16.3738", "comment": "Hello"}, user))`;
-}
-
-function clientSnippet(appid: string, appkey: string): string {
-  return `import { createRollcall, memoryStore } from "@rollcall/sdk";
-
-const rollcall = createRollcall({
-  url: ${JSON.stringify(serviceRoot())},
-  appid: ${JSON.stringify(appid)},
-  appkey: ${JSON.stringify(appkey)},
-  device: { appVersion: "1.0.0" },
-  store: memoryStore(), // in Node.js; browsers need no option
-});
-
-await rollcall.signUp({ userName: "ada", password: "correct horse" }); // registers the device first
-await rollcall.checkins.create({ location: { lat: 48.2, lng: 16.37 }, comment: "Hello" });`;
-}

@@ -18,7 +18,7 @@ import { copyText } from "./copy-button.tsx";
 import styles from "./data-table.module.css";
 import { Menu, type MenuAction } from "./menu.tsx";
 import { ErrorState, LoadingRows } from "./states.tsx";
-import { showToast } from "./toast.tsx";
+import { showNote } from "./toast.tsx";
 
 export interface Column<Row> {
   readonly name: string;
@@ -140,7 +140,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
       End: () => focusRow(rows.length - 1),
       Enter: () => (onOpen ?? onPanel)?.(row),
       " ": () => (onPanel ?? onOpen)?.(row),
-      y: () => void copyText(idOf(row)).then(() => showToast("Copied the id.")),
+      y: () => void copyText(idOf(row)).then(() => showNote("Copied the id.")),
       ".": () => rowElement(active)?.querySelector<HTMLElement>("[aria-haspopup]")?.click(),
     };
     const step = steps[event.key];

@@ -45,10 +45,17 @@ export function FilterChips({ filters, values, onChange, search, saved = [] }: F
     },
   ]);
   const set = filters.filter(({ name }) => values[name] !== undefined);
+  const names = [...set.map(({ name }) => name), ...(search === undefined ? [] : [search.name])];
+  const isFiltered = names.some((name) => values[name] !== undefined);
+  useShortcuts(isFiltered ? [{ keys: "escape", label: "Remove all filters", run: clear, isFallback: true }] : []);
   const open = filters.filter(({ name }) => values[name] === undefined);
 
   function change(name: string, value: string | undefined) {
     onChange({ ...values, [name]: value === "" ? undefined : value });
+  }
+
+  function clear() {
+    onChange({ ...values, ...Object.fromEntries(names.map((name) => [name, undefined])) });
   }
 
   return (

@@ -2,7 +2,7 @@ import type { LucideIcon } from "lucide-react";
 import CircleX from "lucide-react/icons/circle-x";
 import Lock from "lucide-react/icons/lock";
 import SearchX from "lucide-react/icons/search-x";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ComponentType, createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { CallError } from "../lib/call-error.ts";
 import { Button } from "./button.tsx";
 import { IdChip } from "./id-chip.tsx";
@@ -40,6 +40,9 @@ export function NothingFound({ onClear }: { readonly onClear: () => void }) {
   );
 }
 
+/** Shows what to do about a condition. The frame gives it, because the catalogue of errors is a call of the API. */
+export const RemedyContext = createContext<ComponentType<{ readonly condition: string }>>(() => null);
+
 interface ErrorStateProps {
   readonly error: unknown;
   readonly onRetry: () => void;
@@ -49,6 +52,7 @@ interface ErrorStateProps {
 
 /** What failed, and what to do. */
 export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
+  const Remedy = useContext(RemedyContext);
   const refusal = error instanceof CallError ? error : undefined;
   const isDenied = refusal?.status === 403;
   const isGone = refusal?.status === 404;
@@ -63,6 +67,7 @@ export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
       <Icon size={28} strokeWidth={1.5} aria-hidden />
       <h2>{title}</h2>
       <p>{error instanceof Error ? error.message : String(error)}</p>
+      {refusal?.number !== undefined && !isGone && <Remedy condition={refusal.condition} />}
       {refusal !== undefined && (
         <p className={styles.small}>
           {refusal.condition}

@@ -3,14 +3,18 @@ import CircleX from "lucide-react/icons/circle-x";
 import X from "lucide-react/icons/x";
 import { useSyncExternalStore } from "react";
 import { CallError } from "../lib/call-error.ts";
+import { takeChange } from "../lib/last-change.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";
+import { IdChip } from "./id-chip.tsx";
 import styles from "./toast.module.css";
 
 interface Toast {
   readonly id: number;
   readonly text: string;
   readonly isError: boolean;
+  /** Of the call that the toast reports. */
+  readonly requestId?: string | undefined;
   readonly undo?: () => Promise<unknown>;
 }
 
@@ -19,14 +23,19 @@ const listeners = new Set<() => void>();
 let toasts: readonly Toast[] = [];
 let lastId = 0;
 
-/** Reports an action. `undo` is the opposite call, sent at most once. */
+/** Reports a change, with its `request_id`. `undo` is the opposite call, sent at most once. */
 export function showToast(text: string, undo?: () => Promise<unknown>): void {
-  add({ text, isError: false, undo });
+  add({ text, isError: false, requestId: takeChange(), undo });
+}
+
+/** Reports what was done in the browser alone. */
+export function showNote(text: string): void {
+  add({ text, isError: false });
 }
 
 export function showError(error: unknown): void {
-  const requestId = error instanceof CallError && error.requestId !== undefined ? ` (${error.requestId})` : "";
-  add({ text: `${error instanceof Error ? error.message : String(error)}${requestId}`, isError: true });
+  const requestId = error instanceof CallError ? error.requestId : undefined;
+  add({ text: error instanceof Error ? error.message : String(error), isError: true, requestId });
 }
 
 /**
@@ -34,6 +43,7 @@ export function showError(error: unknown): void {
  * to no caller.
  */
 export async function act(text: string, run: () => Promise<unknown>, undo?: () => Promise<unknown>): Promise<void> {
+  takeChange(); // of an earlier call without a message
   try {
     await run();
     showToast(text, undo);
@@ -52,6 +62,7 @@ export function Toasts() {
         <div key={toast.id} className={styles.toast} data-error={toast.isError || undefined}>
           {toast.isError ? <CircleX size={16} aria-hidden /> : <CircleCheck size={16} aria-hidden />}
           <span className={styles.text}>{toast.text}</span>
+          {toast.requestId !== undefined && <IdChip id={toast.requestId} />}
           {toast.undo !== undefined && (
             <Button kind="quiet" size="small" onPress={() => void undo(toast)}>
               Undo

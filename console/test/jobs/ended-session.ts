@@ -7,7 +7,7 @@ export async function endSessionWhileTyping(setup: Setup): Promise<void> {
   const name = `Interrupted ${hand.name}`;
   const call = await connect(server);
   const { result: application } = await call("POST", "/applications", { name });
-  const page = await enter(setup);
+  const page = await enter(setup, { isShared: false });
   await goTo(setup, page, name, "Settings");
   await hand.press(page.getByRole("link", { name: "Tokens", exact: true }));
   const field = page.getByLabel("User tokens", { exact: true });

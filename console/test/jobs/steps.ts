@@ -1,19 +1,25 @@
 import type { Page } from "playwright-core";
 import { type Setup, send } from "../suite.ts";
 
-/** A new tab, signed in. */
-export async function enter({ open, server, hand }: Setup): Promise<Page> {
+/** A new tab, signed in; in a profile that checks share unless the operator is signed out in it. */
+export async function enter(
+  { open, reopen, share, server, hand }: Setup,
+  { isShared = true }: { readonly isShared?: boolean } = {},
+): Promise<Page> {
+  const known = isShared ? await reopen() : undefined;
+  if (known !== undefined) return known;
   const page = await open();
   await hand.fill(page.getByLabel("Name"), server.operator.name);
   await hand.fill(page.getByLabel("Password"), server.operator.password);
   await hand.press(page.getByRole("button", { name: "Sign in" }));
   await page.getByRole("heading", { level: 1 }).waitFor();
+  if (isShared) share(page);
   return page;
 }
 
-/** Opens a screen of the application from the list of applications. */
+/** Opens a screen of the application from the list of applications: by links, or by keys after `g`. */
 export async function goTo({ hand }: Setup, page: Page, application: string, screen: string): Promise<void> {
-  await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
+  await hand.follow(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
   await page.getByRole("heading", { level: 1, name: "Applications" }).waitFor();
   const row = page.getByRole("row").filter({ hasText: application });
   await page.locator("[data-index='0']").waitFor();
@@ -21,7 +27,7 @@ export async function goTo({ hand }: Setup, page: Page, application: string, scr
   await hand.open(row);
   await page.getByRole("button", { name: `Application: ${application}` }).waitFor();
   const links = page.locator("nav:not([aria-label=Deployment])").getByRole("link", { name: screen, exact: true });
-  await hand.press(links);
+  await hand.follow(links);
   await page.getByRole("heading", { level: 1, name: screen }).waitFor();
 }
 

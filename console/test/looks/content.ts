@@ -125,7 +125,10 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
   const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
   const { result: application } = await call("POST", "/applications", { name: text });
   const { appid, appkey } = application;
-  await call("PATCH", `/applications/${appid}/settings`, { events: { record: "always" } });
+  const quotas = { bytesPerApplication: 1_000_000, filesPerApplication: 100 };
+  await call("PATCH", `/applications/${appid}/settings`, { events: { record: "always" }, quotas });
+  await call("POST", `/applications/${appid}/keys`, { label: text });
+  await call("PUT", `/applications/${appid}/signing-secret`, {});
   const hook = { url: `${closedPort}/${"a-long-path/".repeat(8)}`, types: ["*"], name: text };
   const { result: webhook } = await call("POST", `/applications/${appid}/webhooks`, hook);
   const uniqueId = `${"a-long-unique-id-".repeat(6)}1`;

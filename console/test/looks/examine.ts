@@ -7,17 +7,30 @@ import type { Setup } from "../suite.ts";
 import { addressOf, type Ids } from "./content.ts";
 import { findMisfits, findMotion, findOverlaps } from "./misfits.ts";
 import type { Screen } from "./screens.ts";
-import type { Tour } from "./views.ts";
+import type { Rules, Tour, View } from "./views.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Opens a screen without panels or dialogs of the screen before: the sign-in between them takes all of it away. */
+/** Tabs in which something was opened or typed on the current screen. */
+const touched = new WeakSet<Page>();
+
+/**
+ * Opens a screen without panels or dialogs of the screen before. Where there may be some, or the address stays the same, the
+ * sign-in between the two takes all of it away.
+ */
 export async function openScreen(page: Page, serverUrl: string, { at, act }: Screen, ids: Ids): Promise<void> {
-  await page.goto(`${serverUrl}/_/console/#/sign-in`);
-  await page.getByRole("heading", { name: "Sign in to Rollcall" }).waitFor();
-  // React Aria keeps its announcements for some seconds, including the names of menus that are closed.
-  await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
-  await page.goto(`${serverUrl}/_/console/${addressOf(at, ids)}`);
+  const address = `${serverUrl}/_/console/${addressOf(at, ids)}`;
+  if (touched.has(page) || page.url() === address) {
+    await page.goto(`${serverUrl}/_/console/#/sign-in`);
+    await page.getByRole("heading", { name: "Sign in to Rollcall" }).waitFor();
+    // React Aria keeps its announcements for some seconds, including the names of menus that are closed.
+    await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
+  }
+  const before = await page.evaluate(() => performance.getEntriesByName("screen").length);
+  await page.goto(address);
+  await page.waitForFunction((count) => performance.getEntriesByName("screen").length > count, before);
+  if (act === undefined) touched.delete(page);
+  else touched.add(page);
   await page.locator("#main").getByRole("heading", { level: 1 }).waitFor();
   await page.locator("#main").locator("[role=grid]:visible, h2:visible, form:visible").first().waitFor();
   await act?.(page);
@@ -29,20 +42,26 @@ export async function openScreen(page: Page, serverUrl: string, { at, act }: Scr
  */
 export async function examine(page: Page, screen: string, tour: Tour, { pictures }: Setup): Promise<string[]> {
   const problems: string[] = [];
-  for (const { name, viewport, colorScheme, hasPicture, hasRules } of tour.views) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(viewport);
+  let shown: View | undefined;
+  for (const view of tour.views) {
+    const { name, hasPicture, rules } = view;
+    await show(page, view, shown);
+    shown = view;
     await settle(page);
     if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.jpg`), quality: 92 }); // PNG takes much longer
     const found: string[] = [];
     for (const find of [findMisfits, findOverlaps, findMotion]) found.push(...(await page.evaluate(find)));
-    if (hasRules) found.push(...(await findViolations(page)));
+    if (rules !== undefined) found.push(...(await findViolations(page, rules)));
     problems.push(...found.map((problem) => `${screen}, ${name}: ${problem}`));
   }
-  const [{ viewport, colorScheme }] = tour.views;
-  await page.emulateMedia({ colorScheme });
-  await page.setViewportSize(viewport);
+  await show(page, tour.views[0], shown);
   return problems;
+}
+
+/** Changes only what differs from the view before: each change draws the whole page again. */
+async function show(page: Page, { viewport, colorScheme }: View, before: View | undefined): Promise<void> {
+  if (colorScheme !== before?.colorScheme) await page.emulateMedia({ colorScheme });
+  if (viewport !== before?.viewport) await page.setViewportSize(viewport);
 }
 
 /** Waits until the page has received all requested data, and has drawn it. */
@@ -63,9 +82,9 @@ async function waitForFrames(): Promise<void> {
   for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
-async function findViolations(page: Page): Promise<string[]> {
+async function findViolations(page: Page, rules: Rules): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.addScriptTag({ content: axe });
-  return page.evaluate(runAxe);
+  return page.evaluate(runAxe, rules === "colours" ? rulesOfColours : rulesOfWcag);
 }
 
 interface AxeResults {
@@ -75,11 +94,14 @@ interface AxeResults {
   }[];
 }
 
+const rulesOfWcag = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] };
+/** What another theme can change. */
+const rulesOfColours = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
 /** Runs in the page. */
-async function runAxe(): Promise<string[]> {
+async function runAxe(runOnly: object): Promise<string[]> {
   const { axe } = globalThis as typeof globalThis & { axe: { run: (options: object) => Promise<AxeResults> } };
-  const runOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] };
-  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"] });
+  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"], preload: false, iframes: false });
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("; ")}`,
   );

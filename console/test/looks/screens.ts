@@ -56,7 +56,8 @@ export const screens: readonly Screen[] = [
   { name: "rehearsals", at: "#/apps/$appid/rehearsals", act: (page) => page.getByText("header can say").waitFor() },
   { name: "events", at: "#/apps/$appid/events" },
   { name: "event-panel", at: "#/apps/$appid/events", act: (page) => page.getByRole("row").nth(1).press("Space") },
-  { name: "events-nothing", at: "#/apps/$appid/events?type=file.deleted" },
+  { name: "events-refused", at: "#/apps/$appid/events?type=none.such" },
+  { name: "events-nothing", at: "#/apps/$appid/events?type=checkin.deleted" },
   { name: "webhooks", at: "#/apps/$appid/webhooks" },
   {
     name: "webhook-create",
@@ -68,6 +69,9 @@ export const screens: readonly Screen[] = [
   { name: "webhook-delete", at: "#/apps/$appid/webhooks/$webhookId", act: chooseOfWebhook(/^Delete/) },
   { name: "webhook-rotate", at: "#/apps/$appid/webhooks/$webhookId", act: chooseOfWebhook(/secret/) },
   { name: "keys", at: "#/apps/$appid/keys" },
+  { name: "key-panel", at: "#/apps/$appid/keys", act: (page) => page.getByRole("row").nth(1).press("Space") },
+  { name: "keys-one", at: "#/apps/$three/keys" },
+  { name: "user-gone", at: "#/apps/$appid/users/usr_0mwwseg7p0000iuwce3ixulqc0" },
   ...["general", "access", "tokens", "limits", "sign-in", "mail", "storage", "events", "rehearsals", "json"].map(
     (part) => ({
       name: `settings-${part}`,
@@ -88,7 +92,7 @@ export const screens: readonly Screen[] = [
     at: "#/apps/$appid/audit?action=changeApplication,changeApplicationSettings",
     act: openChange,
   },
-  { name: "audit-nothing", at: "#/audit?actor=system&action=createOperator" },
+  { name: "audit-nothing", at: "#/audit?actor=system&action=deleteOperator" },
   { name: "account", at: "#/account", act: (page) => page.getByText("This one").waitFor() },
   { name: "palette", at: "#/audit", act: openPalette },
   { name: "palette-found", at: "#/apps/$appid/users", act: find },

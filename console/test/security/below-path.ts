@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, request } from "node:http";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import path from "node:path";
 import { startThrowaway } from "rollcall/testing";
 import { watchPages } from "../profiles.ts";
 import { type Checks, signIn } from "../suite.ts";
@@ -39,6 +42,33 @@ export const belowPath: Checks = {
       await server.stop();
     }
   },
+
+  async "behind a proxy with https that the server does not trust, the console says which setting is missing"({
+    browser,
+    server,
+  }) {
+    const proxy = await startProxy("", certificate);
+    proxy.leadTo(server.url);
+    const proxyUrl = `https://127.0.0.1:${proxy.port}`;
+    const misdeeds: string[] = [];
+    const page = await watchPages(browser, proxyUrl, { ignoreHTTPSErrors: true }, misdeeds);
+    try {
+      await page.goto(`${proxyUrl}/_/console/`);
+      await signIn(page, server);
+      await page.goto(`${proxyUrl}/_/console/#/`);
+      await page.getByText("Set TRUST_PROXY to the address of the proxy").waitFor();
+      assert.deepEqual(misdeeds, []);
+    } finally {
+      await page.context().close();
+      await proxy.close();
+    }
+  },
+};
+
+const certificates = path.resolve(import.meta.dirname, "../../../server/test/certificates");
+const certificate = {
+  cert: readFileSync(path.join(certificates, "test-only-a.cert.pem")),
+  key: readFileSync(path.join(certificates, "test-only-a.key.pem")),
 };
 
 interface Proxy {
@@ -48,10 +78,12 @@ interface Proxy {
   close(): Promise<void>;
 }
 
-/** Forwards requests below the path to a server, without the path. */
-async function startProxy(prefix: string): Promise<Proxy> {
+/** Forwards requests below the path to a server, without the path; with a certificate, it serves https. */
+async function startProxy(prefix: string, tls?: typeof certificate): Promise<Proxy> {
   let target = "";
-  const proxy = createServer((incoming, outgoing) => {
+  const proxy = tls === undefined ? createServer(forward) : createTlsServer(tls, forward);
+
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const { method, headers, url = "" } = incoming;
     if (!url.startsWith(prefix)) {
       outgoing.writeHead(404).end();
@@ -63,7 +95,8 @@ async function startProxy(prefix: string): Promise<Proxy> {
     });
     call.on("error", () => outgoing.destroy());
     incoming.pipe(call);
-  });
+  }
+
   await once(proxy.listen(0, "127.0.0.1"), "listening");
   const address = proxy.address();
   if (address === null || typeof address === "string") throw new Error("no port");

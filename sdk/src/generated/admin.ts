@@ -898,8 +898,10 @@ export interface EffectiveSettings {
   readonly values: ApplicationSettings;
   /** The values of unset members; without members that have no default. */
   readonly defaults: ApplicationSettings;
-  /** By setting; absent for those never changed. */
+  /** By setting, or signingSecret; absent for those never changed. */
   readonly changed: Readonly<Record<string, SettingsChange>>;
+  /** Whether there is a shared secret for signed requests. */
+  readonly hasSigningSecret: boolean;
 }
 
 /** Rules for the e-mail addresses of users. */

@@ -21,7 +21,11 @@ export const EffectiveSettings = named(
   Type.Object({
     values: { ...Settings, description: "The settings, and the defaults of unset ones." },
     defaults: { ...Settings, description: "The values of unset members; without members that have no default." },
-    changed: { ...Type.Record(SettingsChange), description: "By setting; absent for those never changed." },
+    changed: {
+      ...Type.Record(SettingsChange),
+      description: "By setting, or signingSecret; absent for those never changed.",
+    },
+    hasSigningSecret: Type.Boolean({ description: "Whether there is a shared secret for signed requests." }),
   }),
 );
 

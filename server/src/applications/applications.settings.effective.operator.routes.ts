@@ -11,6 +11,7 @@ import {
   retentionOf,
   sessionMsDefault,
 } from "../tenancy/application-settings.ts";
+import { hasSigningSecret } from "../tenancy/policies.ts";
 import { loadSettingsChanges, type SettingsChanges } from "../tenancy/settings-authors.ts";
 import { openVersion, shownSettings } from "../tenancy/settings-changes.ts";
 import { EffectiveSettings } from "./applications.settings.effective.contract.ts";
@@ -37,6 +38,7 @@ const getEffectiveSettings = operation({
       values: JSON.stringify(merge(defaults, set)),
       defaults: JSON.stringify(defaults),
       changed: presentChanges(await loadSettingsChanges(appid, database.reads)),
+      hasSigningSecret: await hasSigningSecret(appid, database.reads),
     };
   },
 });

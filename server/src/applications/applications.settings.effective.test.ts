@@ -57,6 +57,25 @@ describe("GET …/settings/effective", () => {
     ];
     assert.deepEqual(changed, { retention: byOwner, mail: byOwner, debug: byEditor, origins: byEditor });
   });
+
+  it("says whether there is a shared secret, and which operator set or removed it last", async () => {
+    const { appid } = await test.createApplication();
+    const call = (method: string, { token } = owner) =>
+      test.call(`${method} /_/api/applications/${appid}/signing-secret`, {
+        token,
+        ...(method === "PUT" && { body: {} }),
+      });
+    const state = async () => {
+      const { hasSigningSecret, changed } = (await ask("GET", appid, "/effective")).body.result;
+      return [hasSigningSecret, changed.signingSecret?.name];
+    };
+    assert.deepEqual(await state(), [false, undefined]);
+    const { secret } = (await call("PUT", editor)).body.result;
+    assert.deepEqual(await state(), [true, "Ed"]);
+    assert.ok(!JSON.stringify((await ask("GET", appid, "/effective")).body).includes(secret));
+    await call("DELETE");
+    assert.deepEqual(await state(), [false, "Olga"]);
+  });
 });
 
 // spec/operators#test-settings

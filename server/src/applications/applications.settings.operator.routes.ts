@@ -17,6 +17,7 @@ import {
 } from "../tenancy/application-settings.ts";
 import { updateSigningSecret } from "../tenancy/policies.ts";
 import { changedUrls } from "../tenancy/public-only.ts";
+import { recordSettingsChange } from "../tenancy/settings-authors.ts";
 import {
   changeApplicationSettings,
   changedSettings,
@@ -186,11 +187,17 @@ const changeSettings = operation({
 });
 
 /** @throws ApiError ItemDoesNotExist */
-async function setSecret(appid: string, secret: string | null, services: CommandServices): Promise<void> {
+async function setSecret(
+  appid: string,
+  secret: string | null,
+  { operatorId, name }: OperatorCaller,
+  services: CommandServices,
+): Promise<void> {
   const sealed = secret === null ? null : services.policies.seal(appid, secret);
   const isSet = await services.database.write(async (transaction) => {
     const { queries } = transaction;
     if (!(await updateSigningSecret(appid, sealed, queries))) return false;
+    await recordSettingsChange(appid, ["signingSecret"], { at: services.clock.now(), id: operatorId, name }, queries);
     await services.events.record(appid, applicationEvent(appid, "settings_changed", ["signingSecret"]), queries);
     await services.revocations.invalidatePolicies(appid, transaction);
     return true;
@@ -211,8 +218,8 @@ export const putSigningSecret = operation({
   status: 200,
   result: SigningSecret,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid }, parameters: { secret = newSigningSecret() } }, services: CommandServices) {
-    await setSecret(appid, secret, services);
+  async handle({ caller, path: { appid }, parameters: { secret = newSigningSecret() } }, services: CommandServices) {
+    await setSecret(appid, secret, caller, services);
     return { secret };
   },
 });
@@ -231,8 +238,8 @@ export const deleteSigningSecret = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, services: CommandServices) {
-    await setSecret(appid, null, services);
+  async handle({ caller, path: { appid } }, services: CommandServices) {
+    await setSecret(appid, null, caller, services);
     return true as const;
   },
 });

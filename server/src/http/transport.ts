@@ -45,7 +45,7 @@ export function createTransport(options: TransportOptions): HttpServer {
   }
   for (const endpoint of options.internalEndpoints) mountInternalEndpoint(routeTable, endpoint);
   for (const page of options.pages) mountPage(routeTable, page);
-  if (options.consoleAssets !== undefined) mountWebAssets(routeTable, options.consoleAssets);
+  if (options.consoleAssets !== undefined) mountWebAssets(routeTable, options.consoleAssets, peers.isSecure);
   mountLandingPage(routeTable, options.landingPage);
   for (const page of options.guardedPages) mountGuardedPage(routeTable, page);
   return createHttpServer(options, createRequestHandler({ ...options, peers }));

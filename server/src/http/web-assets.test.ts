@@ -12,7 +12,7 @@ import { assertError, send, startTestApp, type TestApp } from "../../test/harnes
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const script = `export const text = "${"a script ".repeat(500)}";\n`;
 const scriptName = "assets/index-CF2iYHT-.js";
-const html = (title: string) => `<!doctype html><title>${title}</title>
+const html = (title: string) => `<!doctype html><html data-transport="__TRANSPORT__"><title>${title}</title>
 <script type="module" src="./${scriptName}" integrity="sha384-x" nonce="__CSP_NONCE__"></script>
 <style nonce="__CSP_NONCE__"></style>`;
 
@@ -97,11 +97,27 @@ describe("/_/console/", () => {
       const nonce = nonceOf(answer);
       assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "text/html; charset=utf-8"]);
       assert.deepEqual([answer.headers["cache-control"], answer.headers["etag"]], ["no-store", undefined]);
-      assert.equal(answer.bytes.toString(), html("First").replaceAll("__CSP_NONCE__", nonce));
+      assert.equal(
+        answer.bytes.toString(),
+        html("First").replaceAll("__CSP_NONCE__", nonce).replace("__TRANSPORT__", "clear"),
+      );
       assert.equal(Buffer.from(nonce, "base64").length, 16);
       nonces.add(nonce);
     }
     assert.equal(nonces.size, 3);
+  });
+
+  it("says in the page whether it was called by https, which only a trusted proxy can report", async () => {
+    build("Behind a proxy");
+    const headers = { "x-forwarded-proto": "https" };
+    const said = async ({ port }: Pick<TestApp, "port">) => {
+      const answer = await fetch(`http://127.0.0.1:${port}/_/console/`, { headers });
+      return /data-transport="(\w+)"/.exec(await answer.text())?.[1];
+    };
+    assert.equal(await said(test), "clear");
+    const trusting = await startTestApp({ TRUST_PROXY: "loopback" }, { consoleFolder: folder });
+    assert.equal(await said(trusting), "tls");
+    await trusting.close();
   });
 
   it("sends the page of a new build, without a restart", async () => {

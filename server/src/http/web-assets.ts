@@ -4,12 +4,13 @@ import { extname, join } from "node:path";
 import { ApiError } from "../errors.ts";
 import { createEncodedContent, type EncodedContent, namesTag } from "./encoded-content.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Peers } from "./peer.ts";
 import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /**
- * A built web application: `index.html`, with `__CSP_NONCE__` in its attributes `nonce`, and every other file compressed with Brotli as
- * `<name>.br`.
+ * A built web application: `index.html`, with `__CSP_NONCE__` in its attributes `nonce` and `__TRANSPORT__` for the transport of its
+ * call, and every other file compressed with Brotli as `<name>.br`.
  */
 export interface WebAssets {
   /** The path at which it is served, without a trailing slash. */
@@ -23,14 +24,16 @@ export interface WebAssets {
 /**
  * Serves a built web application (spec/console#pages). Nothing is read before the first request. The page itself is read again
  * when it has changed, so that a build can replace it while the server runs.
+ *
+ * @param isSecure whether the client used TLS, as far as this server knows
  */
-export function mountWebAssets(routes: RouteTable, assets: WebAssets): void {
+export function mountWebAssets(routes: RouteTable, assets: WebAssets, isSecure: Peers["isSecure"]): void {
   let folder: string | undefined;
   const inFolder = (name: string) => {
     folder ??= assets.findFolder();
     return join(folder, name);
   };
-  const sendPage = pageSender(inFolder, assets.waitingPage);
+  const sendPage = pageSender(inFolder, assets.waitingPage, isSecure);
   const sendFile = fileSender(inFolder);
   const answer = (exchange: Exchange): void | Promise<void> => {
     const name = exchange.path["*"] ?? "";
@@ -85,7 +88,11 @@ function policyOf(nonce: string): string {
 
 type InFolder = (name: string) => string;
 
-function pageSender(inFolder: InFolder, waitingPage: WebAssets["waitingPage"]): (exchange: Exchange) => Promise<void> {
+function pageSender(
+  inFolder: InFolder,
+  waitingPage: WebAssets["waitingPage"],
+  isSecure: Peers["isSecure"],
+): (exchange: Exchange) => Promise<void> {
   let loaded: { readonly text: string; readonly version: string } | undefined;
 
   /** @returns undefined while there is no build */
@@ -110,8 +117,9 @@ function pageSender(inFolder: InFolder, waitingPage: WebAssets["waitingPage"]): 
       "cache-control": "no-store",
     });
     if (page === undefined) exchange.setHeader("retry-after", "1");
+    const transport = isSecure(exchange.request) ? "tls" : "clear";
     if (page === undefined) exchange.send(503, waitingPage(nonce));
-    else exchange.send(200, page.replaceAll("__CSP_NONCE__", nonce));
+    else exchange.send(200, page.replaceAll("__CSP_NONCE__", nonce).replace("__TRANSPORT__", transport));
   };
 }
 

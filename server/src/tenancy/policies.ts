@@ -111,6 +111,16 @@ export function openSigningSecret(
   return createSealer(secrets, signingSecretPurpose).open(sealed, applicationId);
 }
 
+/** Whether the application has a shared secret for signed requests. */
+export async function hasSigningSecret(applicationId: string, queries: Queries): Promise<boolean> {
+  const row = await queries
+    .selectFrom("applications")
+    .select("signing_secret")
+    .where("application_id", "=", applicationId)
+    .executeTakeFirst();
+  return row !== undefined && row.signing_secret !== null;
+}
+
 /** Replaces or removes the shared secret of an application. @returns false when there is no such application */
 export async function updateSigningSecret(
   applicationId: string,

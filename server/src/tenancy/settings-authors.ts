@@ -46,9 +46,17 @@ export async function updateSettingsChanges(
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   const members = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   const changed = members.filter((member) => JSON.stringify(was[member]) !== JSON.stringify(is[member]));
-  if (changed.length === 0) return;
+  if (changed.length > 0) await recordSettingsChange(applicationId, changed, change, queries);
+}
+
+/** Records who has changed these members, in the transaction of the change. */
+export async function recordSettingsChange(
+  applicationId: string,
+  changed: readonly string[],
+  { at, id, name }: SettingsAuthor & { readonly at: number },
+  queries: Queries,
+): Promise<void> {
   const known = await loadSettingsChanges(applicationId, queries);
-  const { at, id, name } = change;
   const next = { ...known, ...Object.fromEntries(changed.map((member) => [member, { at, id, name }])) };
   await queries
     .updateTable("applications")

@@ -1,0 +1,88 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { getKeyImpact, type Key } from "../api/keys.ts";
+import { formatBounded, formatNumber, showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { DetailList } from "../ui/detail-list.tsx";
+import { Problem } from "../ui/fields.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import type { MenuAction } from "../ui/menu.tsx";
+import { Panel } from "../ui/page.tsx";
+import { Time } from "../ui/time.tsx";
+import { nameOfKey } from "./key.names.ts";
+import styles from "./keys.module.css";
+
+interface KeyPanelProps {
+  readonly appid: string;
+  readonly keyOfApp: Key;
+  readonly actions: readonly MenuAction[];
+  readonly onClose: () => void;
+}
+
+/** A key, and the apps that use it. */
+export function KeyPanel({ appid, keyOfApp, actions, onClose }: KeyPanelProps) {
+  const { id, created, devices, lastRegistered } = keyOfApp;
+  return (
+    <Panel title={nameOfKey(keyOfApp)} onClose={onClose}>
+      <DetailList
+        items={[
+          ["Id", <IdChip key="id" id={id} />],
+          ["Created", <Time key="created" value={created} isExact />],
+          ["Last used", lastRegistered && <Time key="last" value={lastRegistered} isExact />],
+          [
+            "Devices",
+            <Link key="devices" to="/apps/$appid/devices" params={{ appid }} search={{ keyId: id }}>
+              {formatNumber(devices)}
+            </Link>,
+          ],
+        ]}
+      />
+      {actions.length > 0 && (
+        <div className={styles.actions}>
+          {actions.map(({ label, icon: Icon, run }) => (
+            <Button key={label} onPress={run}>
+              {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
+            </Button>
+          ))}
+        </div>
+      )}
+      <Versions appid={appid} keyId={id} />
+    </Panel>
+  );
+}
+
+/** The versions of the app on the devices of the last day that registered with the key. */
+function Versions({ appid, keyId }: { readonly appid: string; readonly keyId: string }) {
+  const { data, error } = useQuery({
+    queryKey: ["impact", appid, keyId],
+    queryFn: ({ signal }) => getKeyImpact({ appid, keyId }, { signal }),
+    staleTime: 60_000,
+  });
+  if (error !== null) return <Problem error={error} />;
+  if (data === undefined) return null;
+  const { activeLastDay, appVersions } = data;
+  return (
+    <section className={styles.versions}>
+      <h3>Versions of the app, last day</h3>
+      <p>
+        {activeLastDay.count === 0
+          ? "No device with this key was active in the last day."
+          : `${formatBounded(activeLastDay.count, activeLastDay.isMore)} active.`}
+      </p>
+      <ol>
+        {appVersions.map(({ appVersion, devices }) => (
+          <li key={appVersion ?? ""}>
+            {appVersion === undefined ? (
+              "none reported"
+            ) : (
+              <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion, keyId }}>
+                {showInvisible(appVersion)}
+              </Link>
+            )}
+            <b>{formatNumber(devices)}</b>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,126 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import CircleCheckBig from "lucide-react/icons/circle-check-big";
+import CircleDashed from "lucide-react/icons/circle-dashed";
+import Signature from "lucide-react/icons/signature";
+import type { ReactNode } from "react";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
+import type { Key } from "../api/keys.ts";
+import { formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
+import { Time } from "../ui/time.tsx";
+import { nameOfKey } from "./key.names.ts";
+import styles from "./keys.module.css";
+
+/** A key, and its registrations in each of the last 24 hours. */
+export interface UsedKey extends Key {
+  readonly hours: readonly number[];
+  /** Its part of the registrations of all keys in these hours. */
+  readonly share: number | undefined;
+}
+
+interface RotationProps {
+  /** The active keys. */
+  readonly keys: readonly UsedKey[];
+  /** Undefined for operators who may not retire keys. */
+  readonly onRetire: ((key: Key) => void) | undefined;
+}
+
+/** The way from an old key to a new one; it begins when a second key is created, and ends when the old one is retired. */
+export function Rotation({ keys, onRetire }: RotationProps) {
+  const [oldest, ...others] = keys.toSorted((one, other) => parseTime(one.created) - parseTime(other.created));
+  const newest = others.at(-1);
+  if (oldest === undefined || newest === undefined) return null;
+  const isShipped = newest.lastRegistered !== undefined;
+  const hasRunOut = isShipped && oldest.share === 0;
+  return (
+    <section className={styles.rotation} aria-label="Rotation of keys">
+      <ol>
+        <RotationStep isDone title="New key">
+          <bdi>“{nameOfKey(newest)}”</bdi>, <Time value={newest.created} />
+        </RotationStep>
+        <RotationStep isDone={isShipped} title="Ship it">
+          {isShipped ? "Devices register with it." : "No device has registered with it yet."}
+        </RotationStep>
+        <RotationStep isDone={hasRunOut} title="Watch the old key">
+          <bdi>“{nameOfKey(oldest)}”</bdi> {shareInWords(oldest.share)}
+        </RotationStep>
+        <RotationStep isDone={false} title="Retire it">
+          {onRetire === undefined ? (
+            "An editor can."
+          ) : (
+            <Button size="small" onPress={() => onRetire(oldest)}>
+              Retire the old key …
+            </Button>
+          )}
+        </RotationStep>
+      </ol>
+    </section>
+  );
+}
+
+function shareInWords(share: number | undefined): string {
+  if (share === undefined) return "has had no registration in the last 24 hours, nor has any other key.";
+  return share === 0
+    ? "has had no registration in the last 24 hours."
+    : `has ${formatShare(share)} of the registrations of the last 24 hours.`;
+}
+
+interface RotationStepProps {
+  readonly isDone: boolean;
+  readonly title: string;
+  readonly children: ReactNode;
+}
+
+function RotationStep({ isDone, title, children }: RotationStepProps) {
+  return (
+    <li data-done={isDone || undefined}>
+      {isDone ? <CircleCheckBig size={18} aria-label="Done:" /> : <CircleDashed size={18} aria-label="Open:" />}
+      <div>
+        <b>{title}</b>
+        <p>{children}</p>
+      </div>
+    </li>
+  );
+}
+
+interface SharedSecretProps {
+  readonly appid: string;
+  /** Of the calls of the last 24 hours; undefined if there were none. */
+  readonly signedShare: number | undefined;
+}
+
+/** Whether requests can be signed, since when, and how many are. */
+export function SharedSecret({ appid, signedShare }: SharedSecretProps) {
+  const { data } = useQuery(effectiveSettingsQuery(appid));
+  if (data === undefined) return null;
+  const {
+    hasSigningSecret,
+    changed: { signingSecret: change },
+    values: { signedRequests },
+  } = data;
+  if (!hasSigningSecret && change === undefined) return null;
+  return (
+    <p className={styles.secret}>
+      <Signature size={16} aria-hidden />
+      <span>
+        {hasSigningSecret ? "The shared secret of signed requests was set" : "The shared secret was removed"}
+        {change !== undefined && (
+          <>
+            {" "}
+            by {showInvisible(change.name ?? change.by)} <Time value={change.at} />
+          </>
+        )}
+        {change === undefined && " before its author was recorded"}.
+        {hasSigningSecret &&
+          signedShare !== undefined &&
+          ` ${formatShare(signedShare)} of the calls of the last 24 hours were signed.`}{" "}
+        {hasSigningSecret && (
+          <Link to="/apps/$appid/settings" params={{ appid }} search={{ part: "access" }}>
+            {signedRequests === "required" ? "Unsigned requests are refused" : "Unsigned requests are answered"}
+          </Link>
+        )}
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,98 @@
+import { useQuery } from "@tanstack/react-query";
+import TriangleAlert from "lucide-react/icons/triangle-alert";
+import type { CallOptions } from "../api/call.ts";
+import { listCrashGroups } from "../api/crashes.ts";
+import { listMetrics, readMetric } from "../api/metrics.ts";
+import type { EffectiveSettings } from "../api/settings.ts";
+import { formatBounded, formatDay } from "../lib/format.ts";
+import styles from "./settings.module.css";
+import { type Draft, valueAt } from "./settings.values.ts";
+
+const dayMs = 86_400_000;
+/** Each takes a call. */
+const metricsMax = 10;
+const crashesMax = 100;
+
+interface RetentionLossProps {
+  readonly appid: string;
+  readonly draft: Draft;
+  readonly effective: EffectiveSettings;
+}
+
+/** What a shorter retention drops, counted before it is saved: Undo does not bring it back. */
+export function RetentionLoss({ appid, draft, effective }: RetentionLossProps) {
+  const losses = [
+    { member: "metricsDays", count: countEvents },
+    { member: "crashReportsDays", count: countCrashes },
+  ] as const;
+  return losses.map(({ member, count }) => {
+    const path = `retention.${member}`;
+    const before = Number(valueAt(effective.values, path));
+    const after = daysOf(draft[path], Number(valueAt(effective.defaults, path)));
+    return after !== undefined && after < before && <Loss key={member} {...{ appid, member, count, before, after }} />;
+  });
+}
+
+/** The default counts for an empty field; undefined if the text is not a number of days. */
+function daysOf(text = "", standard: number): number | undefined {
+  if (text.trim() === "") return standard;
+  return /^[1-9]\d{0,4}$/.test(text.trim()) ? Number(text) : undefined;
+}
+
+/** Counts what is from before the time, as a noun with its number; empty for nothing. */
+type Count = (appid: string, before: number, keptDays: number, options: CallOptions) => Promise<string>;
+
+interface LossProps {
+  readonly appid: string;
+  readonly member: string;
+  readonly count: Count;
+  readonly before: number;
+  readonly after: number;
+}
+
+function Loss({ appid, member, count, before, after }: LossProps) {
+  const cutoff = (Math.floor(Date.now() / dayMs) - after) * dayMs;
+  const { data } = useQuery({
+    queryKey: ["retention-loss", appid, member, cutoff],
+    queryFn: ({ signal }) => count(appid, cutoff, before, { signal }),
+    staleTime: 60_000,
+  });
+  return (
+    <p className={styles.loss} role="status">
+      <TriangleAlert size={16} aria-hidden />
+      {data === undefined
+        ? "Counting what it drops …"
+        : `Drops what is from before ${formatDay(`/Date(${cutoff})/`)}, for good: ${data}.`}
+    </p>
+  );
+}
+
+/** From the roll-ups of the first metrics. */
+async function countEvents(appid: string, before: number, keptDays: number, options: CallOptions): Promise<string> {
+  const { pageResults, nextToken } = await listMetrics({ appid, pageSize: metricsMax }, options);
+  const from = before - keptDays * dayMs;
+  const read = await Promise.all(
+    pageResults.map(({ key }) => readMetric({ appid, key, from, to: before, interval: "day" }, options)),
+  );
+  const counts = read.map(({ series }) => {
+    const points = series.find(({ value, group }) => value === undefined && group === undefined)?.points ?? [];
+    return points.reduce((sum, point) => sum + point.count, 0);
+  });
+  const sum = counts.reduce((total, each) => total + each, 0);
+  const dropped = counts.filter((each) => each > 0).length;
+  if (sum === 0 && nextToken === undefined) return "no event of a metric";
+  const isMore = nextToken !== undefined;
+  return `${counted(sum, isMore, "event")} of ${counted(dropped, isMore, "metric")}`;
+}
+
+async function countCrashes(appid: string, before: number, _: number, options: CallOptions): Promise<string> {
+  const firstSeen = `-/Date(${before})/`;
+  const { pageResults, nextToken } = await listCrashGroups({ appid, firstSeen, pageSize: crashesMax }, options);
+  if (pageResults.length === 0) return "no crash report";
+  const crashes = nextToken === undefined && pageResults.length === 1 ? "crash" : "crashes";
+  return `reports of ${formatBounded(pageResults.length, nextToken !== undefined)} ${crashes}`;
+}
+
+function counted(count: number, isMore: boolean, noun: string): string {
+  return `${formatBounded(count, isMore)} ${noun}${count === 1 && !isMore ? "" : "s"}`;
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { registerDevice } from "./jobs/steps.ts";
+import { type Checks, connect, openSignedIn, send, signIn } from "./suite.ts";
+
+/** What the page does by itself, so that the database makes no difference. */
+export const pageJourneys: Checks = {
+  async "a list is walked with the keyboard alone"({ open, server }) {
+    const call = await connect(server);
+    await call("POST", "/applications", { name: "Alpha" });
+    await call("POST", "/applications", { name: "Beta" });
+    const page = await open();
+    await page.getByLabel("Name").focus();
+    await page.keyboard.type(server.operator.name);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(server.operator.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("row").filter({ hasText: "Beta" }).waitFor();
+
+    await page.getByRole("row").nth(1).focus();
+    await page.keyboard.press("j");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "3");
+    const name = await page.locator(":focus [role=gridcell]").first().textContent();
+    await page.keyboard.press("Space");
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor();
+    await page.reload();
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor(); // the address has it
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary", { name: name ?? "" }).waitFor({ state: "detached" });
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("l");
+    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("Operators");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Operators" }).waitFor();
+  },
+
+  async "the page says before its session ends, and when it was loaded without encryption"({ open, server }) {
+    const page = await open();
+    await signIn(page, server);
+    const fourMinutes = 4 * 60_000;
+    const { idleMs } = await page.evaluate(readSession);
+    const soonEnded = Date.now() + idleMs - fourMinutes;
+    await page.clock.setFixedTime(soonEnded);
+    await page.getByText("because nothing was done here for a while").waitFor();
+    await page.getByRole("button", { name: "Stay signed in" }).click();
+    await page.clock.setFixedTime(soonEnded + 1000);
+    await page.getByRole("button", { name: "Stay signed in" }).waitFor({ state: "detached" });
+
+    await page.getByText("was loaded without encryption").waitFor({ state: "detached" });
+    await page.addInitScript(() => Object.defineProperty(window, "isSecureContext", { value: false }));
+    await page.reload();
+    await page.getByText("was loaded without encryption").waitFor();
+  },
+
+  async "a query before the # changes no parameter of a screen"(setup) {
+    const { server } = setup;
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/?from=mail#/apps?namePrefix=none&sortOrder=name`);
+    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByRole("button", { name: "Order: By name" }).waitFor();
+    assert.equal(new URL(page.url()).search, "");
+  },
+
+  async "Escape closes the panel and then removes the filters, and unknown parameters of an address are named"(setup) {
+    const page = await openSignedIn(setup);
+    await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession&nothing=1`);
+    await page.getByText("because this page does not have it: nothing.").waitFor();
+    await page.getByRole("row").nth(1).press("Space");
+    const panel = page.getByRole("complementary", { name: "Create operator session" });
+    await panel.waitFor();
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    const filter = page.getByRole("button", { name: "Remove Action" });
+    assert.equal(await filter.count(), 1);
+    await page.keyboard.press("Escape");
+    await filter.waitFor({ state: "detached" });
+    await page.waitForFunction(() => !location.hash.includes("action"));
+  },
+
+  async "a refusal says what it means and what to do, and a change has the request_id of its call"(setup) {
+    const call = await connect(setup.server);
+    const { result: application } = await call("POST", "/applications", { name: "Told" });
+    const page = await openSignedIn(setup);
+    const screens = `${setup.server.url}/_/console/#/apps/${application.appid}`;
+    await page.goto(`${screens}/events?type=none.such`);
+    const alert = page.getByRole("alert");
+    await alert.getByText("Change what is asked for").waitFor();
+    await alert.getByText("ParameterIncorrectFormat").waitFor();
+
+    await page.goto(`${screens}/settings?part=rehearsals`);
+    await page.getByLabel("Calls that ask for a failure").selectOption("on");
+    const answered = page.waitForResponse((response) => response.request().method() === "PATCH");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    const { request_id: requestId } = await (await answered).json();
+    const toast = page.getByRole("status").filter({ hasText: "Saved: Rehearsals." });
+    await toast.getByRole("button", { name: `Copy ${requestId.slice(0, 8)}` }).waitFor();
+  },
+
+  async "the overview shows the use of quotas"(setup) {
+    const call = await connect(setup.server);
+    const { result: application } = await call("POST", "/applications", { name: "Bounded" });
+    await registerDevice(setup.server.url, application);
+    const quotas = { bytesPerApplication: 1000, filesPerApplication: 10 };
+    await call("PATCH", `/applications/${application.appid}/settings`, { quotas });
+    const page = await openSignedIn(setup);
+    await page.goto(`${setup.server.url}/_/console/#/apps/${application.appid}/overview`);
+    await page.getByRole("meter", { name: "Use of the storage" }).waitFor();
+    await page.getByRole("link", { name: "0% of 10", exact: true }).click();
+    await page.getByLabel("Number of all files").waitFor();
+  },
+
+  async "a shorter retention says what it drops before it is saved"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Forgetful" });
+    const device = await registerDevice(server.url, application);
+    const dayMs = 86_400_000;
+    const events = [20, 20, 1].map((days) => ({ key: "opened", timestamp: `/Date(${Date.now() - days * dayMs})/` }));
+    await send(`${server.url}/metrics/events`, "POST", { events }, device);
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=storage`);
+    const field = page.getByLabel("Days that metrics are kept");
+    await field.fill("7");
+    await page.getByText("2 events of 1 metric").waitFor();
+    await page.getByLabel("Days that crash reports are kept").fill("7");
+    await page.getByText("for good: no crash report").waitFor();
+    await field.fill("90");
+    await page.getByText("2 events of 1 metric").waitFor({ state: "detached" });
+  },
+
+  async "a key is rotated step by step, with the versions that use each, and the shared secret names its author"(
+    setup,
+  ) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Rotated" });
+    const { appid } = application;
+    await registerDevice(server.url, application);
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/keys`);
+    await page.getByRole("row").nth(1).press("Space");
+    const versions = page.getByRole("complementary").getByRole("listitem");
+    assert.equal(await versions.first().innerText().then(oneLine), "1.0 1");
+
+    const steps = page.getByRole("region", { name: "Rotation of keys" });
+    assert.equal(await steps.count(), 0);
+    const { result: key } = await call("POST", `/applications/${appid}/keys`, { label: "Version 2" });
+    await call("PUT", `/applications/${appid}/signing-secret`, {});
+    await page.reload();
+    await steps.getByText("No device has registered with it yet.").waitFor();
+    await page.getByText(`The shared secret of signed requests was set by ${server.operator.name}`).waitFor();
+    await registerDevice(server.url, { appid, appkey: key.appkey });
+    await page.reload();
+    await steps.getByText("Devices register with it.").waitFor();
+    await steps.getByRole("button", { name: /^Retire/ }).click();
+    await page.getByRole("alertdialog").getByText("1 device", { exact: true }).waitFor();
+  },
+};
+
+/** Runs in the page, with the cookie of the operator. */
+async function readSession(): Promise<{ idleMs: number }> {
+  const response = await fetch("../api/sessions/current", { headers: { "X-Rollcall-Console": "poll" } });
+  return (await response.json()).result;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
