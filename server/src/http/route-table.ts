@@ -1,8 +1,8 @@
-import createRouter, { type HTTPMethod } from "find-my-way";
 import type { FindOperation } from "../api/dispatch.ts";
 import type { Operation } from "../api/operations.ts";
 import { ApiError } from "../errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { createPathTree, type PathTree, readPath } from "./path-tree.ts";
 
 /** The target of the requests of a path and verb. */
 export interface Target {
@@ -32,10 +32,12 @@ interface FoundTarget {
   readonly query: string;
 }
 
+type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+
 /** All paths and verbs that the service answers, for requests and for the items of a batch. */
 export interface RouteTable {
   /** @param path with its parameters in braces */
-  add(methods: readonly HTTPMethod[], path: string, target: Target): void;
+  add(methods: readonly Method[], path: string, target: Target): void;
   /**
    * Trailing and duplicate slashes are ignored (spec/transport#paths-and-verbs).
    *
@@ -49,26 +51,20 @@ export interface RouteTable {
 
 /** @param headerBytesMax the bound of a path */
 export function createRouteTable(headerBytesMax: number): RouteTable {
-  const router = createRouter({
-    ignoreTrailingSlash: true,
-    ignoreDuplicateSlashes: true,
-    maxParamLength: headerBytesMax,
-    querystringParser: (query) => ({ query }), // parsed by the routes that need it
-    onBadUrl: () => {}, // makes `find` return a route without a target
-  });
+  const trees = new Map<string, PathTree<Target>>();
   function find(method: string, url: string): FoundTarget | undefined {
-    const routed = routedMethods.get(method);
-    const found = router.find(routed ?? "GET", url); // the path is checked whatever the verb is
-    if (found === null) return undefined;
-    const target: Target | null = found.store;
-    if (target === null) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
-    if (routed === undefined) return undefined;
-    const path = found.params as Record<string, string>; // no parameter of a path is optional
-    return { target, path, query: found.searchParams["query"] ?? "" };
+    const read = readPath(url); // checked whatever the verb is
+    if (read === undefined) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
+    const found = trees.get(method)?.find(read.path, read.isEscaped);
+    return found && { target: found.target, path: found.parameters, query: read.query };
   }
   return {
     add(methods, path, target) {
-      router.on([...methods], path.replaceAll(/\{(\w+)\}/g, ":$1"), () => {}, target);
+      for (const method of methods) {
+        const tree = trees.get(method) ?? createPathTree(headerBytesMax);
+        trees.set(method, tree);
+        tree.add(path, target);
+      }
     },
     find,
     findOperation(method, url) {
@@ -78,7 +74,3 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
     },
   };
 }
-
-const routedMethods: ReadonlyMap<string, HTTPMethod> = new Map(
-  (["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => [method, method]),
-);
