@@ -3,10 +3,11 @@
 //
 // JavaScript, because the compiler of TypeScript would stay in the memory of every server.
 
-import { spawnSync } from "node:child_process";
-import { hash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import path from "node:path";
+// An import statement would read every export, and so load what Node.js itself loads on demand.
+const { hash } = process.getBuiltinModule("node:crypto");
+const { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } =
+  process.getBuiltinModule("node:fs");
+const path = process.getBuiltinModule("node:path");
 
 const root = path.resolve(import.meta.dirname, "..");
 const bundles = path.join(root, "server/.bundle");
@@ -55,6 +56,7 @@ function makeBundle(folder) {
   mkdirSync(bundles, { recursive: true });
   const unfinished = mkdtempSync(path.join(bundles, "unfinished-"));
   try {
+    const { spawnSync } = process.getBuiltinModule("node:child_process");
     const { status } = spawnSync(process.execPath, [bundler, unfinished], { stdio: "ignore" });
     if (status === 0) renameSync(unfinished, folder);
   } finally {

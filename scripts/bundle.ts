@@ -3,8 +3,10 @@
  * `node scripts/bundle.ts <folder>` writes them into an empty folder in `server/`.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import path from "node:path";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -23,7 +25,44 @@ const external = [
   "prom-client",
 ];
 
+/** Parts of pino that write to files and start threads: `log.ts` has a stream of its own, and loads what colours lines as installed. */
+const unusedParts = /^(sonic-boom|thread-stream|worker_threads)$/;
+
+/**
+ * Takes the imported exports from Node.js's own modules. An import statement reads every export, and with that loads the modules
+ * that Node.js itself loads on demand.
+ */
+const builtins: Plugin = {
+  name: "builtins",
+  setup(build) {
+    build.onResolve({ filter: unusedParts }, ({ path: name }) => ({ path: name, namespace: "unused" }));
+    build.onLoad({ filter: /.*/, namespace: "unused" }, () => ({
+      contents: "module.exports = class Unused { static isMainThread = true; };",
+    }));
+    build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => ({
+      contents: takeFromBuiltins(await readFile(file, "utf8")),
+      loader: file.endsWith(".ts") ? "ts" : "js",
+    }));
+  },
+};
+
 if (import.meta.main) await bundleServer(path.resolve(process.argv[2] ?? ""));
+
+/** Replaces each import statement in place, so that the lines keep their numbers. */
+function takeFromBuiltins(source: string): string {
+  return source.replaceAll(
+    /^import (?!type )([^'"]+) from ["']([^'"]+)["'];?$/gm,
+    (statement, imported: string, name: string) => {
+      if (!isBuiltin(name)) return statement;
+      const names = imported
+        .replace(/^\* as /, "")
+        .replaceAll(/\btype \w+,?/g, "")
+        .replace(/, \{\s*\}$/, "")
+        .replaceAll(/(\w+) as (\w+)/g, "$1: $2");
+      return `const ${names} = process.getBuiltinModule(${JSON.stringify(name)});`;
+    },
+  );
+}
 
 /** Writes the bundle into this folder, with the licences of the packages in it. */
 export async function bundleServer(folder: string): Promise<void> {
@@ -52,11 +91,16 @@ async function bundleProgram(program: string, folder: string): Promise<string[]>
     sourcemap: true,
     sourcesContent: false,
     legalComments: "none",
+    minifySyntax: true,
+    minifyWhitespace: true,
     metafile: true,
+    plugins: [builtins],
     logLevel: "error",
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     // Packages in CommonJS require the modules of Node.js.
-    banner: { js: 'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);' },
+    banner: {
+      js: 'const require = (name) => process.getBuiltinModule(name) ?? process.getBuiltinModule("node:module").createRequire(import.meta.url)(name);',
+    },
   });
   return Object.keys(metafile.inputs);
 }

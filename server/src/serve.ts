@@ -5,6 +5,7 @@ import { migrate } from "./db/migrate.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
 import { startPlacing } from "./event-log/placing.ts";
 import { PlainFailure } from "./failure.ts";
+import { compileAddressPattern } from "./http/address-pattern.ts";
 import { reservePort } from "./http/early-port.ts";
 import { isOutputKept } from "./lib/kept-output.ts";
 import { onStop } from "./lib/stop-signals.ts";
@@ -19,6 +20,9 @@ import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/a
 import { beginThrowaway } from "./throwaway.ts";
 import { workerNumber } from "./worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
+
+/** Work that would begin at once leaves the event loop to the first requests. */
+const firstRequestsMs = 200;
 
 export interface StartOptions {
   /**
@@ -38,6 +42,7 @@ export async function serve(
   { isJson = false, isThrowaway = false, isResumed = false }: StartOptions = {},
 ): Promise<void> {
   const throwaway = isThrowaway ? beginThrowaway(config, { isJson, isResumed }) : undefined;
+  compileAddressPattern();
   const releasePorts = await reservePorts(config); // before any file or database is created
   const app = await buildApp(config, throwaway && { log: throwaway.log }).catch(async (error) => {
     await releasePorts();
@@ -68,16 +73,19 @@ export async function serve(
     throw error;
   }
   const maintenance = startMaintenance(app);
-  const delivery = startDelivery(app);
   const statistics = startStatistics(app);
-  const heartbeat = startHeartbeat(app);
   const placing = startPlacing(app);
+  let atOnce: readonly { stop(): Promise<void> }[] = [];
+  const starting = setTimeout(() => {
+    atOnce = [startDelivery(app), startHeartbeat(app)];
+  }, firstRequestsMs);
   app.webhookRunner.start(app);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "shutting down");
+    clearTimeout(starting);
     statistics.stop();
-    await Promise.all([maintenance.stop(), delivery.stop(), heartbeat.stop(), placing.stop()]);
+    await Promise.all([maintenance, placing, ...atOnce].map((each) => each.stop()));
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
 import type { StoredRow } from "../db/snapshot.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import { nodeZlib } from "../lib/node-zlib.ts";
 import { ArchiveError } from "./format.ts";
 import type { Column, ColumnType } from "./schema.ts";
 import type { Throttle } from "./throttle.ts";
@@ -12,9 +12,6 @@ const charactersPerPart = 262_144;
 const rowsPerPart = 5_000;
 /** Far above anything that is written; a larger part is refused. */
 export const partBytesMax = 268_435_456;
-
-const compress = promisify(gzip);
-const decompress = promisify(gunzip);
 
 /** Some rows of a table as one entry: one JSON object per line, compressed. */
 export interface RowsPart {
@@ -31,11 +28,11 @@ export async function* writeRows(rows: AsyncIterable<StoredRow>, throttle?: Thro
     count += 1;
     if (throttle?.isOver()) await throttle.rest();
     if (text.length < charactersPerPart && count < rowsPerPart) continue;
-    yield { content: await compress(text, { level: 1 }), rows: count };
+    yield { content: await promisify(nodeZlib().gzip)(text, { level: 1 }), rows: count };
     text = "";
     count = 0;
   }
-  if (count > 0) yield { content: await compress(text, { level: 1 }), rows: count };
+  if (count > 0) yield { content: await promisify(nodeZlib().gzip)(text, { level: 1 }), rows: count };
 }
 
 /** The expected form of the rows of a part. */
@@ -57,7 +54,7 @@ export interface RowsForm {
  */
 export async function readRows(content: Buffer, form: RowsForm): Promise<StoredRow[]> {
   const { table, columns, rowsBefore, bytesMax = partBytesMax } = form;
-  const lines = await decompress(content, { maxOutputLength: bytesMax }).catch((cause: unknown) => {
+  const lines = await promisify(nodeZlib().gunzip)(content, { maxOutputLength: bytesMax }).catch((cause: unknown) => {
     throw new ArchiveError(`A part of ${table} cannot be unpacked`, { cause });
   });
   // Counted before parsing, because short rows need many times their size in memory.

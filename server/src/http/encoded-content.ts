@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { brotliDecompress, gzip } from "node:zlib";
+import { nodeZlib } from "../lib/node-zlib.ts";
 import { qualityOf, readAccept } from "./accept.ts";
 
 type Encoding = "br" | "gzip" | "identity";
@@ -27,8 +27,8 @@ export function createEncodedContent(content: Buffer, isBrotli: boolean): Encode
 
   async function encode(encoding: Encoding): Promise<Buffer> {
     if (isBrotli && encoding === "br") return content;
-    const plain = isBrotli ? await promisify(brotliDecompress)(content) : content;
-    return encoding === "gzip" ? promisify(gzip)(plain) : plain;
+    const plain = isBrotli ? await promisify(nodeZlib().brotliDecompress)(content) : content;
+    return encoding === "gzip" ? promisify(nodeZlib().gzip)(plain) : plain;
   }
 
   return {

@@ -1,9 +1,6 @@
 import { promisify } from "node:util";
-import { deflate, deflateSync, inflate } from "node:zlib";
+import { nodeZlib } from "../lib/node-zlib.ts";
 import type { Sealer } from "../lib/seal.ts";
-
-const deflateAsync = promisify(deflate);
-const inflateAsync = promisify(inflate);
 
 /** Shorter responses, which most are, would not shrink enough to be worth the time. */
 const compressedFrom = 1_024;
@@ -22,12 +19,14 @@ export async function sealReply(json: string, context: string, sealer: Sealer): 
 
 function compress(json: string): Uint8Array | Promise<Uint8Array> {
   const fastest = { level: 1 };
-  return json.length > compressedInPlaceMax ? deflateAsync(json, fastest) : deflateSync(json, fastest);
+  return json.length > compressedInPlaceMax
+    ? promisify(nodeZlib().deflate)(json, fastest)
+    : nodeZlib().deflateSync(json, fastest);
 }
 
 /** @returns undefined when the secret under which it was sealed has been rotated out */
 export async function openReply(sealed: string, context: string, sealer: Sealer): Promise<string | undefined> {
   const bytes = sealer.openBytes(sealed, context);
   if (bytes === undefined) return undefined;
-  return (bytes[0] === brace ? bytes : await inflateAsync(bytes)).toString("utf8");
+  return (bytes[0] === brace ? bytes : await promisify(nodeZlib().inflate)(bytes)).toString("utf8");
 }

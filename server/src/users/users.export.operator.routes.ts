@@ -2,7 +2,6 @@ import { calledBy } from "../audit/audit.events.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { Bytes } from "../contract/wire.ts";
-import { archiveUser } from "../exports/user-archive.ts";
 import { operation } from "../operation.ts";
 import type { CommandServices } from "../services.ts";
 import { OperatedUserPath } from "./users.operator.contract.ts";
@@ -54,6 +53,7 @@ async function openExport(
   await requireOperatedUser(appid, userId, database.reads);
   const isThere = async () => (await findUser(appid, userId, database.reads)) !== undefined;
   const owner = { applicationId: appid, userId };
+  const { archiveUser } = await import("../exports/user-archive.ts"); // not at the start: it loads node:zlib
   return new ArchiveResult({
     contentType: "application/zip",
     fileName: `${userId}.zip`,
