@@ -91,6 +91,41 @@ async function readSchema(url: string): Promise<Table[]> {
   }));
 }
 
+/** Every definition with all its details: types, defaults, collations, conditions, expressions, and the order of columns. */
+async function readExactSchema(url: string): Promise<string[]> {
+  const definitions = await withDatabase(url, async ({ reads }) => {
+    const text = url.startsWith("file:")
+      ? sql<{ text: string }>`select sql as text from sqlite_schema where sql is not null`
+      : sql<{ text: string }>`
+          select concat_ws(' ', relname, attnum, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
+            collname, pg_get_expr(adbin, adrelid)) as text
+          from pg_attribute join pg_class on pg_class.oid = attrelid left join pg_collation on pg_collation.oid = attcollation
+          left join pg_attrdef on adrelid = attrelid and adnum = attnum
+          where relkind = 'r' and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
+          union all select concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
+          where connamespace = current_schema()::regnamespace
+          union all select indexdef from pg_indexes where schemaname = current_schema()`;
+    return (await text.execute(reads)).rows;
+  });
+  return definitions.map((row) => inOneForm(row.text)).toSorted();
+}
+
+/** SQLite keeps the text of a table, to which it adds a column in its own place and with its own white space. */
+function inOneForm(text: string): string {
+  const [, head, definitions = "", options] = /^(create table \S+) \((.*)\)([^)]*)$/is.exec(text.trim()) ?? [];
+  if (head === undefined) return text.trim();
+  const listed = definitions.split(/,(?![^(]*\))/).map((each) => each.trim().replaceAll(/\s+/g, " "));
+  const [columns, constraints] = [false, true].map((isConstraint) =>
+    listed.filter((each) => /^(primary|foreign|unique|check|constraint)\b/i.test(each) === isConstraint),
+  );
+  return JSON.stringify([head.replaceAll('"', ""), columns, constraints, options]).toLowerCase();
+}
+
+async function readRefusals(url: string): Promise<string[]> {
+  const names = sql<{ name: string }>`select name from schema_migrations where refuses_older = 1 order by name`;
+  return withDatabase(url, async ({ reads }) => (await names.execute(reads)).rows.map(({ name }) => name));
+}
+
 function readSqliteSchema(url: string): Table[] {
   const database = new DatabaseSync(fileURLToPath(url), { readOnly: true });
   const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[]; // the columns of these pragmas
@@ -217,6 +252,22 @@ describe("migrate", () => {
       assert.deepEqual(await readSchema(url), schema);
       await drop();
     }
+  });
+
+  it("a new database has exactly the schema that the migrations create one by one, and nothing but their names in it", async () => {
+    const [fresh, stepwise] = [await createEmpty(), await createEmpty()];
+    await withDatabase(fresh, async (database) => {
+      await migrate(database);
+      for (const { name } of await readSchema(fresh)) {
+        const { rows } = await sql`select * from ${sql.table(name)}`.execute(database.reads);
+        assert.equal(rows.length, name === "schema_migrations" ? migrations.length : 0, name);
+      }
+    });
+    await withDatabase(stepwise, (database) => migrateTo(migrations.length, database));
+    const exact = await readExactSchema(fresh);
+    assert.ok(exact.length > 200);
+    assert.deepEqual(exact, await readExactSchema(stepwise));
+    assert.deepEqual(await readRefusals(fresh), ["0034-revisions"]);
   });
 
   it("stored responses of an older release are counted by caller and hour", async () => {

@@ -6,6 +6,7 @@ import { isConflict } from "./dialect.ts";
 import { distributeNewTables } from "./distribution.ts";
 import { migrations } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
+import { createNewSchema } from "./new-schema.ts";
 
 export interface MigrateOptions {
   /** The migrations of this version, in order; tests pass those of another version. */
@@ -14,7 +15,7 @@ export interface MigrateOptions {
   onNewer?(names: readonly string[]): void;
   /** Called before the first migration of an empty database. */
   onEmpty?(): void;
-  /** Called before each migration; `done` of `total` have been applied. */
+  /** Called before each migration, and once for all those of an empty database; `done` of `total` have been applied. */
   onMigration?(name: string, done: number, total: number): void;
   /** This call belongs to a restore; any other call fails until the restore is finished. */
   readonly isRestoring?: boolean;
@@ -88,19 +89,32 @@ async function migrateNow(
     if (refusing.length > 0) throw new SchemaTooNew(refusing);
     if (newer.length > 0) onNewer(newer);
 
-    if (applied.size === 0) onEmpty?.();
     const missing = list.filter(({ name }) => !applied.has(name));
-    for (const [done, { name, statements, fill, refusesOlder }] of missing.entries()) {
-      onMigration(name, done, missing.length);
-      for (const statement of statements(ddl)) await statement.execute(queries);
-      await fill?.(queries);
-      await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
-      if (refusesOlder === true)
-        await sql`update schema_migrations set refuses_older = 1 where name = ${name}`.execute(queries);
+    if (applied.size === 0) {
+      onEmpty?.();
+      if (missing[0] !== undefined) onMigration(missing[0].name, 0, missing.length);
+      await createNewSchema(missing, ddl, queries);
+      await record(missing, queries);
+      await seed(transaction);
+    } else {
+      for (const [done, migration] of missing.entries()) {
+        onMigration(migration.name, done, missing.length);
+        for (const statement of migration.statements(ddl)) await statement.execute(queries);
+        await migration.fill?.(queries);
+        await record([migration], queries);
+      }
     }
-    if (applied.size === 0) await seed(transaction);
     return missing.map(({ name }) => name);
   });
+}
+
+async function record(migrations: readonly Migration[], queries: Queries): Promise<void> {
+  if (migrations.length === 0) return;
+  const rows = migrations.map(({ name }) => sql`(${name})`);
+  await sql`insert into schema_migrations (name) values ${sql.join(rows)}`.execute(queries);
+  for (const { name } of migrations.filter(({ refusesOlder }) => refusesOlder === true)) {
+    await sql`update schema_migrations set refuses_older = 1 where name = ${name}`.execute(queries);
+  }
 }
 
 /** Maps the applied migrations to their `refuses_older`, a column that one of the migrations adds. */

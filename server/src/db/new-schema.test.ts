@@ -1,0 +1,34 @@
+// Runs on one engine: no database takes part.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { mergeAddedColumns } from "./new-schema.ts";
+
+describe("The schema of a new database", () => {
+  it("an added column becomes a column of its table, before the constraints and behind the other columns", () => {
+    assert.deepEqual(
+      mergeAddedColumns([
+        "create table a (id text not null, size numeric(3, 2) default 1, primary key (id, size)) strict",
+        "create table b (note text default 'a, (primary key', more text primary key)",
+        "create index of_a on a (id)",
+        `alter table "a" add column "name" text not null default 'x'`,
+        "alter table b add column last integer",
+        "alter table a add column kind text",
+        "alter table elsewhere add column kind text",
+      ]),
+      [
+        "create table a (id text not null, size numeric(3, 2) default 1, \"name\" text not null default 'x', kind text, primary key (id, size)) strict",
+        "create table b (note text default 'a, (primary key', more text primary key, last integer)",
+        "create index of_a on a (id)",
+        "alter table elsewhere add column kind text",
+      ],
+    );
+  });
+
+  it("a column goes into the table of its time when a table was replaced", () => {
+    const replaced = ["create table a (id text)", "drop table a", "create table a (key text)"];
+    assert.deepEqual(mergeAddedColumns([...replaced, "alter table a add column name text"]), [
+      ...replaced.slice(0, 2),
+      "create table a (key text, name text)",
+    ]);
+  });
+});
