@@ -3,10 +3,6 @@ import type { Socket } from "node:net";
 import type { StreamResult, StreamSink } from "../contract/stream-result.ts";
 import { detachConnection } from "./detach-connection.ts";
 import type { Exchange } from "./exchange.ts";
-import { noteReleased } from "./memory-relief.ts";
-
-/** About what a request leaves behind when its stream has begun. */
-const requestBytes = 8_192;
 
 /** The connections of open streams that no HTTP server knows any more. */
 const detached = new Set<Socket>();
@@ -36,7 +32,6 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
     detached.add(socket);
     socket.once("close", forget);
   }
-  noteReleased(requestBytes);
   begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
 }
 
