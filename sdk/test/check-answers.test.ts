@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { createCheckin, getCheckin, getDevice, putMetadata } from "../src/generated/calls.ts";
 import { createAnswerJudge } from "../src/parts/testing/answer-judge.ts";
 import { checkAnswers } from "../src/parts/testing/check-answers.ts";
 import { UnexpectedAnswer } from "../src/wire/errors.ts";
@@ -16,14 +17,15 @@ after(() => test.close());
 type Envelope = Record<string, unknown> & { result?: Record<string, unknown> };
 
 /** A signed-in client with checked answers, of which a test alters those to reads of check-ins. */
-async function checkedClient() {
+async function checkedClient(methods: "all" | "get-post" = "all") {
   const network = { alter: (_: Envelope) => {} };
   const client = testClient(test, {
-    methods: "all",
+    methods,
     retry: false,
     async fetch(input, init) {
       const response = await fetch(input, init);
-      if (init?.method !== "GET" || !`${input}`.includes("/checkins/")) return response;
+      if (init?.method !== "GET" && !`${input}`.endsWith("/batch")) return response;
+      if (init?.method === "GET" && !`${input}`.includes("/checkins/")) return response;
       const envelope: Envelope = await response.json();
       network.alter(envelope);
       return Response.json(envelope, { status: response.status });
@@ -32,7 +34,7 @@ async function checkedClient() {
   const end = checkAnswers(client);
   await client.signUp({ userName: `u-${crypto.randomUUID()}`, password: "correct horse" });
   const { id } = await client.checkins.create({ location: { lat: 48.2, lng: 16.37 } });
-  return { client, end, network, read: () => client.checkins.get(id) };
+  return { client, end, network, id, read: () => client.checkins.get(id) };
 }
 
 /** Each deviation of an answer, and what its error says. */
@@ -81,6 +83,28 @@ describe("checkAnswers", () => {
     });
   }
 
+  for (const methods of ["all", "get-post"] as const) {
+    it(`rejects a batch with a wrong answer to one of its items, also if it stands for another method (${methods})`, async () => {
+      const { client, end, network, id } = await checkedClient(methods);
+      network.alter = ({ result }) => {
+        const [first] = (result?.["responses"] ?? []) as Envelope[];
+        Object.assign(first?.result ?? {}, { mood: "good" });
+      };
+      const batch = client.batch();
+      batch.add(getCheckin(id));
+      const changed = () => client.checkins.change(id, { comment: "again" });
+      await assert.rejects(methods === "all" ? batch.send() : changed(), (error) => {
+        assert.ok(error instanceof UnexpectedAnswer);
+        assert.match(error.message, /(get|change)Checkin as item 0: .*undeclared member mood/);
+        return true;
+      });
+      end();
+      await batch.send();
+      assert.equal(end.problems.length, 1);
+      await client.close();
+    });
+  }
+
   it("lets the answers of the service pass: results, pages, errors, batches and files", async () => {
     const { client, end } = await checkedClient();
     await client.checkins.search({ pageSize: 1 });
@@ -89,7 +113,12 @@ describe("checkAnswers", () => {
     const blob = await client.blobs.create(new Blob(["hello"]));
     assert.equal(await (await client.blobs.download(blob.id)).text(), "hello");
     const batch = client.batch({ mode: "sequential" });
-    await batch.send();
+    const place = batch.add(createCheckin({ location: { lat: 48.2, lng: 16.37 } }));
+    batch.add(putMetadata(place.ref.id, "mood", { value: "good" }));
+    batch.add(getCheckin("chk_00000000000000000000"));
+    batch.add(getDevice());
+    const results = await batch.send();
+    assert.ok(results.outcome(place).ok);
     await client.session?.signOut();
     assert.deepEqual(end.problems, []);
     await client.close();

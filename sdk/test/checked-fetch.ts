@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { type AnswerDocument, createAnswerJudge } from "../src/parts/testing/answer-judge.ts";
+import { createBatchJudge } from "../src/parts/testing/batch-judge.ts";
 import { createOperationFinder } from "../src/parts/testing/find-operation.ts";
 
 /** The document of this version of the service. */
@@ -8,6 +9,7 @@ export const answerDocument: AnswerDocument = JSON.parse(
   readFileSync(path.resolve(import.meta.dirname, "../../docs/openapi.json"), "utf8"),
 );
 const judge = createAnswerJudge(answerDocument);
+const judgeBatch = createBatchJudge(answerDocument, judge);
 
 const findOperation = createOperationFinder(answerDocument);
 
@@ -51,20 +53,8 @@ function findProblem(
   const operation = findOperation(method, pathname);
   if (operation === undefined) return undefined;
   const problem =
-    judge(operation, status, text) ?? (operation === "runBatch" ? findItemProblem(text, body) : undefined);
+    operation === "runBatch" && typeof body === "string"
+      ? judgeBatch(status, text, JSON.parse(body).requests)
+      : judge(operation, status, text);
   return problem && `${operation}: ${problem}`;
-}
-
-function findItemProblem(text: string, body: unknown): string | undefined {
-  const { result, request_id } = JSON.parse(text);
-  if (result === undefined || typeof body !== "string") return undefined;
-  const items: { key?: string; method: string; path: string }[] = JSON.parse(body).requests;
-  for (const { key, ...answer } of result.responses) {
-    if (answer.error === "BatchItemNotRun") continue; // of batches: no operation declares it
-    const item = items.find((each, index) => (each.key ?? `${index}`) === key);
-    const operation = item && findOperation(item.method, item.path.split("?", 1)[0] ?? "");
-    const problem = operation && judge(operation, answer.status, JSON.stringify({ request_id, ...answer }));
-    if (problem !== undefined) return `${operation} as item ${key}: ${problem}`;
-  }
-  return undefined;
 }

@@ -1,7 +1,10 @@
 import { type HasInside, inside } from "../../identity/inside.ts";
 import type { InterceptedRequest, Interceptor } from "../../transport/interceptors.ts";
+import type { Transport } from "../../transport/transport.ts";
+import type { Operation } from "../../wire/call.ts";
 import { ConfigurationError, UnexpectedAnswer } from "../../wire/errors.ts";
 import { type AnswerDocument, type AnswerJudge, createAnswerJudge } from "./answer-judge.ts";
+import { type BatchJudge, createBatchJudge, type SentItem } from "./batch-judge.ts";
 
 export interface CheckAnswersOptions {
   /** The OpenAPI document; that of the service by default. */
@@ -17,25 +20,37 @@ export interface AnswerCheck {
 
 /**
  * Compares each answer to a client with the OpenAPI document of the service. A call whose answer has an undeclared member, a value of
- * another type, a date that is none or an error that its operation does not declare rejects with UnexpectedAnswer. The results of
- * a batch's items, which the document does not describe, are not compared.
+ * another type, a date that is none or an error that its operation does not declare rejects with UnexpectedAnswer. The answer to
+ * each item of a batch is compared with its own operation.
  */
 export function checkAnswers(
   client: HasInside & { intercept(interceptor: Interceptor): () => void },
   { document }: CheckAnswersOptions = {},
 ): AnswerCheck {
   const problems: string[] = [];
-  let judge: Promise<AnswerJudge> | undefined;
+  const { transport } = client[inside];
+  const { send } = transport;
+  /** The items of each batch, by the operation of its call, which is the part of a call that interceptors see. */
+  const sentItems = new WeakMap<Operation, readonly SentItem[]>();
+  let judges: Promise<Judges> | undefined;
 
-  async function fetchJudge(): Promise<AnswerJudge> {
-    if (document !== undefined) return createAnswerJudge(document);
+  const sendNoted: Transport["send"] = (call, principal, options) => {
+    if (call.operation.id !== "runBatch") return send(call, principal, options);
+    const operation = Object.freeze({ ...call.operation });
+    // The type of a batch's description is that of the generated code.
+    sentItems.set(operation, call.parameters?.["requests"] as readonly SentItem[]);
+    return send({ ...call, operation }, principal, options);
+  };
+
+  async function fetchJudges(): Promise<Judges> {
+    if (document !== undefined) return createJudges(document);
     const { url } = client[inside].client;
     try {
       const response = await fetch(`${url}/_/openapi.json`);
-      if (response.ok) return createAnswerJudge(await response.json());
+      if (response.ok) return createJudges(await response.json());
       throw new Error(`status ${response.status}`);
     } catch (cause) {
-      judge = undefined;
+      judges = undefined;
       throw new ConfigurationError(`checkAnswers: ${url} has no OpenAPI document.`, { cause });
     }
   }
@@ -44,12 +59,12 @@ export function checkAnswers(
     const response = await next();
     const { operation, method, path } = request;
     if (!/^application\/json\b/.test(response.headers.get("Content-Type") ?? "")) return response;
-    judge ??= fetchJudge();
-    const find = await judge;
-    // A call in place of a method that the network does not let through is a batch of one.
-    const id = method === operation.method ? operation.id : "runBatch";
+    judges ??= fetchJudges();
+    const { judge, judgeBatch } = await judges;
     const text = await response.clone().text();
-    const problem = find(id, response.status, text);
+    // A call in place of a method that the network does not let through is a batch of one.
+    const items = sentItems.get(operation) ?? (method !== operation.method && [{ method: operation.method, path }]);
+    const problem = items ? judgeBatch(response.status, text, items) : judge(operation.id, response.status, text);
     if (problem === undefined) return response;
     problems.push(`${operation.id}: ${problem}`);
     const call = { operation: operation.id, method, path };
@@ -60,5 +75,21 @@ export function checkAnswers(
     });
   }
 
-  return Object.assign(client.intercept({ attempt }), { problems });
+  transport.send = sendNoted;
+  const removeInterceptor = client.intercept({ attempt });
+  const end = () => {
+    removeInterceptor();
+    if (transport.send === sendNoted) transport.send = send;
+  };
+  return Object.assign(end, { problems });
+}
+
+interface Judges {
+  readonly judge: AnswerJudge;
+  readonly judgeBatch: BatchJudge;
+}
+
+function createJudges(document: AnswerDocument): Judges {
+  const judge = createAnswerJudge(document);
+  return { judge, judgeBatch: createBatchJudge(document, judge) };
 }
