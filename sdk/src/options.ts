@@ -32,7 +32,7 @@ const polyfills = {
 
 /** @throws ConfigurationError that names the option, and never its value if that is secret */
 export function checkOptions(options: RollcallOptions): CheckedOptions {
-  const { appid, appkey, insecure, instance, retry, scheme = "Service", timeouts = {} } = options;
+  const { appid, appkey, insecure, instance, methods, renewal, retry, scheme = "Service", timeouts = {} } = options;
   for (const [name, polyfill] of Object.entries(polyfills)) {
     const found = name.split(".").reduce<unknown>((owner, member) => Object(owner)[member], globalThis);
     if (!isFunction(found))
@@ -43,8 +43,8 @@ export function checkOptions(options: RollcallOptions): CheckedOptions {
   require("appid", isText(appid), "a text");
   require("appkey", isText(appkey) || isFunction(appkey), "a text, or a function that returns one");
   require("instance", instance === undefined || isText(instance), "a text");
-  requireOneOf(options, "renewal", "auto", "never");
-  requireOneOf(options, "methods", "all", "get-post");
+  require("renewal", ["auto", "never", undefined].includes(renewal), '"auto" or "never"');
+  require("methods", ["all", "get-post", undefined].includes(methods), '"all" or "get-post"');
   require("scheme", /^[\w-]+$/.test(scheme), "a word");
   const { repeats = 0 } = retry || {};
   const isCount = Number.isInteger(repeats) && repeats >= 0 && repeats <= repeatsMax;
@@ -69,8 +69,4 @@ function isFunction(value: unknown): boolean {
 
 function require(option: string, isRight: boolean, rule: string): void {
   if (!isRight) throw new ConfigurationError(`createRollcall: ${option} must be ${rule}.`);
-}
-
-function requireOneOf(options: RollcallOptions, name: "renewal" | "methods", usual: string, other: string): void {
-  require(name, [usual, other].includes(options[name] ?? usual), `"${usual}" or "${other}"`);
 }

@@ -1,6 +1,6 @@
-import { newUuid } from "../lib/uuid.ts";
-import { type Envelope, type Judged, judge, type Repeatability } from "../transport/answer.ts";
+import { type Envelope, type Judged, judge } from "../transport/answer.ts";
 import { decodeResult } from "../transport/decode.ts";
+import { detailsOf, type KeyedCall, keyCall } from "../transport/keyed-call.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Pace } from "../transport/transport.ts";
 import type { BatchableCall, Call } from "../wire/call.ts";
@@ -65,15 +65,12 @@ export interface BatchSender {
 }
 
 /** An item with its state. */
-interface Entry extends Repeatability {
-  readonly call: BatchableCall<unknown>;
+interface Entry extends KeyedCall {
   readonly index: number;
-  readonly idempotencyKey: string | undefined;
   /** The encoded parameters, with references that are not replaced yet. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The items whose results it needs. */
   readonly needs: readonly number[];
-  attempts: number;
   /** Answers of InternalError, after which one repeat may help. */
   errors: number;
   /** As on the wire, for references: JSON. */
@@ -128,12 +125,12 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
       read: (index: number, member: string) => Object(JSON.parse(entries[index]?.result ?? "0"))[member],
     };
     const hasReferences = piece.some(({ needs }) => needs.some(known.isPending));
-    const requests = piece.map(({ call: { operation, path }, index, idempotencyKey, parameters }) => ({
+    const requests = piece.map(({ call: { operation, path }, index, key, parameters }) => ({
       key: `${index}`,
       method: operation.method,
       path: references.replaceInPath(path, known),
       parameters: references.replace(parameters, known, hasReferences),
-      idempotencyKey,
+      idempotencyKey: key,
     }));
     return { mode, ...(hasReferences && { references: true }), requests };
   }
@@ -149,24 +146,15 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
   }
 
   function settle(entry: Entry, response: Envelope, attempts: number): void {
-    const { call, idempotencyKey } = entry;
     const judged = judge(entry, response);
     const { fail, repeats, mayBeDone } = judged;
     entry.judged = judged;
     entry.attempts += attempts;
+    entry.isUncertain = !!mayBeDone;
     if (repeats === "once") entry.errors += 1;
     entry.result = JSON.stringify(response.result);
     entry.outcome = fail
-      ? {
-          ok: false,
-          error: fail({
-            call: describeCall(call),
-            attempts: entry.attempts,
-            idempotencyKey,
-            outcome: mayBeDone ? "unknown" : "none",
-            isRetryable: !!repeats,
-          }),
-        }
+      ? { ok: false, error: fail(detailsOf(entry, !!repeats)) }
       : { ok: true, value: decodeResult(response.result) };
   }
 
@@ -221,15 +209,12 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
 
   return {
     add<T>(call: BatchableCall<T>): Item<T> {
-      const { isBatchable, isIdempotent, isRepeatable, method } = call.operation;
-      if (!isBatchable) throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
+      if (!call.operation.isBatchable)
+        throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
       const index = entries.length;
       const parameters = encodeParameters(call.parameters ?? {});
       const needs = references.find([call.path, parameters]).filter((needed) => needed < index);
-      const idempotencyKey = isIdempotent ? newUuid() : undefined;
-      const isRead = method === "GET";
-      const canRepeat = isRead || isIdempotent || !!isRepeatable;
-      const entry = { call, index, idempotencyKey, parameters, needs, isRead, canRepeat, attempts: 0, errors: 0 };
+      const entry = { ...keyCall(call, undefined), index, parameters, needs, errors: 0 };
       const item = { call, ref: references.refsOf<T>(index) };
       entries.push(entry);
       entryOf.set(item, entry);

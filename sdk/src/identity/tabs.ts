@@ -35,20 +35,16 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
     async lock(name, work, runsCodeOfApp = false) {
       const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
       if (locks === undefined || runsCodeOfApp) return work();
-      const waiting = new AbortController();
-      const timer = setTimeout(() => waiting.abort(), lockMsMax);
       let isGranted = false;
       try {
-        return await locks.request(`${scope}${name}`, { signal: waiting.signal }, () => {
+        // A lock that is granted in time is not lost later.
+        return await locks.request(`${scope}${name}`, { signal: AbortSignal.timeout(lockMsMax) }, () => {
           isGranted = true;
-          clearTimeout(timer);
           return work();
         });
       } catch (error) {
         if (isGranted) throw error;
         return work();
-      } finally {
-        clearTimeout(timer);
       }
     },
     close() {

@@ -119,6 +119,6 @@ export function readEnvelope(text: string): Envelope | undefined {
 function retryAfter(header: string, now: number, seconds: number | undefined): number | undefined {
   // Date.parse would take "3600" for a year.
   const byHeader = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
-  const longest = Math.max(...[byHeader, seconds ?? -1].filter((value) => value >= 0));
-  return longest >= 0 ? longest * 1000 : undefined;
+  const longest = Math.max(byHeader >= 0 ? byHeader : -1, seconds ?? -1);
+  return longest < 0 ? undefined : longest * 1000;
 }

@@ -14,56 +14,71 @@ export interface AttemptServices {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly uploads: Uploads | undefined;
+  /** Controllers of attempts that are over, for other attempts: each new one takes as long as the rest of an attempt. */
+  readonly spare: Ending[];
 }
 
-/** One attempt of a call. */
-export interface Attempt {
+/** Ends the request of an attempt. */
+interface Ending {
+  readonly end: AbortController;
+  uses: number;
+}
+
+/** The signal keeps a listener of each of its requests in Node.js, until a garbage collection. */
+const usesMax = 8;
+
+/** What all attempts of a call have in common. */
+export interface AttemptedCall extends Repeatability {
   readonly call: AnyCall;
   readonly callOptions: CallOptions;
   readonly request: WireRequest;
-  readonly repeatability: Repeatability;
-  readonly root: string;
-  readonly authorization: string | undefined;
   /** Headers of the app. */
   readonly added: Headers | undefined;
-  /** Runs the interceptors of the app around the attempt, if there are any. */
-  readonly around: ((headers: Headers, work: (headers: Headers) => Promise<Response>) => Promise<Response>) | undefined;
 }
+
+/** Runs the interceptors of the app around an attempt. */
+export type Around = (headers: Headers, work: (headers: Headers) => Promise<Response>) => Promise<Response>;
 
 /** The speed that an upload needs if its progress cannot be observed, in bytes per millisecond. */
 const uploadSpeedMin = 16_384 / 1000;
 
 /** Sends a request once. Resolves early when the run has to end. */
 export function attemptOnce(
-  { options, clock, limits, uploads }: AttemptServices,
-  { call, callOptions, request, repeatability, root, authorization, added, around }: Attempt,
+  { options, clock, limits, uploads, spare }: AttemptServices,
+  attempted: AttemptedCall,
+  root: string,
+  authorization: string | undefined,
+  around: Around | undefined,
   run: Run,
 ): Promise<Judged> {
+  const { call, callOptions, request, added } = attempted;
   const { isDownload, hasFile } = call.operation;
+  const { body, contentType, key, length, method, path, query = "" } = request;
   const { onProgress } = callOptions;
   const { attemptMs = 30_000, stallMs = 60_000 } = options.timeouts ?? {};
-  const end = new AbortController();
+  const ending = spare.pop() ?? { end: new AbortController(), uses: 0 };
+  const { end } = ending;
 
   function exchange(headers: Headers | undefined): Promise<Response> {
     headers?.delete("authorization");
     const sent: Record<string, string> = headers ? Object.fromEntries(headers) : {};
     if (authorization) sent["authorization"] = authorization;
-    if (request.key) sent["idempotency-key"] = request.key;
-    if (request.contentType) sent["content-type"] = request.contentType;
-    const url = root + request.path + (request.query ?? "");
-    const isForm = typeof request.body === "function";
+    if (key) sent["idempotency-key"] = key;
+    if (contentType) sent["content-type"] = contentType;
+    const url = root + path + query;
+    const isForm = typeof body === "function";
     const init = {
-      method: request.method,
+      method,
       headers: sent,
-      body: isForm ? request.body() : request.body,
+      body: isForm ? body() : body,
       signal: end.signal,
       credentials: "omit",
       // A proxy wrote the answer of an API that is a redirect; a store may send a file from elsewhere.
       redirect: isDownload ? "follow" : "manual",
-      duplex: "half",
+      ...(isForm && { duplex: "half" }),
     };
     if (!isForm || !uploads || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
-    const report = reportProgress(onProgress, request.length, clock);
+    const report = reportProgress(onProgress, length, clock);
     const moved = (done: number) => {
       restart();
       report(done);
@@ -78,31 +93,39 @@ export function attemptOnce(
       return { status: response.status, headers: response.headers, result: openDownload(response, transfer) };
     }
     const text = await response.text();
+    isWhole = !around; // an interceptor may have begun other requests
     const envelope = readEnvelope(text);
-    return judge(repeatability, request.isTunnelled ? readTunnelled(envelope) : envelope, response, text);
+    return judge(attempted, request.isTunnelled ? readTunnelled(envelope) : envelope, response, text);
   }
 
   let cancelTimer = () => {};
+  let isWhole = false;
+  let isOver = false;
   let settle: (judged: Judged) => void;
-  const fail = (cause?: unknown) => settle(judgeSilence(repeatability, cause));
+  const fail = (cause?: unknown) => settle(judgeSilence(attempted, cause));
   const endLate = () => {
-    settle({ ...judgeSilence(repeatability), fail: (details) => timeoutOf("attempt", details) });
     end.abort();
+    settle({ ...judgeSilence(attempted), fail: (details) => timeoutOf("attempt", details) });
   };
   const restart = () => {
     cancelTimer();
-    if (!end.signal.aborted) cancelTimer = clock.after(stallMs, endLate);
+    if (!isOver) cancelTimer = clock.after(stallMs, endLate);
   };
 
   return new Promise((resolve) => {
     settle = (judged) => {
+      if (isOver) return;
+      isOver = true;
       cancelTimer();
+      ending.uses += 1;
+      if (isWhole && !end.signal.aborted && ending.uses < usesMax) spare.push(ending);
       resolve(judged);
     };
-    cancelTimer = clock.after(hasFile ? stallMs + (request.length ?? 0) / uploadSpeedMin : attemptMs, endLate);
+    cancelTimer = clock.after(hasFile ? stallMs + (length ?? 0) / uploadSpeedMin : attemptMs, endLate);
     run.wake = () => {
-      fail();
+      if (isOver) return; // another attempt may have the controller
       end.abort();
+      fail();
     };
     work().then(settle, fail);
   });

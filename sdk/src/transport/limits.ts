@@ -30,19 +30,32 @@ export interface Limits {
   close(): void;
 }
 
+interface PendingRun extends Run {
+  /** Its index among the pending ones. */
+  place: number;
+  /** Ends it with AbortedError. */
+  abort(text: string, cause?: unknown): void;
+}
+
 export function createLimits(clock: Clock): Limits {
-  const closing = new Set<() => void>();
+  // Not a Set: what V8 leaves behind when a Set grows and shrinks keeps runs that have ended until a full collection.
+  const pending: PendingRun[] = [];
   let isClosed = false;
 
   return {
     run: (ms, limit, signal, describe, work) =>
       new Promise((resolve, reject) => {
         const origin = new Error(); // its text is made when it is read, which costs more than a request
-        const run: Run = {
-          wake() {},
-          check() {
-            if (run.error) throw run.error;
-          },
+        let cancel = () => {};
+        let release = () => {};
+        const end = () => {
+          cancel();
+          release();
+          const last = pending.at(-1);
+          if (pending[run.place] !== run || !last) return;
+          pending[run.place] = last;
+          last.place = run.place;
+          pending.pop();
         };
         const fail = (error: unknown) => {
           end();
@@ -53,21 +66,19 @@ export function createLimits(clock: Clock): Limits {
           fail(error);
           run.wake();
         };
-        const abort = (text: string, cause?: unknown) =>
-          stop(new AbortedError(text, { ...describe(), isRetryable: false, cause }));
-        const onClose = () => abort("the client is closed");
-        const cancel =
-          ms < Number.POSITIVE_INFINITY ? clock.after(ms, () => stop(timeoutOf(limit, describe()))) : () => {};
-        let release = () => {};
-        const end = () => {
-          cancel();
-          release();
-          closing.delete(onClose);
+        const run: PendingRun = {
+          place: pending.length,
+          wake() {},
+          check() {
+            if (run.error) throw run.error;
+          },
+          abort: (text, cause) => stop(new AbortedError(text, { ...describe(), isRetryable: false, cause })),
         };
-        release = whenAborted(signal, () => abort("the app has aborted the call", signal?.reason));
-        if (isClosed) onClose();
+        pending.push(run);
+        if (ms < Number.POSITIVE_INFINITY) cancel = clock.after(ms, () => stop(timeoutOf(limit, describe())));
+        if (signal) release = whenAborted(signal, () => run.abort("the app has aborted the call", signal.reason));
+        if (isClosed) run.abort("the client is closed");
         if (run.error) return;
-        closing.add(onClose);
         work(run).then((result) => {
           end();
           resolve(result);
@@ -85,7 +96,7 @@ export function createLimits(clock: Clock): Limits {
     },
     close() {
       isClosed = true;
-      for (const stop of closing) stop();
+      for (const run of [...pending]) run.abort("the client is closed");
     },
   };
 }

@@ -203,6 +203,26 @@ describe("the transport", () => {
     }
   });
 
+  it("ends no other request when the app aborts a call that is complete", async () => {
+    const { clock, requests, send } = startTransport([success(true), "silence"]);
+    const abort = new AbortController();
+    await clock.settle(send(readCall, { signal: abort.signal }));
+    const pending = send(readCall);
+    await clock.advance(1);
+    abort.abort();
+    assert.deepEqual([requests.length, requests[1]?.init.signal?.aborted], [2, false]);
+    await assert.rejects(clock.settle(pending), TimeoutError);
+  });
+
+  it("repeats an attempt whose time is up by a request that is not aborted", async () => {
+    const { clock, requests, send } = startTransport([success(true), "silence", success(true)]);
+    await clock.settle(send(readCall));
+    await clock.settle(send(readCall));
+    await clock.settle(send(readCall));
+    const isAborted = requests.slice(1).map(({ init }) => init.signal?.aborted);
+    assert.deepEqual(isAborted, [true, false, false]);
+  });
+
   it("sends no request when the signal is already aborted", async () => {
     const { requests, fail } = startTransport([success(true)]);
     const error = await fail(writeCall, { signal: AbortSignal.abort() });

@@ -1,12 +1,12 @@
 import { systemClock } from "../lib/clock.ts";
-import { newUuid } from "../lib/uuid.ts";
 import type { Call } from "../wire/call.ts";
-import { ConfigurationError, describeCall, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
+import { ConfigurationError, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
 import { type Judged, timeOf } from "./answer.ts";
-import { attemptOnce } from "./attempt.ts";
+import { type Around, type AttemptedCall, attemptOnce } from "./attempt.ts";
 import { decodeResult } from "./decode.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
+import { detailsOf, type KeyedCall, keyCall } from "./keyed-call.ts";
 import { createLimits, type Run } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from "./options.ts";
@@ -51,6 +51,20 @@ export interface TransportParts {
   readonly moreDates?: ReadonlySet<string>;
 }
 
+/** A call that the client is sending. */
+interface Started extends KeyedCall {
+  readonly callOptions: CallOptions;
+  /** The end of its time. */
+  readonly until: number;
+  /** The answer, once there is one. */
+  last?: Judged;
+}
+
+/** A call whose request is built. */
+interface Sending extends Started, AttemptedCall {
+  readonly run: Run;
+}
+
 export function createTransport(
   options: TransportOptions = {},
   { uploads, moreDates }: TransportParts = {},
@@ -62,7 +76,117 @@ export function createTransport(
   const interceptors = new Set<Interceptor>();
   let signer: Signer | undefined;
   const repeats = createRepeats(clock, options.retry);
-  const services = { options, clock, limits, uploads };
+  const services = { options, clock, limits, uploads, spare: [] };
+
+  function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
+    const { isDownload, hasFile } = call.operation;
+    const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
+    const startedAt = clock.now();
+    const started: Started = {
+      ...keyCall(call, callOptions.idempotencyKey),
+      callOptions,
+      until: startedAt + limitMs,
+    };
+    const describe = () => detailsOf(started, started.canRepeat);
+    const work = (run: Run) => begin(started, source, run);
+    const sent = limits.run(limitMs, "total", callOptions.signal, describe, work);
+    const meta = sent.then((): Meta => {
+      const { attempts, last: { status = 200, requestId = "", replayed = false } = {} } = started;
+      return { status, requestId, replayed, attempts, durationMs: clock.now() - startedAt };
+    });
+    meta.catch(() => {});
+    // The type of the result is that of the generated description.
+    return Object.assign(sent as Promise<T>, { meta });
+  }
+
+  /** Builds the request, which is the same for all attempts. */
+  async function begin(started: Started, source: PrincipalSource, run: Run): Promise<unknown> {
+    await undefined; // the request begins in the next microtask
+    run.check();
+    const { call, callOptions, key } = started;
+    const isIntercepted = interceptors.size > 0;
+    const added = callOptions.headers || isIntercepted ? new Headers(callOptions.headers) : undefined;
+    for (const name of ownHeaders)
+      if (added?.has(name))
+        throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(started, false));
+    const request = buildRequest(call, key, options.methods === "get-post", uploads);
+    const sending = Object.assign(started, { request, added, run });
+    const work = () => attemptUntilAnswered(sending, source);
+    return added && isIntercepted ? intercepted("call", seenOf(sending, added), work) : work();
+  }
+
+  /** Attempts the call again as long as it may succeed, by the same principal. */
+  async function attemptUntilAnswered(sending: Sending, source: PrincipalSource): Promise<unknown> {
+    const { call, callOptions, until, run } = sending;
+    const { id, isDownload } = call.operation;
+    const principal = await (typeof source === "function" ? source() : source);
+    let credentials = await principal.credentials();
+    let nextRepeat: NextRepeat | undefined;
+    let isReplaced = false;
+    for (;;) {
+      const wasUncertain = sending.isUncertain;
+      const judged = await attemptAtGate(sending, principal.id, credentials);
+      const { fail, mayBeDone, provesUndone, repeats: mayRepeat, status, headers, result } = judged;
+      sending.isUncertain = !!fail && (!!mayBeDone || (wasUncertain && !provesUndone));
+      const error = fail?.(detailsOf(sending, !!mayRepeat));
+      const { attempts } = sending;
+      logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name });
+      // An answer of a proxy contains no information about the principal.
+      if (!error || error instanceof ServiceError)
+        principal.answered?.(credentials, { call, error, time: timeOf(headers) });
+      if (!error) {
+        repeats.succeed();
+        sending.last = judged;
+        return isDownload ? result : decodeResult(result, moreDates);
+      }
+      if (isNamed(error, "AuthAccessTokenInvalid") && credentials.token) {
+        if (wasUncertain && endsToken.has(id)) return void principal.answered?.(credentials, { call });
+        if (isReplaced || !principal.replace) throw error;
+        isReplaced = true;
+        credentials = await principal.replace(credentials, error, call);
+        continue;
+      }
+      nextRepeat ??= repeats.of(callOptions.retry);
+      const waitMs = nextRepeat(judged, until - clock.now());
+      if (waitMs === undefined) throw error;
+      logger.info("repeating a call", { operation: id, attempt: attempts, reason: error.name, waitMs });
+      await limits.wait(waitMs, run);
+    }
+  }
+
+  /** Makes one attempt, as soon as the gate of the principal lets it pass. */
+  async function attemptAtGate(sending: Sending, principalId: string, credentials: Credentials): Promise<Judged> {
+    const { request, isRead, until, run } = sending;
+    const { root, token } = credentials;
+    run.check();
+    const gate = gates.get(principalId) ?? createGate(clock);
+    gates.set(principalId, gate);
+    const refuse = ({ fail, repeats }: Judged, retryAfterMs: number) =>
+      fail?.({ ...detailsOf(sending, !!repeats), retryAfterMs });
+    const isProbe = !!gate.closing && (await gate.enter(until, run, refuse));
+    let judged: Judged | undefined;
+    try {
+      const signature = signer && (await signer(request.method, request.path));
+      run.check();
+      sending.attempts += 1;
+      sending.isUncertain ||= !isRead;
+      const authorization = token && `${scheme} ${token}${signature === undefined ? "" : ` ${signature}`}`;
+      const around = interceptors.size > 0 ? aroundAttempt(sending, authorization) : undefined;
+      judged = await attemptOnce(services, sending, root, authorization, around, run);
+      run.check();
+      return judged;
+    } finally {
+      gate.leave(judged, isProbe);
+    }
+  }
+
+  function aroundAttempt(sending: Sending, authorization: string | undefined): Around {
+    return (headers, exchange) => {
+      if (authorization) headers.set("authorization", "[secret]");
+      const seen = { ...seenOf(sending, headers), attempt: sending.attempts };
+      return intercepted("attempt", seen, () => exchange(headers));
+    };
+  }
 
   /** Runs the interceptors around a piece of work, the first one outermost. */
   function intercepted<T>(kind: "call" | "attempt", seen: InterceptedRequest, work: () => Promise<T>): Promise<T> {
@@ -71,130 +195,6 @@ export function createTransport(
       const wrap = interceptor[kind] as Wrap;
       return wrap ? async () => wrap.call(interceptor, seen, next) : next;
     }, work)();
-  }
-
-  function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
-    const { operation, path } = call;
-    const { id, isDownload, hasFile } = operation;
-    const { signal, context, retry, headers: ownOfApp } = callOptions;
-    const startedAt = clock.now();
-    const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
-    const key = operation.isIdempotent ? (callOptions.idempotencyKey ?? newUuid()) : undefined;
-    const isRead = operation.method === "GET";
-    const repeatability = { isRead, canRepeat: isRead || !!key || !!operation.isRepeatable };
-    let attempts = 0;
-    /** Whether an attempt of a write may have been done. */
-    let isUncertain = false;
-    let durationMs = 0;
-    let last: Judged = {};
-
-    const detailsOf = (isRetryable: boolean): ErrorDetails => ({
-      call: describeCall(call),
-      attempts,
-      idempotencyKey: key,
-      outcome: isUncertain ? "unknown" : "none",
-      isRetryable,
-    });
-
-    async function begin(run: Run): Promise<unknown> {
-      await undefined; // the request begins in the next microtask
-      run.check();
-      const headers = ownOfApp && new Headers(ownOfApp);
-      for (const name of ownHeaders)
-        if (headers?.has(name))
-          throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(false));
-      const request = buildRequest(call, key, options.methods === "get-post", uploads);
-      const { method } = request;
-
-      function attempt(
-        { root, token }: Credentials,
-        signature: string | undefined,
-        added: Headers | undefined,
-      ): Promise<Judged> {
-        const authorization = token && `${scheme} ${token}${signature === undefined ? "" : ` ${signature}`}`;
-        const around = (headers: Headers, exchange: (headers: Headers) => Promise<Response>) => {
-          if (authorization) headers.set("authorization", "[secret]");
-          const seen = { operation, method, path, headers, context, attempt: attempts };
-          return intercepted("attempt", seen, () => exchange(headers));
-        };
-        const own = { call, callOptions, request, repeatability, root, authorization, added };
-        return attemptOnce(services, { ...own, around: interceptors.size > 0 ? around : undefined }, run);
-      }
-
-      function attemptIntercepted(headers = new Headers()): Promise<unknown> {
-        const seen = { operation, method, path, headers, context };
-        return intercepted("call", seen, () => attemptAll(headers));
-      }
-
-      async function attemptAll(added: Headers | undefined): Promise<unknown> {
-        const principal = await (typeof source === "function" ? source() : source);
-        const gate = gates.get(principal.id) ?? createGate(clock);
-        gates.set(principal.id, gate);
-        let credentials = await principal.credentials();
-        let nextRepeat: NextRepeat | undefined;
-        let isReplaced = false;
-        for (;;) {
-          run.check();
-          const wasUncertain = isUncertain;
-          const isProbe =
-            !!gate.closing &&
-            (await gate.enter(startedAt + limitMs, run, ({ fail, repeats }, retryAfterMs) =>
-              fail?.({ ...detailsOf(!!repeats), retryAfterMs }),
-            ));
-          let judged: Judged | undefined;
-          try {
-            const signature = signer && (await signer(method, request.path));
-            run.check();
-            attempts += 1;
-            isUncertain ||= !isRead;
-            judged = await attempt(credentials, signature, added);
-            run.check();
-          } finally {
-            gate.leave(judged, isProbe);
-          }
-          const { fail, status, headers, result } = judged;
-          isUncertain = !!fail && (!!judged.mayBeDone || (wasUncertain && !judged.provesUndone));
-          const error = fail?.(detailsOf(!!judged.repeats));
-          logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name });
-          // An answer of a proxy contains no information about the principal.
-          if (!error || error instanceof ServiceError)
-            principal.answered?.(credentials, { call, error, time: timeOf(headers) });
-          if (!error) {
-            repeats.succeed();
-            last = judged;
-            return isDownload ? result : decodeResult(result, moreDates);
-          }
-          if (isNamed(error, "AuthAccessTokenInvalid") && credentials.token) {
-            if (wasUncertain && endsToken.has(id)) {
-              principal.answered?.(credentials, { call });
-              return undefined;
-            }
-            if (isReplaced || !principal.replace) throw error;
-            isReplaced = true;
-            credentials = await principal.replace(credentials, error, call);
-            continue;
-          }
-          nextRepeat ??= repeats.of(retry);
-          const waitMs = nextRepeat(judged, startedAt + limitMs - clock.now());
-          if (waitMs === undefined) throw error;
-          logger.info("repeating a call", { operation: id, attempt: attempts, reason: error.name, waitMs });
-          await limits.wait(waitMs, run);
-        }
-      }
-
-      const result = await (interceptors.size > 0 ? attemptIntercepted(headers) : attemptAll(headers));
-      durationMs = clock.now() - startedAt;
-      return result;
-    }
-
-    const sent = limits.run(limitMs, "total", signal, () => detailsOf(repeatability.canRepeat), begin);
-    const meta = sent.then((): Meta => {
-      const { status = 200, requestId = "", replayed = false } = last;
-      return { status, requestId, replayed, attempts, durationMs };
-    });
-    meta.catch(() => {});
-    // The type of the result is that of the generated description.
-    return Object.assign(sent as Promise<T>, { meta });
   }
 
   return {
@@ -224,4 +224,9 @@ export function createTransport(
     },
     close: limits.close,
   };
+}
+
+function seenOf({ call, callOptions, request }: Sending, headers: Headers): InterceptedRequest {
+  const { operation, path } = call;
+  return { operation, method: request.method, path, headers, context: callOptions.context };
 }

@@ -1,0 +1,27 @@
+import { newUuid } from "../lib/uuid.ts";
+import type { AnyCall } from "../wire/call.ts";
+import { describeCall, type ErrorDetails } from "../wire/errors.ts";
+import type { Repeatability } from "./answer.ts";
+
+/** A call that is sent until it is answered, with the key under which the service applies it once. */
+export interface KeyedCall extends Repeatability {
+  readonly call: AnyCall;
+  readonly key: string | undefined;
+  attempts: number;
+  /** Whether an attempt of a write may have been done. */
+  isUncertain: boolean;
+}
+
+/** @param ownKey the key of the app, for the repeat of an earlier call */
+export function keyCall(call: AnyCall, ownKey: string | undefined): KeyedCall {
+  const { isIdempotent, isRepeatable, method } = call.operation;
+  const isRead = method === "GET";
+  const key = isIdempotent ? (ownKey ?? newUuid()) : undefined;
+  return { call, key, isRead, canRepeat: isRead || !!key || !!isRepeatable, attempts: 0, isUncertain: false };
+}
+
+/** The details of the error of a call. */
+export function detailsOf({ call, attempts, key, isUncertain }: KeyedCall, isRetryable: boolean): ErrorDetails {
+  const outcome = isUncertain ? "unknown" : "none";
+  return { call: describeCall(call), attempts, idempotencyKey: key, outcome, isRetryable };
+}
