@@ -1,12 +1,11 @@
 import type { Application } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
+import { PanelActions } from "../ui/panel-actions.tsx";
 import { Time } from "../ui/time.tsx";
-import styles from "./applications.module.css";
 
 interface ApplicationPanelProps {
   readonly application: Application;
@@ -26,13 +25,7 @@ export function ApplicationPanel({ application, actions, onClose }: ApplicationP
           ...(movingTo === undefined ? [] : [["Moving to", movingTo] as const]),
         ]}
       />
-      <div className={styles.actions}>
-        {actions.map(({ label, icon: Icon, run }) => (
-          <Button key={label} onPress={run}>
-            {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
-          </Button>
-        ))}
-      </div>
+      <PanelActions actions={actions} />
     </Panel>
   );
 }

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { getKeyImpact, type Key } from "../api/keys.ts";
 import { formatBounded, formatNumber, showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem } from "../ui/fields.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
+import { PanelActions } from "../ui/panel-actions.tsx";
 import { Time } from "../ui/time.tsx";
 import { nameOfKey } from "./key.names.ts";
 import styles from "./keys.module.css";
@@ -37,15 +37,7 @@ export function KeyPanel({ appid, keyOfApp, actions, onClose }: KeyPanelProps) {
           ],
         ]}
       />
-      {actions.length > 0 && (
-        <div className={styles.actions}>
-          {actions.map(({ label, icon: Icon, run }) => (
-            <Button key={label} onPress={run}>
-              {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
-            </Button>
-          ))}
-        </div>
-      )}
+      <PanelActions actions={actions} />
       <Versions appid={appid} keyId={id} />
     </Panel>
   );

@@ -3,11 +3,11 @@ import { listAudit } from "../api/audit.ts";
 import type { Operator } from "../api/operators.ts";
 import { listSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
+import { PanelActions } from "../ui/panel-actions.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./operators.module.css";
 
@@ -45,13 +45,7 @@ export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose 
           ...(mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),
         ]}
       />
-      <div className={styles.actions}>
-        {actions.map(({ label, icon: Icon, run }) => (
-          <Button key={label} onPress={run}>
-            {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
-          </Button>
-        ))}
-      </div>
+      <PanelActions actions={actions} />
       {sessions !== undefined && (
         <section className={styles.part}>
           <h3>Sessions</h3>

@@ -72,7 +72,7 @@ function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number
     width,
     height,
     ms: 1,
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0], // half of the last label of the time is beside the plot
     legend: { show: false },
     tzDate: (time) => (isUtc ? uPlot.tzDate(new Date(time), "Etc/UTC") : new Date(time)),
     scales: {
