@@ -15,7 +15,7 @@ export async function lookAsViewer(setup: Setup): Promise<void> {
   await send(`${server.url}/users`, "POST", { username: "ada", password: "correct horse" }, device);
   const { result: viewer } = await call("POST", "/operators", { name: `Vera ${hand.name}`, role: "viewer" });
 
-  const page = await enter({ ...setup, server: { ...server, operator: viewer } });
+  const page = await enter({ ...setup, server: { ...server, operator: viewer } }, { isShared: false });
   await goTo(setup, page, name, "Users");
   for (const screen of screens) {
     await hand.press(page.getByRole("link", { name: screen, exact: true }));
