@@ -32,9 +32,7 @@ export function nameOf({ name, url }: Pick<Webhook, "name" | "url">): string {
   return showInvisible(name ?? url.replace(/^https?:\/\//, ""));
 }
 
-/** The most events that the server counts. */
-const eventsMax = 10_000;
-
-export function behindOf({ behind: { events } }: Pick<Webhook, "behind">): string {
-  return events === 0 ? "0" : formatBounded(events, events >= eventsMax);
+/** The server examines a part of the log. */
+export function behindOf({ behind: { events, isAtLeast } }: Pick<Webhook, "behind">): string {
+  return formatBounded(events, isAtLeast === true);
 }
