@@ -26,6 +26,7 @@ import {
 } from "../server/src/webhooks/webhooks.serving.store.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
+import { findFreePort } from "./free-port.ts";
 import { run, startThrowawayCitus, type ThrowawayCitus, useCitus } from "./throwaway-citus.ts";
 import type { ThrowawayPostgres } from "./throwaway-postgres.ts";
 
@@ -109,7 +110,12 @@ describe("Citus", () => {
     let deployment: Deployment;
     let server: Server;
     before(async () => {
-      deployment = await createDeployment({ DATABASE_URL: cluster.url, RATE_LIMITS: "on" });
+      deployment = await createDeployment({
+        DATABASE_URL: cluster.url,
+        RATE_LIMITS: "on",
+        STREAM_HEARTBEAT_MS: "1000",
+        WEBHOOK_NETWORKS: "127.0.0.1/32",
+      });
       await runCli(deployment.settings, "distribute", "--json");
       const doctor = await runCli<{ checks: { check: string; text: string }[] }>(
         deployment.settings,
@@ -135,9 +141,15 @@ describe("Citus", () => {
         "--json",
       );
       const url = new URL(`http://127.0.0.1:${server.port}`);
-      const results = await verify({ url, application: deployment.application, otherApplication });
+      const operatorToken = await signInOperator(url, deployment);
+      const port = await findFreePort();
+      const receiver = { url: new URL(`http://127.0.0.1:${port}/hook`), port };
+      const { application } = deployment;
+      const results = await verify({ url, application, otherApplication, operatorToken, receiver });
       const failed = results.filter(({ outcome }) => outcome === "failed");
       assert.equal(failed.length, 0, failed.map(formatResult).join("\n"));
+      const delivered = results.filter(({ group, outcome }) => group === "webhooks" && outcome === "passed");
+      assert.ok(delivered.length > 20, `only ${delivered.length} checks of webhooks ran`);
       expectNoFindings(cluster);
     });
 
@@ -217,6 +229,17 @@ describe("Citus", () => {
     });
   });
 });
+
+async function signInOperator(url: URL, { operator }: Deployment): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(new URL("/_/api/sessions", url), {
+    method: "POST",
+    headers,
+    body: JSON.stringify(operator),
+  });
+  const { result } = (await response.json()) as { readonly result: { readonly token: string } };
+  return result.token;
+}
 
 function expectNoFindings(cluster: ThrowawayCitus): void {
   const { multiShard, refused } = cluster.takeFindings();

@@ -128,6 +128,8 @@ describe("a full disk", { concurrency: true }, () => {
           const account = { username: "user", password: "password" };
           const token: string = (await call("POST", "/users", deviceToken, account)).body.result.accessToken;
 
+          const { currentToken } = (await call("GET", "/events", token)).body.result;
+
           const checkins = new Set<string>();
           const checkIn = async () => {
             const answer = await call("POST", "/checkins", token, { location: "1,2", comment: "x".repeat(2_000) });
@@ -148,6 +150,10 @@ describe("a full disk", { concurrency: true }, () => {
             const { body } = await call("GET", "/checkins?pageSize=1000", token);
             const listed = body.result.pageResults.map(({ id }: { id: string }) => id);
             assert.deepEqual(listed.sort(), [...checkins].sort());
+            // A write fails with its event: events.md E24, hostile.md 50.
+            const events = await call("GET", `/events?types=checkin.*&pageSize=1000&after=${currentToken}`, token);
+            const recorded = events.body.result.pageResults.map(({ objectID }: { objectID: string }) => objectID);
+            assert.deepEqual(recorded.sort(), [...checkins].sort());
           };
 
           for (let round = 0; round < 2; round += 1) {

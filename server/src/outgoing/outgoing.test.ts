@@ -168,7 +168,7 @@ describe("a call over https", () => {
   });
 });
 
-describe("a delivery to a webhook", () => {
+describe("a delivery to a webhook (hostile.md 44)", () => {
   const message = { headers: {}, body: "{}" };
   const bounded = { timeoutMs: 1_000, charactersMax: 1_024 };
   function toWebhooks(addresses: readonly string[] | (() => readonly string[]), webhookNetworks = ["127.0.0.0/8"]) {

@@ -354,6 +354,44 @@ describe("a failed delivery", () => {
   });
 });
 
+// spec/webhooks#create-a-webhook
+it("no secret and no value of a header is in a log line, the audit log or the list of deliveries", async () => {
+  const hush = "Bearer hush-0123456789";
+  const { id, secret } = await create({ headers: { authorization: hush } });
+  const { secret: newer } = (await ask(`POST ${root}/${id}/rotate-secret`, {})).body.result;
+  const answers: WebhookReceiver["answer"][] = [
+    () => 204,
+    () => 500,
+    (_, response) => {
+      response.destroy();
+      return undefined;
+    },
+    (_, response) => {
+      response.writeHead(429, { "retry-after": "1" }).end();
+      return undefined;
+    },
+    () => 410,
+  ];
+  for (const answer of answers) {
+    receiver.answer = answer;
+    await checkIn();
+    await serveAll();
+    await ask(`POST ${root}/${id}/test`, {});
+    test.advance(minuteMs);
+  }
+  assert.equal((await ask(`PATCH ${root}/${id}`, { headers: { authorization: `${hush}\n` } })).status, 400);
+  assert.ok(receiver.received.every(({ headers }) => headers["authorization"] === hush));
+  const shown = [JSON.stringify(test.logLines)];
+  for (const path of [`${root}/${id}`, `${root}/${id}/deliveries?pageSize=100`, "/_/api/audit?pageSize=100"]) {
+    shown.push((await ask(`GET ${path}`)).text);
+  }
+  for (const text of shown) {
+    for (const word of [secret, newer, "hush-0123456789"]) {
+      assert.ok(!text.includes(word.replace("whsec_", "")), `${word} in ${text.slice(0, 200)}`);
+    }
+  }
+});
+
 // spec/webhooks#failing
 describe("a receiver that is down", () => {
   it("is reported by mail to the address of the setting when its webhook is disabled", async () => {

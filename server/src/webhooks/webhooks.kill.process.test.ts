@@ -5,8 +5,10 @@ import { startTestApp } from "../../test/harness.ts";
 import { killRunningServers, startProgram } from "../../test/running-server.ts";
 import { startReceiver } from "../../test/webhook-receiver.ts";
 
-/** The lease of the killed process, a scan, and the start of a process on a busy machine. */
-const goesOnMsMax = 90_000;
+/** For each step; what is promised is compared with the time that the machine takes to start a process. */
+const stepMsMax = 90_000;
+/** The lease of the killed process, and a scan. */
+const goesOnMsMax = 40_000;
 const pollMs = 100;
 
 // spec/webhooks#retries
@@ -38,9 +40,14 @@ it("another process continues deliveries after kill -9 of the sending one, and r
   };
   const first = await startProgram(settings);
   await until(() => receiver.received.length === 1);
-  await first.end("SIGKILL");
-  receiver.answer = () => 204;
+  const startedAt = performance.now();
   const second = await startProgram(settings);
+  const startMs = performance.now() - startedAt;
+  receiver.answer = () => 204;
+  await first.end("SIGKILL");
+  const killedAt = performance.now();
+  await until(() => receiver.received.length >= 2);
+  assert.ok(performance.now() - killedAt < goesOnMsMax + startMs, "the other process goes on within 40 s");
   await until(() => receiver.received.length === 4);
   const [begun, again, ...others] = receiver.received;
   assert.equal(begun?.id, again?.id);
@@ -52,7 +59,7 @@ it("another process continues deliveries after kill -9 of the sending one, and r
 });
 
 async function until(isThere: () => boolean): Promise<void> {
-  const endsAt = performance.now() + goesOnMsMax;
+  const endsAt = performance.now() + stepMsMax;
   while (!isThere()) {
     assert.ok(performance.now() < endsAt, "nothing was sent in time");
     await sleep(pollMs);
