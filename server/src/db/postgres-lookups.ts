@@ -71,12 +71,15 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
 
 /** One lookup for each set of equal ones. */
 function joinEqual({ names }: Lookup, waiting: Lookups): Lookups {
-  const byValues = Map.groupBy(waiting, ({ values }) => JSON.stringify(names.map((name) => values[name])));
+  const [first = ""] = names;
+  const byValues = Map.groupBy(waiting, ({ values }) =>
+    names.length === 1 ? values[first] : JSON.stringify(names.map((name) => values[name])),
+  );
   return [...byValues.values()].flatMap((equal) => {
-    const [first] = equal;
-    if (first === undefined || equal.length === 1) return equal;
+    const [one] = equal;
+    if (one === undefined || equal.length === 1) return equal;
     return {
-      ...first,
+      ...one,
       resolve(rows: unknown[]) {
         for (const { resolve } of equal) resolve([...rows]);
       },
