@@ -40,6 +40,7 @@ export const journeys: Checks = {
   },
 
   async "an owner invites a viewer, who must sign in, and is offered nothing to change"({ open, server }) {
+    await (await connect(server))("POST", "/applications", { name: "Only shown" });
     const page = await open();
     await signIn(page, server);
     await page.goto(`${server.url}/_/console/#/operators`);
