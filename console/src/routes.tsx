@@ -9,7 +9,6 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { CallError } from "./lib/call-error.ts";
-import { noteDropped } from "./lib/dropped-search.ts";
 import type { RangeSearch } from "./lib/time-range.ts";
 import { sessionQuery } from "./shell/session.ts";
 import { LoadingRows } from "./ui/loading-rows.tsx";
@@ -276,7 +275,6 @@ export function createAppRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
     history: createHashHistory(),
-    search: { strict: true },
     context: { queries },
     defaultPendingComponent: LoadingRows,
     defaultPendingMs: 150,
@@ -307,7 +305,7 @@ function insideOnly(next: unknown): string | undefined {
   return typeof next === "string" && /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : undefined;
 }
 
-/** The search parameters of a route that are texts; other parameters of the address are dropped, with a notice. */
+/** The search parameters of a route that are texts; other parameters of the address are dropped. */
 function textsOf<Name extends string>(
   given: Record<string, unknown>,
   names: readonly Name[],
@@ -317,7 +315,5 @@ function textsOf<Name extends string>(
     const value = given[name];
     if (["string", "number", "boolean"].includes(typeof value)) texts[name] = String(value);
   }
-  const dropped = Object.keys(given).filter((name) => given[name] !== undefined && !(name in texts));
-  if (dropped.length > 0) noteDropped(dropped);
   return texts;
 }

@@ -63,11 +63,11 @@ export const pageJourneys: Checks = {
     assert.equal(new URL(page.url()).search, "");
   },
 
-  async "Escape closes the panel and then removes the filters, and unknown parameters of an address are named"(setup) {
+  async "Escape closes the panel, and then removes the filters"(setup) {
     const page = await openSignedIn(setup);
-    await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession&nothing=1`);
-    await page.getByText("because this page does not have it: nothing.").waitFor();
-    await page.getByRole("row").nth(1).press("Space");
+    await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession`);
+    await page.getByRole("button", { name: "Remove Action" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "Create operator session" }).first().click(besideIds);
     const panel = page.getByRole("complementary", { name: "Create operator session" });
     await panel.waitFor();
     await page.keyboard.press("Escape");
@@ -168,3 +168,6 @@ async function readSession(): Promise<{ idleMs: number }> {
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ");
 }
+
+/** A press on an id copies it. */
+const besideIds = { position: { x: 24, y: 12 } };

@@ -23,7 +23,6 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Notice, RemedyContext } from "../ui/states.tsx";
 import { showError, Toasts } from "../ui/toast.tsx";
-import { useDroppedSearch } from "./dropped-search.ts";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
@@ -50,7 +49,6 @@ export function Frame() {
   const { operator } = useSession();
   useNavigationShortcuts(appid);
   useLeavingWithOthers();
-  useDroppedSearch();
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
     { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },
