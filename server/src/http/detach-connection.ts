@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 
 /** What the HTTP server of Node.js adds to its connections. */
 interface HttpConnection extends Socket {
@@ -47,7 +46,7 @@ export function detachConnection(response: ServerResponse): Socket | undefined {
 }
 
 function isPlainHttp(socket: Socket): socket is HttpConnection {
-  return "parser" in socket && "_httpMessage" in socket && socket instanceof Socket && !(socket instanceof TLSSocket);
+  return "parser" in socket && "_httpMessage" in socket && socket instanceof Socket && !("encrypted" in socket);
 }
 
 /** Another release of Node.js may do something else with its connections. */
