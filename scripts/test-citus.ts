@@ -141,7 +141,7 @@ describe("Citus", () => {
         "--json",
       );
       const url = new URL(`http://127.0.0.1:${server.port}`);
-      const operatorToken = await signInOperator(url, deployment);
+      const operatorToken = await signInEditor(url, deployment);
       const port = await findFreePort();
       const receiver = { url: new URL(`http://127.0.0.1:${port}/hook`), port };
       const { application } = deployment;
@@ -230,13 +230,12 @@ describe("Citus", () => {
   });
 });
 
-async function signInOperator(url: URL, { operator }: Deployment): Promise<string> {
+async function signInEditor(url: URL, { settings }: Deployment): Promise<string> {
+  const create = ["operators", "create", "--name", "editor", "--role", "editor", "--json"] as const;
+  const editor = await runCli<Deployment["operator"]>(settings, ...create);
   const headers = { "content-type": "application/json" };
-  const response = await fetch(new URL("/_/api/sessions", url), {
-    method: "POST",
-    headers,
-    body: JSON.stringify(operator),
-  });
+  const body = JSON.stringify(editor);
+  const response = await fetch(new URL("/_/api/sessions", url), { method: "POST", headers, body });
   const { result } = (await response.json()) as { readonly result: { readonly token: string } };
   return result.token;
 }
