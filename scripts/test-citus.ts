@@ -55,12 +55,12 @@ const mayAskEveryShard = [
   /^select "application_id" from "mail_outbox" where "application_id" > /,
   // The webhooks with due deliveries, of all applications
   /^select distinct "application_id" from "webhooks" where "state" in/,
-  /^select distinct application_id from events where position is null/,
+  // Events of processes that ended before they assigned the positions
+  /^\s*select application_id from events where position is null and application_id > /,
+  /^\s*select distinct application_id from events where position is null/, // of a restored database
   /^select webhook.application_id, webhook.id from webhooks as webhook /,
   // Webhooks with due deliveries
   /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
-  /^select distinct "application_id" from "webhooks" where "state" in/,
-  /^\s*select distinct application_id from events where position is null/,
   // The overview of the deployment, and the current activity of the applications of a page
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
   /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
