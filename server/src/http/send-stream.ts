@@ -35,6 +35,9 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
 }
 
+/** The time that a client has to read the rest of a stream that has ended. */
+const restMsMax = 5_000;
+
 /** Cuts the streams of a server at once. */
 export function cutStreams(server: Server): void {
   for (const socket of detached) if ("server" in socket && socket.server === server) socket.destroy();
@@ -46,11 +49,19 @@ function forget(this: Socket): void {
 
 function endResponse(response: ServerResponse, bytes: Uint8Array): void {
   response.end(bytes);
+  cutLater(response);
 }
 
 function endConnection(socket: Socket, bytes: Uint8Array): void {
   socket.end(bytes);
   socket.destroySoon();
+  cutLater(socket);
+}
+
+/** A client that reads nothing would keep its connection, which counts as a stream no longer. */
+function cutLater(target: ServerResponse | Socket): void {
+  const timer = setTimeout(() => target.destroy(), restMsMax).unref();
+  target.once("close", () => clearTimeout(timer));
 }
 
 class Sink<Target extends ServerResponse | Socket> implements StreamSink {
