@@ -945,6 +945,7 @@ export interface EventActor {
 
 /** The delivery of an event to a webhook. */
 export interface EventDelivery {
+  /** The webhook that the event is sent to. */
   readonly webhookID: string;
   /** Of the delivery. */
   readonly id: string;

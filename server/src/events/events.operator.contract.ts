@@ -59,7 +59,7 @@ const EventDelivery = named(
   "EventDelivery",
   "The delivery of an event to a webhook.",
   Type.Object({
-    webhookID: Type.String(),
+    webhookID: Type.String({ description: "The webhook that the event is sent to." }),
     id: { ...Type.String(), description: "Of the delivery." },
     state: { ...Type.String(), description: "waiting, delivered, failed, dead or refused." },
     attempt: Type.Integer({ description: "Attempts so far." }),
