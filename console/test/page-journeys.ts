@@ -140,6 +140,7 @@ export const pageJourneys: Checks = {
     await registerDevice(server.url, application);
     const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/keys`);
+    await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
     await page.getByRole("row").nth(1).press("Space");
     const versions = page.getByRole("complementary").getByRole("listitem");
     assert.equal(await versions.first().innerText().then(oneLine), "1.0 1");
