@@ -32,4 +32,4 @@ buildSync({
   packages: "external",
   sourcemap: true,
 });
-copyFileSync(path.join(root, "LICENSE"), path.join(sdk, "LICENSE"));
+copyFileSync(path.join(root, "LICENSE"), path.join(output, "../LICENSE"));

@@ -53,13 +53,11 @@ const mayAskEveryShard = [
   /^select "application_id" from "applications" where "application_id" in/, // those that statistics are written of
   /^select .* from "?applications"?( order by| where "?(moving_to|deleted_at)"?)/,
   /^select "application_id" from "mail_outbox" where "application_id" > /,
-  // The webhooks with due deliveries, of all applications
+  // The webhooks with due deliveries, and the applications that have such webhooks
   /^select distinct "application_id" from "webhooks" where "state" in/,
   // Events of processes that ended before they assigned the positions
   /^\s*select application_id from events where position is null and application_id > /,
   /^\s*select distinct application_id from events where position is null/, // of a restored database
-  /^select webhook.application_id, webhook.id from webhooks as webhook /,
-  // Webhooks with due deliveries
   /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
   // The overview of the deployment, and the current activity of the applications of a page
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,

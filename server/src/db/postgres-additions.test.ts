@@ -16,17 +16,21 @@ interface Row {
   readonly deleted_at: number | null;
 }
 
-const insert = prepare<Row, never>(
-  (queries, parameter) =>
-    queries.insertInto("applications").values({
-      application_id: parameter("application_id"),
-      name: parameter("name"),
-      token_version: parameter("token_version"),
-      created_at: parameter("created_at"),
-      deleted_at: parameter("deleted_at"),
-    }),
-  { isAddition: true },
-);
+/** A statement of its own each time, with types of its columns that are not known yet. */
+const prepareInsert = () =>
+  prepare<Row, never>(
+    (queries, parameter) =>
+      queries.insertInto("applications").values({
+        application_id: parameter("application_id"),
+        name: parameter("name"),
+        token_version: parameter("token_version"),
+        created_at: parameter("created_at"),
+        deleted_at: parameter("deleted_at"),
+      }),
+    { isAddition: true },
+  );
+
+const insert = prepareInsert();
 
 /** Adds a row, or renames the one that has the id. */
 const insertOrRename = prepare<Row, Pick<Row, "application_id" | "name" | "created_at">>(
@@ -99,17 +103,7 @@ describe("rows that are added at the same time", { skip }, () => {
   });
 
   it("share statements of lists before the types of their columns are known", async () => {
-    const insertUnknown = prepare<Row, never>(
-      (queries, parameter) =>
-        queries.insertInto("applications").values({
-          application_id: parameter("application_id"),
-          name: parameter("name"),
-          token_version: parameter("token_version"),
-          created_at: parameter("created_at"),
-          deleted_at: parameter("deleted_at"),
-        }),
-      { isAddition: true },
-    );
+    const insertUnknown = prepareInsert();
     const rows = Array.from({ length: 37 }, () => newRow());
     await untilArrays();
     const earlier = statements();

@@ -4,6 +4,8 @@ import type { StreamResult, StreamSink } from "../contract/stream-result.ts";
 import { detachConnection } from "./detach-connection.ts";
 import type { Exchange } from "./exchange.ts";
 
+/** The time that a client has to read the rest of a stream that has ended. */
+const restMsMax = 5_000;
 /** The connections of open streams that no HTTP server knows any more. */
 const detached = new Set<Socket>();
 
@@ -34,9 +36,6 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   }
   begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
 }
-
-/** The time that a client has to read the rest of a stream that has ended. */
-const restMsMax = 5_000;
 
 /** Cuts the streams of a server at once. */
 export function cutStreams(server: Server): void {

@@ -2,6 +2,9 @@ import type { WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { typesOf } from "./webhooks.fields.ts";
 
+/** The number of events that are read from the log at once. */
+export const eventsPerRead = 500;
+
 /** An event of the log that is to be sent, in the order of the log. */
 export interface Item {
   readonly event: PlacedEvent;

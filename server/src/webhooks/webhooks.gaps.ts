@@ -7,6 +7,7 @@ import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { insertDeliveries } from "./webhooks.deliveries.store.ts";
+import { eventsPerRead } from "./webhooks.entries.ts";
 import { readStoredPatterns, writePatterns } from "./webhooks.fields.ts";
 import { updateWebhook } from "./webhooks.store.ts";
 
@@ -17,8 +18,6 @@ interface GapServices {
   readonly events: EventRecorder;
   readonly eventLog: EventLog;
 }
-
-const rowsPerRead = 500;
 
 /**
  * Moves a webhook whose position is older than the log to the oldest event. The webhook first receives an event about
@@ -72,7 +71,7 @@ async function findGapEvent(
   const { position: end } = await eventLog.findEnd(applicationId);
   let position = from.position;
   while (position < end) {
-    const events = await eventLog.list(applicationId, position, rowsPerRead);
+    const events = await eventLog.list(applicationId, position, eventsPerRead);
     const found = events.find(({ type, object_id }) => type === "webhook.gap" && object_id === webhookId);
     if (found !== undefined || events.length === 0) return found;
     position = events.at(-1)?.position ?? end;

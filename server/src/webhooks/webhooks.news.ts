@@ -1,11 +1,10 @@
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import { LruMap } from "../lib/lru-map.ts";
-import { isWanted } from "./webhooks.entries.ts";
+import { eventsPerRead, isWanted } from "./webhooks.entries.ts";
 
 const webhooksMax = 10_000;
 const rowsMax = 5_000;
-const rowsPerRead = 500;
 
 /** Whether the log has events for a webhook. */
 export interface WebhookNews {
@@ -33,7 +32,7 @@ export function createWebhookNews({
       const end = await eventLog.findEnd(application_id);
       if (end.log !== log) return true;
       while (from < end.position && from - position < rowsMax) {
-        const events = await eventLog.list(application_id, from, rowsPerRead);
+        const events = await eventLog.list(application_id, from, eventsPerRead);
         const [first] = events;
         if (first === undefined || first.position !== from + 1) return true; // the log has passed the webhook
         if (events.some((event) => isWanted(event, row))) return true;

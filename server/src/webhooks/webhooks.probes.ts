@@ -1,10 +1,8 @@
 import type { Queries } from "../db/database.ts";
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
-import { type Entry, entryOf, entryOfDelivery, isWanted } from "./webhooks.entries.ts";
+import { type Entry, entryOf, entryOfDelivery, eventsPerRead, isWanted } from "./webhooks.entries.ts";
 import { findWaitingBehind } from "./webhooks.serving.store.ts";
-
-const rowsPerRead = 500;
 
 /**
  * The event with which a failing webhook is probed: another one each time, the oldest first, so that one event that is
@@ -36,7 +34,7 @@ async function findWaiting(
 }
 
 async function findEvent(row: WebhookRow, after: number, eventLog: EventLog): Promise<Entry | undefined> {
-  const events = await eventLog.list(row.application_id, after, rowsPerRead);
+  const events = await eventLog.list(row.application_id, after, eventsPerRead);
   const event = events.find((each) => isWanted(each, row));
   return event && { ...entryOf(event), isProbe: true, isNext: after === row.position };
 }

@@ -1,12 +1,10 @@
 import type { WebhookRow } from "../db/tables.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
-import { type Item, isWanted } from "./webhooks.entries.ts";
+import { eventsPerRead, type Item, isWanted } from "./webhooks.entries.ts";
 
 /** A position in the log, with the time of the event there. */
 export type Place = Cursor & { readonly at: number };
-
-const rowsPerRead = 500;
 
 /** The events for a webhook that have been read from the log, and are not stored as passed. */
 export class EventWindow {
@@ -46,7 +44,7 @@ export class EventWindow {
     const from = this.#readTo;
     if (from === undefined || (from.log === end.log && from.position === end.position)) return undefined;
     if ((await eventLog.findGap(application_id, from, end)) !== undefined) return end;
-    const events = await eventLog.list(application_id, from.position, rowsPerRead);
+    const events = await eventLog.list(application_id, from.position, eventsPerRead);
     for (const event of events) if (isWanted(event, row)) this.#items.push({ event, state: "ready" });
     const last = events.at(-1);
     if (last === undefined) return undefined;
