@@ -25,9 +25,10 @@ export function isFile({ ok, headers }: Response): boolean {
 
 /** The bytes of a response, which end with an error unless all of them have come. */
 export function openDownload(
-  { headers, body }: Response,
+  response: Response,
   { call, options: { signal, onProgress }, clock, limits, stallMs, end }: DownloadCall,
 ): Download {
+  const { headers } = response;
   const length = headers.get("content-length");
   const type = headers.get("content-type") ?? "application/octet-stream";
   // An encoding changes the number of bytes.
@@ -35,7 +36,8 @@ export function openDownload(
   const details = { call: describeCall(call), attempts: 1, isRetryable: true };
 
   function stream(): ReadableStream<Uint8Array> {
-    const reader = (body ?? new Blob().stream()).getReader();
+    // By its response: Node.js empties the body of one that has been collected as garbage.
+    const reader = (response.body ?? new Blob().stream()).getReader();
     const report = reportProgress(onProgress, total, clock);
     let done = 0;
     const source: UnderlyingDefaultSource<Uint8Array> = {
