@@ -72,7 +72,8 @@ async function runTrack(
   const server = await start();
   const profiles: Profiles = new Map();
   try {
-    for (const check of checks) await runCheck(check, engine, { server, browser, pictures, profiles }, counts);
+    const shared = { engine, server, browser, pictures, profiles };
+    for (const check of checks) await runCheckTwiceAtMost(check, shared, counts);
   } finally {
     for (const { context } of profiles.values()) await context.close();
     await server.stop();
@@ -87,20 +88,27 @@ const sharedMsMax = 5 * 60_000;
 type Profiles = Map<Hand, { readonly context: BrowserContext; readonly misdeeds: string[]; readonly since: number }>;
 
 interface Shared {
+  readonly engine: Track["engine"];
   readonly server: TestServer;
   readonly browser: Browser;
   readonly pictures: string;
   readonly profiles: Profiles;
 }
 
-async function runCheck(
-  { part, name, check, hand }: NamedCheck,
-  engine: string,
-  shared: Shared,
-  counts: Counts,
-): Promise<void> {
+/** A check that fails has a second attempt, since a busy machine can make a browser miss a time limit. Both are reported. */
+async function runCheckTwiceAtMost(check: NamedCheck, shared: Shared, counts: Counts): Promise<void> {
   const startedAt = performance.now();
-  const { server, browser, profiles } = shared;
+  const hasPassed = (await runCheck(check, shared)) || (await runCheck(check, shared));
+  if (hasPassed) counts.passed += 1;
+  else counts.failed += 1;
+  const part = `${shared.engine} ${check.part}`;
+  counts.seconds.set(part, (performance.now() - startedAt) / 1000 + (counts.seconds.get(part) ?? 0));
+}
+
+/** Whether the check has passed, which it reports. */
+async function runCheck({ name, check, hand }: NamedCheck, shared: Shared): Promise<boolean> {
+  const startedAt = performance.now();
+  const { engine, server, browser, profiles } = shared;
   const contexts: BrowserContext[] = [];
   const misdeeds = profiles.get(hand)?.misdeeds ?? [];
   misdeeds.length = 0; // those of an earlier check
@@ -129,28 +137,28 @@ async function runCheck(
   try {
     await check({ ...shared, hand, open, reopen, share });
     if (misdeeds.length > 0) throw new Error(misdeeds.join("\n"));
-    counts.passed += 1;
     console.log(`${styleText("green", "ok    ")} ${secondsSince(startedAt)}  ${engine}, ${name}`);
+    return true;
   } catch (error) {
-    counts.failed += 1;
     console.log(
       `${styleText("red", "failed")} ${secondsSince(startedAt)}  ${engine}, ${name}\n`,
       error,
       misdeeds.join("\n"),
     );
     const kept = profiles.get(hand)?.context;
-    await keepPictures(
-      kept === undefined ? contexts : [...contexts, kept],
-      path.join(shared.pictures, `failed-${counts.failed}`),
-    );
+    await keepPictures(kept === undefined ? contexts : [...contexts, kept], failurePath(shared, name));
     profiles.delete(hand); // the next check begins with a new one
     await kept?.close();
+    return false;
+  } finally {
+    const kept = profiles.get(hand)?.context;
+    for (const context of contexts) if (context !== kept) await context.close();
+    for (const page of kept?.pages() ?? []) await page.close();
   }
-  const seconds = (performance.now() - startedAt) / 1000;
-  counts.seconds.set(`${engine} ${part}`, seconds + (counts.seconds.get(`${engine} ${part}`) ?? 0));
-  const kept = profiles.get(hand)?.context;
-  for (const context of contexts) if (context !== kept) await context.close();
-  for (const page of kept?.pages() ?? []) await page.close();
+}
+
+function failurePath({ pictures, engine }: Shared, name: string): string {
+  return path.join(pictures, `failed-${engine}-${name.replaceAll(/\W+/g, "-")}`.slice(0, 120));
 }
 
 /** The contents of the last tab of each profile, for the analysis of a failure. */
