@@ -33,7 +33,7 @@ export function addressOf(at: string, ids: Ids): string {
 }
 
 /** The calls of the last day, written beside the server, which writes a row a minute. */
-function addHistory(dataDir: string, appid: string): void {
+export function addHistory(dataDir: string, appid: string): void {
   const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
   try {
     const insert = database.prepare(`
