@@ -11,7 +11,8 @@ const path = process.getBuiltinModule("node:path");
 
 const root = path.resolve(import.meta.dirname, "..");
 const bundles = path.join(root, "server/.bundle");
-const bundler = path.join(root, "scripts/bundle.ts");
+const bundler = "scripts/bundle.ts";
+const parts = [bundler, "scripts/bundle-scripts.ts", "scripts/bundled-program.mjs"];
 const keptBundles = 5;
 
 /** Returns the folder with the bundle of the current sources; undefined when it cannot be made. */
@@ -32,7 +33,7 @@ export function findBundle() {
  * them.
  */
 function keyOfSources() {
-  const states = ["server/package.json", "node_modules/.package-lock.json", "scripts/bundle.ts"].map(stateOf);
+  const states = ["server/package.json", "node_modules/.package-lock.json", ...parts].map(stateOf);
   addStates("server/src", states);
   return hash("sha256", states.join("\n")).slice(0, 16);
 }
@@ -57,7 +58,7 @@ function makeBundle(folder) {
   const unfinished = mkdtempSync(path.join(bundles, "unfinished-"));
   try {
     const { spawnSync } = process.getBuiltinModule("node:child_process");
-    const { status } = spawnSync(process.execPath, [bundler, unfinished], { stdio: "ignore" });
+    const { status } = spawnSync(process.execPath, [path.join(root, bundler), unfinished], { stdio: "ignore" });
     if (status === 0) renameSync(unfinished, folder);
   } finally {
     rmSync(unfinished, { recursive: true, force: true });

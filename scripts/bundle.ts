@@ -1,17 +1,23 @@
 /**
- * Bundles the server: one JavaScript file for each program and for each part that is loaded on demand, with source maps.
+ * Bundles the server: JavaScript files for each program and for each part that is loaded on demand, with source maps.
  * `node scripts/bundle.ts <folder>` writes them into an empty folder in `server/`.
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import path from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build, type Metafile, type OutputFile, type Plugin } from "esbuild";
+import { headLine, toScript } from "./bundle-scripts.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
 /** The files that processes are started with. They have these names in the bundle, too. */
 const programs = ["main.ts", "cli.ts", "pictures/decoder-process.ts"];
+
+/** Flags of V8 under which a program starts, and their values afterwards: main.ts says what its flag is for. */
+const flagsOf: Readonly<Record<string, { readonly flags: string; readonly resetFlags: string }>> = {
+  "main.ts": { flags: "--semi-space-growth-factor=1", resetFlags: "--semi-space-growth-factor=2" },
+};
 
 /** Packages that have native code, or are loaded by few deployments. Node.js finds them in node_modules. */
 const external = [
@@ -77,10 +83,10 @@ export async function bundleServer(folder: string): Promise<void> {
  * @returns the paths of the sources
  */
 async function bundleProgram(program: string, folder: string): Promise<string[]> {
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [path.join("server/src", program)],
-    entryNames: "[name]",
+    entryNames: "[name]-[hash]",
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -94,15 +100,29 @@ async function bundleProgram(program: string, folder: string): Promise<string[]>
     minifySyntax: true,
     minifyWhitespace: true,
     metafile: true,
+    write: false,
     plugins: [builtins],
     logLevel: "error",
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
-    // Packages in CommonJS require the modules of Node.js.
-    banner: {
-      js: 'const require = (name) => process.getBuiltinModule(name) ?? process.getBuiltinModule("node:module").createRequire(import.meta.url)(name);',
-    },
+    define: { "import.meta": "meta" },
+    banner: { js: headLine },
   });
+  writeScripts(program, folder, metafile, outputFiles);
   return Object.keys(metafile.inputs);
+}
+
+/** Programs share files, so each is written once it is a script. */
+function writeScripts(program: string, folder: string, { outputs }: Metafile, files: readonly OutputFile[]): void {
+  const starter = readFileSync(path.join(import.meta.dirname, "bundled-program.mjs"), "utf8");
+  mkdirSync(folder, { recursive: true });
+  for (const { path: file, text } of files) {
+    const isEntry = outputs[path.relative(root, file)]?.entryPoint === path.join("server/src", program);
+    writeFileSync(file, file.endsWith(".js") ? toScript(text, isEntry) : text);
+    if (!isEntry) continue;
+    const started = { file: path.basename(file), flags: "", resetFlags: "", ...flagsOf[program] };
+    const starterText = starter.replace('{ file: "PROGRAM", flags: "", resetFlags: "" }', JSON.stringify(started));
+    writeFileSync(path.join(folder, `${path.parse(program).name}.js`), starterText);
+  }
 }
 
 function licencesOf(inputs: readonly string[]): string {

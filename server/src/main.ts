@@ -1,9 +1,7 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Config } from "./config.ts";
-import { isBundled, nameSourcesInStacks } from "./lib/source-positions.ts";
+import { nameSourcesInStacks } from "./lib/source-positions.ts";
 import { onStop } from "./lib/stop-signals.ts";
 
 // A SIGHUP for a renewed certificate must not end the process during start-up; the files are read later anyway.
@@ -12,8 +10,6 @@ ignoreHangUp();
 onStop(() => process.exit(0));
 
 nameSourcesInStacks();
-// Has no effect where the folder is read-only.
-if (isBundled) enableCompileCache(join(import.meta.dirname, "compiled"));
 
 // Otherwise the garbage of loading modules enlarges V8's young generation permanently.
 setFlagsFromString("--semi-space-growth-factor=1");

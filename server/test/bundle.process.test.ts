@@ -1,6 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -18,7 +20,7 @@ import { after, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { version } from "../src/version.ts";
-import { noEnvFile, programEnvironment } from "./running-server.ts";
+import { noEnvFile, outputOf, programEnvironment, serverEnvironment } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
@@ -40,9 +42,34 @@ beforeEach(() => {
 });
 
 /** Runs `rollcall --version` in the checkout. */
-function start() {
+function start(settings: Readonly<Record<string, string>> = {}) {
   const args = [join(checkout, "server/bin/rollcall.mjs"), "--version"];
-  return promisify(execFile)(process.execPath, args, { cwd: noEnvFile, env: programEnvironment });
+  return promisify(execFile)(process.execPath, args, { cwd: noEnvFile, env: { ...programEnvironment, ...settings } });
+}
+
+/** Runs `rollcall serve` in the checkout until it listens. */
+async function serve(settings: Readonly<Record<string, string>>): Promise<void> {
+  const args = [join(checkout, "server/bin/rollcall.mjs"), "serve"];
+  const env = { ...serverEnvironment, PORT: "0", DATA_DIR: join(checkout, "data"), ...settings };
+  const server = spawn(process.execPath, args, { cwd: noEnvFile, env, stdio: ["ignore", "pipe", "inherit"] });
+  const output = outputOf(server);
+  const exited = once(server, "exit");
+  while (!output().includes('"listening"') && server.exitCode === null) {
+    await Promise.race([once(server.stdout, "data"), exited]);
+  }
+  server.kill();
+  assert.deepEqual(await exited, [0, null], output());
+}
+
+/** The compiled functions that starts have kept for others: the name, time and size of each file. */
+function keptFunctions() {
+  const kept = readdirSync(bundles).map((bundle) => join(bundles, bundle, "compiled"));
+  return kept.filter(existsSync).flatMap((compiled) =>
+    readdirSync(compiled).map((name) => {
+      const { mtimeMs, size } = statSync(join(compiled, name));
+      return { file: join(compiled, name), mtimeMs, size };
+    }),
+  );
 }
 
 function replaceInSource(file: string, text: string, replacement: string): void {
@@ -57,7 +84,8 @@ describe("the bundle of a checkout", () => {
     assert.equal((await start()).stdout, `${version}\n`);
     const [bundle = "", ...others] = readdirSync(bundles);
     assert.deepEqual(others, []);
-    const program = join(bundles, bundle, "cli.js");
+    const files = readdirSync(join(bundles, bundle));
+    const program = join(bundles, bundle, files.find((name) => /^cli-\w+\.js$/.test(name)) ?? "");
     writeFileSync(
       program,
       readFileSync(program, "utf8").replace("await runCli(", 'console.log("bundled"); await runCli('),
@@ -99,6 +127,45 @@ describe("the bundle of a checkout", () => {
     rmSync(bundles, { recursive: true });
     writeFileSync(bundles, "a file in the place of the folder");
     assert.equal((await start()).stdout, `${version}\n`);
+  });
+
+  it("the next start takes the functions that a start has compiled", async () => {
+    await start();
+    const kept = keptFunctions();
+    assert.equal(kept.length, 1);
+    await start();
+    assert.deepEqual(keptFunctions(), kept); // V8 would have rejected those that it could not take, and they would be new
+  });
+
+  it("a server and each of its workers take the functions that others have compiled", async () => {
+    const workers = { WORKERS: "2" };
+    await serve({});
+    await serve(workers);
+    const kept = keptFunctions();
+    assert.equal(kept.length, 1);
+    await serve(workers);
+    await serve({});
+    assert.deepEqual(keptFunctions(), kept);
+  });
+
+  it("damaged functions of an earlier start are replaced", async () => {
+    await start();
+    const [kept] = keptFunctions();
+    assert.ok(kept);
+    const whole = readFileSync(kept.file);
+    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2)]) {
+      writeFileSync(kept.file, damaged);
+      assert.equal((await start()).stdout, `${version}\n`);
+      const replaced = keptFunctions();
+      assert.ok((replaced[0]?.size ?? 0) > 0.9 * kept.size);
+      await start();
+      assert.deepEqual(keptFunctions(), replaced);
+    }
+  });
+
+  it("no functions are kept when NODE_DISABLE_COMPILE_CACHE is set", async () => {
+    assert.equal((await start({ NODE_DISABLE_COMPILE_CACHE: "1" })).stdout, `${version}\n`);
+    assert.deepEqual(keptFunctions(), []);
   });
 
   it("stack traces name the sources", async () => {

@@ -24,8 +24,8 @@ export const rollcall = join(import.meta.dirname, "../bin/rollcall.mjs");
 export const serverEnvironment = { PATH: process.env["PATH"] };
 
 /**
- * The environment of other programs: with the compile cache of the test run. `rollcall serve` has one of its own:
- * because it changes flags of V8, each would replace the cache of the other.
+ * The environment of other programs: with the compile cache of the test run. Those of the bundle keep what they compile
+ * themselves.
  */
 export const programEnvironment = {
   ...serverEnvironment,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapping } from "node:module";
 
 /** Whether this is a bundle (scripts/bundle.ts), and not the sources. */
-export const isBundled = import.meta.url.endsWith(".js");
+const isBundled = import.meta.url.endsWith(".js");
 
 const folder = new URL(".", import.meta.url).href;
 const maps = new Map<string, SourceMap | undefined>();
