@@ -53,12 +53,20 @@ export async function serve(
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
     await checkStore(config, app);
-    const first = await migrateFirst(config, app, throwaway === undefined ? ofDeployment() : ofThrowaway);
-    // The credentials are shown only once, so print them before anything else can fail.
-    if (throwaway === undefined) process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));
+    const { demo, creatingOwner } = await migrateFirst(
+      config,
+      app,
+      throwaway === undefined ? ofDeployment() : ofThrowaway,
+    );
     onStop(stopping.resolve); // from now on there may be requests in flight
     await releasePorts();
-    await transport.listen(config.host, config.port);
+    const listening = transport.listen(config.host, config.port);
+    listening.catch(() => {}); // thrown below
+    // The first requests are answered while its password is hashed.
+    const first: FirstStart = { demo, owner: await creatingOwner };
+    // The credentials are shown only once, so print them before anything else can fail.
+    if (throwaway === undefined) process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));
+    await listening;
     const url = config.publicUrl ?? transport.url();
     throwaway?.announce(transport.url(), createdAtFirst(first));
     throwaway?.onAbandoned(() => stopping.resolve("disconnect"));
@@ -173,7 +181,7 @@ async function migrateFirst(
   config: Config,
   app: App,
   { demoName, settings, mustChangePassword }: FirstStartOptions,
-): Promise<FirstStart> {
+): Promise<{ readonly demo: NewApplication | undefined; readonly creatingOwner: Promise<NewOperator | undefined> }> {
   let demo: NewApplication | undefined;
   let newOwner: Promise<NewOperator> | undefined;
   const makeOwner = () => newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
@@ -192,7 +200,9 @@ async function migrateFirst(
       },
     },
   );
-  return { demo, owner: await createFirstOwner(app, () => newOwner ?? makeOwner()) };
+  const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());
+  creatingOwner.catch(() => {}); // thrown by `serve`
+  return { demo, creatingOwner };
 }
 
 /** Creates the first operator when there is none. */
