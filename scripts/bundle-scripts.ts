@@ -26,13 +26,14 @@ export function toScript(text: string, isEntry: boolean): string {
       /\bimport\{([^}]*)\}from("[^."][^"]*");/g,
       (_, taken, name) => `const {${pairs(taken)}}=require(${name});`,
     )
-    .replaceAll(/\bimport\("\.\//g, 'lazily("./')
+    .replaceAll(/\bimport\("/g, 'lazily("')
     .replace(exportStatement, "")
     .replace(
       /\n(?=\/\/# sourceMappingURL=.*\s*$)/,
       `;return {${names.map(([local, name]) => `${name}:${local}`)}};})\n`,
     );
-  if (/[;}\n]import[ *{"]/.test(script)) throw new Error("an import statement of a form that is not expected");
+  if (/[;}\n]import[ *{"]|\bimport\(/.test(script))
+    throw new Error("an import statement of a form that is not expected");
   return script;
 }
 

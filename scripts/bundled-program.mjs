@@ -2,10 +2,11 @@
 // returns the exports of the file. Of a script, unlike a module, V8 can write down what it has compiled at any time: here
 // with the functions that a start calls, so that the next start does not compile them again.
 
-const { mkdirSync, readFileSync, renameSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } =
+  process.getBuiltinModule("node:fs");
 const { createRequire } = process.getBuiltinModule("node:module");
 const { setFlagsFromString } = process.getBuiltinModule("node:v8");
-const { constants, Script } = process.getBuiltinModule("node:vm");
+const { Script } = process.getBuiltinModule("node:vm");
 
 /** V8 accepts only what was compiled under the same flags: those of the start, of which the program resets some. */
 const program = { file: "PROGRAM", flags: "", resetFlags: "" };
@@ -43,8 +44,9 @@ function load(path) {
   return values;
 }
 
-async function lazily(path) {
-  return load(path);
+/** Imports a file of the bundle, or a package. */
+async function lazily(name) {
+  return name.startsWith("./") ? load(name) : import(name);
 }
 
 function require(name) {
@@ -59,7 +61,6 @@ function evaluate(file) {
   const script = new Script(readFileSync(`${dirname}/${file}`, "latin1"), {
     filename: url,
     ...(cachedData !== undefined && { cachedData }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   if (isKeeping && isStarting && script.cachedDataRejected !== false) scripts.set(file, script);
   return script.runInThisContext()(load, lazily, require, { url, dirname });
@@ -68,7 +69,7 @@ function evaluate(file) {
 /** The size of a table of contents, the table, and then the compiled scripts in its order. */
 function readKept() {
   try {
-    const bytes = readFileSync(kept);
+    const bytes = readIntoOwnMemory(kept);
     let end = numberBytes + bytes.readUInt32LE(0);
     const sizes = JSON.parse(bytes.toString("latin1", numberBytes, end));
     return new Map(
@@ -82,9 +83,21 @@ function readKept() {
   }
 }
 
-/** Frees the bytes at once, unless they are few and share memory: the garbage collector would leave some 2 MB to an idle process. */
+/** Unlike `readFileSync`, which puts a small file into memory that it shares, and that cannot be freed. */
+function readIntoOwnMemory(path) {
+  const file = openSync(path);
+  try {
+    const bytes = Buffer.allocUnsafeSlow(fstatSync(file).size);
+    readSync(file, bytes);
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Frees the bytes at once: the garbage collector would leave some 2 MB to an idle process. */
 function releaseKept() {
-  for (const { buffer } of compiled.values()) if (buffer.byteLength > Buffer.poolSize) buffer.transfer(0);
+  for (const { buffer } of compiled.values()) if (!buffer.detached) buffer.transfer(0);
   compiled.clear();
 }
 
