@@ -24,7 +24,10 @@ if (window.location.search !== "")
   window.history.replaceState(window.history.state, "", window.location.pathname + window.location.hash);
 const router = createAppRouter(queries);
 // For the timelines of browsers' tools, and for tests that wait for the next screen.
-router.subscribe("onRendered", () => performance.mark("screen"));
+router.subscribe("onRendered", () => {
+  performance.clearMarks("screen");
+  performance.mark("screen");
+});
 const element = document.getElementById("root");
 if (element === null) throw new Error("The page has no #root.");
 createRoot(element).render(

@@ -14,6 +14,7 @@ const disabledFeatures = [
   "PreconnectToSearch",
   // Each window renders the suggestions of the address bar in processes of their own, though no window is seen.
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"],
+  "SpareRendererForSitePerProcess", // a process for the next page, which is started with each page
 ];
 
 /** Without these, Chromium contacts its maker, and draws windows that no check sees. */

@@ -5,7 +5,7 @@ import { callJourneys } from "./call-journeys.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
 import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
-import { looks } from "./looks.ts";
+import { looksInWindows, looksOnPhone } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
 import { pageJourneys } from "./page-journeys.ts";
 import { screenJourneys, traceJourney } from "./screen-journeys.ts";
@@ -23,28 +23,39 @@ export interface Track {
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
 const toursOfOneEngine: Checks = { ...pageJourneys, ...traceJourney };
 
+/** Both tracks of looks show the same objects, which take some seconds to create. */
+const startForLooks = shareServer(startOnSqlite);
+
+/** Of about the same length, so that the processors are busy until the end. */
 export const tracks: readonly Track[] = [
   {
     engine: "SQLite",
-    start: startOnSqlite,
+    start: startForLooks,
+    parts: [{ name: "looks", checks: looksInWindows, hand: mouse }],
+  },
+  {
+    engine: "SQLite",
+    start: startForLooks,
     parts: [
-      { name: "looks", checks: looks, hand: mouse },
+      { name: "looks", checks: looksOnPhone, hand: mouse },
       { name: "budgets", checks: budgets, hand: mouse },
     ],
   },
   {
     engine: "SQLite",
     start: startOnSqlite,
-    parts: [
-      { name: "security", checks: security, hand: mouse },
-      { name: "journeys", checks: { ...tours, ...toursOfOneEngine }, hand: mouse },
-    ],
+    parts: [{ name: "security", checks: security, hand: mouse }],
+  },
+  {
+    engine: "SQLite",
+    start: startOnSqlite,
+    parts: [{ name: "jobs by mouse", checks: jobs, hand: mouse }],
   },
   {
     engine: "SQLite",
     start: startOnSqlite,
     parts: [
-      { name: "jobs by mouse", checks: jobs, hand: mouse },
+      { name: "journeys", checks: { ...tours, ...toursOfOneEngine }, hand: mouse },
       { name: "jobs by keyboard", checks: jobs, hand: keyboard },
     ],
   },
@@ -57,6 +68,24 @@ export const tracks: readonly Track[] = [
     ],
   },
 ];
+
+/** Several tracks get one server, which starts with the first and stops with the last. */
+function shareServer(start: () => Promise<TestServer>): () => Promise<TestServer> {
+  let started: Promise<TestServer> | undefined;
+  let tracksOfServer = 0;
+  return async () => {
+    tracksOfServer += 1;
+    started ??= start();
+    const server = await started;
+    return {
+      ...server,
+      async stop() {
+        tracksOfServer -= 1;
+        if (tracksOfServer === 0) await server.stop();
+      },
+    };
+  };
+}
 
 function startOnSqlite(): Promise<TestServer> {
   return startThrowaway({ env: { PASSWORD_HASH_MEMORY_KIB: "8", ...ownMachine } });

@@ -109,7 +109,7 @@ async function addUsers(dataDir: string, appid: string): Promise<void> {
     const insert = database.prepare(`
       insert into users (${[...own, ...copied].join(", ")})
       with recursive numbers (n) as (select :from union all select n + 1 from numbers where n < :to)
-      select substr(id, 1, 20) || printf('%010d', n), 'user ' || n, 'user ' || n, created_at - n * 60000, ${copied.join(", ")}
+      select substr(id, 1, 20) || printf('%010d', n), 'user ' || printf('%d', n), 'user ' || printf('%d', n), created_at - n * 60000, ${copied.join(", ")}
       from users cross join numbers where application_id = :appid and id = :id`);
     for (let from = 1; from <= manyUsers; from += usersPerStep) {
       insert.run({ from, to: from + usersPerStep - 1, appid, id: first?.["id"] ?? null });

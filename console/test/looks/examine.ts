@@ -26,9 +26,9 @@ export async function openScreen(page: Page, serverUrl: string, { at, act }: Scr
     // React Aria keeps its announcements for some seconds, including the names of menus that are closed.
     await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
   }
-  const before = await page.evaluate(() => performance.getEntriesByName("screen").length);
+  const before = await page.evaluate(() => performance.getEntriesByName("screen").at(-1)?.startTime);
   await page.goto(address);
-  await page.waitForFunction((count) => performance.getEntriesByName("screen").length > count, before);
+  await page.waitForFunction((at) => performance.getEntriesByName("screen").at(-1)?.startTime !== at, before);
   if (act === undefined) touched.delete(page);
   else touched.add(page);
   await page.locator("#main").getByRole("heading", { level: 1 }).waitFor();
@@ -49,14 +49,16 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
     shown = view;
     await settle(page);
     if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.jpg`), quality: 92 }); // PNG takes much longer
-    const found: string[] = [];
-    for (const find of [findMisfits, findOverlaps, findMotion]) found.push(...(await page.evaluate(find)));
+    const found: string[] = await page.evaluate(findAll);
     if (rules !== undefined) found.push(...(await findViolations(page, rules)));
     problems.push(...found.map((problem) => `${screen}, ${name}: ${problem}`));
   }
   await show(page, tour.views[0], shown);
   return problems;
 }
+
+/** At once, because each call of the browser takes longer than they do. */
+const findAll = `[${[findMisfits, findOverlaps, findMotion].map((find) => `...(${find})()`).join(", ")}]`;
 
 /** Changes only what differs from the view before: each change draws the whole page again. */
 async function show(page: Page, { viewport, colorScheme }: View, before: View | undefined): Promise<void> {
@@ -66,20 +68,23 @@ async function show(page: Page, { viewport, colorScheme }: View, before: View | 
 
 /** Waits until the page has received all requested data, and has drawn it. */
 export async function settle(page: Page): Promise<void> {
-  do {
-    await page.waitForFunction(isDrawn);
-    await page.evaluate(waitForFrames);
-  } while (isCalling(page));
+  do await page.waitForFunction(isDrawn);
+  while (isCalling(page));
 }
 
-/** Runs in the page. On a phone, a dialog with a field stays hidden until the keyboard of the phone is visible. */
+/**
+ * Runs in the page at each frame: whether it has been complete for three of them, because the content of an answer may
+ * cause further requests, or draw a chart. On a phone, a dialog with a field stays hidden until the keyboard of the phone is
+ * visible.
+ */
 function isDrawn(): boolean {
-  return document.querySelector('[style*="opacity: 0"], [aria-busy="true"], [aria-label="Loading"]') === null;
-}
-
-/** Runs in the page, because the content of an answer may cause further requests, or draw a chart. */
-async function waitForFrames(): Promise<void> {
-  for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
+  const state = globalThis as typeof globalThis & { completeFrames?: number };
+  const isComplete =
+    document.querySelector('[style*="opacity: 0"], [aria-busy="true"], [aria-label="Loading"]') === null;
+  state.completeFrames = isComplete ? (state.completeFrames ?? 0) + 1 : 0;
+  if (state.completeFrames <= 3) return false;
+  state.completeFrames = 0;
+  return true;
 }
 
 async function findViolations(page: Page, rules: Rules): Promise<string[]> {
