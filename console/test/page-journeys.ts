@@ -63,6 +63,15 @@ export const pageJourneys: Checks = {
     assert.equal(new URL(page.url()).search, "");
   },
 
+  async "a parameter that a screen does not have is named, until the address is another"(setup) {
+    const page = await openSignedIn(setup);
+    await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession&aktion=none`);
+    await page.getByText("This screen ignores a part of the address: aktion.").waitFor();
+    await page.getByRole("row").filter({ hasText: "Create operator session" }).first().waitFor();
+    await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession`);
+    await page.getByText("This screen ignores a part of the address").waitFor({ state: "detached" });
+  },
+
   async "Escape closes the panel, and then removes the filters"(setup) {
     const page = await openSignedIn(setup);
     await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession`);

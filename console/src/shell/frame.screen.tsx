@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useMatches, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useMatches, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import ChevronRight from "lucide-react/icons/chevron-right";
 import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
+import CircleAlert from "lucide-react/icons/circle-alert";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CircleUser from "lucide-react/icons/circle-user";
 import Clapperboard from "lucide-react/icons/clapperboard";
@@ -90,6 +91,7 @@ export function Frame() {
           <Unencrypted />
           <SessionEndsSoon />
           {appid !== undefined && <ApplicationBanner appid={appid} />}
+          <IgnoredParameters />
         </div>
         <RemedyContext value={Remedy}>
           <Outlet />
@@ -316,6 +318,25 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
       </Notice>
     );
   return null;
+}
+
+/** A link with a parameter that its screen does not have would show more than its author meant. */
+function IgnoredParameters() {
+  const ignored = useRouterState({
+    select: ({ location, resolvedLocation, matches }) => {
+      if (location.href !== resolvedLocation?.href) return ""; // the matches may be those of either
+      const accepted = matches.at(-1)?._strictSearch ?? {};
+      return Object.keys(location.search)
+        .filter((name) => !(name in accepted))
+        .join(", ");
+    },
+  });
+  if (ignored === "") return null;
+  return (
+    <Notice icon={CircleAlert} isWarning>
+      This screen ignores a part of the address: {showInvisible(ignored)}.
+    </Notice>
+  );
 }
 
 /** Signs the operator in above the page, which keeps its unsaved texts. */
