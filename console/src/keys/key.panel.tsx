@@ -8,6 +8,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
 import { PanelActions } from "../ui/panel-actions.tsx";
+import parts from "../ui/parts.module.css";
 import { Time } from "../ui/time.tsx";
 import { nameOfKey } from "./key.names.ts";
 import styles from "./keys.module.css";
@@ -54,7 +55,7 @@ function Versions({ appid, keyId }: { readonly appid: string; readonly keyId: st
   if (data === undefined) return null;
   const { activeLastDay, appVersions } = data;
   return (
-    <section className={styles.versions}>
+    <section className={`${parts.counts} ${styles.versions}`}>
       <h3>Versions of the app, last day</h3>
       <p>
         {activeLastDay.count === 0

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { getApplicationImpact } from "../api/keys.ts";
 import type { Overview } from "../api/statistics.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import parts from "../ui/parts.module.css";
 import { Time } from "../ui/time.tsx";
 import { listChanges } from "./overview.changes.ts";
 import styles from "./overview.module.css";
@@ -129,7 +130,7 @@ interface ListProps {
 
 function List({ title, nothing, children }: ListProps) {
   return (
-    <section className={styles.list}>
+    <section className={`${parts.counts} ${styles.list}`}>
       <h2>{title}</h2>
       {children.length === 0 ? <p>{nothing}</p> : <ol>{children}</ol>}
     </section>

@@ -176,7 +176,7 @@ function seriesOf(
     const paths = uPlot.paths.bars?.({ size: [0.72, 28, 1], radius: 0.15 });
     return { stroke: () => faint(85), fill: () => faint(70), width: 0, paths, points: { show: false } };
   }
-  const line = { width: 1.5, points: { show: true, size: 4, filter: listIsolatedPoints } };
+  const line = { width: 1.5, points: { show: true, size: 6, filter: listIsolatedPoints } };
   if (isBefore) return { ...line, stroke: () => faint(75), dash: [2, 4] };
   if (shape === "areas") return { ...line, stroke: color, fill: () => faint(28), points: { show: false } };
   return { ...line, stroke: color, dash: [...dash], points: { ...line.points, fill: color } };

@@ -26,7 +26,7 @@ export function TimeTable({ title, times, intervalMs, series, format }: TimeTabl
             <tr>
               <th scope="col">From</th>
               {series.map(({ label }) => (
-                <th key={label} scope="col">
+                <th key={label} scope="col" title={label}>
                   {label}
                 </th>
               ))}
