@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { SessionEnded } from "../src/wire/errors.ts";
 import { refusal } from "./answers.ts";
 import { type TestClient, testClient, until } from "./clients.ts";
-import { follow, type RecordedSubscription, streamNetwork } from "./event-followers.ts";
+import { commentsOf, follow, type RecordedSubscription, streamNetwork } from "./event-followers.ts";
 
 const location = { lat: 48.2, lng: 16.37 };
 let count = 0;
@@ -108,6 +108,22 @@ describe("subscriptions", () => {
     const client = await signedUp();
     const mine = await follow(client, { after: "nonsense" });
     assert.deepEqual(mine.told, ["reset: cursor", "ready"]);
+    await client.close();
+  });
+
+  it("are reset by calls that wait when the log has begun again, and continue from there", async () => {
+    const client = await signedUp({ fetch: withoutStreams });
+    const mine = await follow(client, { types: ["checkin.*"] });
+    const { database } = app.app;
+    await database.write(({ queries }) => queries.updateTable("event_logs").set({ name: "restored" }).execute());
+    await client.checkins.create({ location, comment: "ends the call that waits" });
+    await until(() => mine.told.includes("reset: unknown"));
+    await client.checkins.create({ location, comment: "after the reset" });
+    await until(() => commentsOf(mine).at(-1) === "after the reset");
+    assert.deepEqual(
+      mine.told.filter((each) => each !== "ready"),
+      ["reset: unknown"],
+    );
     await client.close();
   });
 
