@@ -71,8 +71,10 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     const call = new HttpCall(exchange, services);
     const { caller } = exchange;
     const answered = shownReply(await operation.perform(call, caller));
-    if (route.method !== "GET" && caller !== undefined && "applicationId" in caller) {
-      const delay = delayWrite(caller.applicationId);
+    const applicationId =
+      caller !== undefined && "applicationId" in caller ? caller.applicationId : exchange.applicationId;
+    if (route.method !== "GET" && applicationId !== undefined) {
+      const delay = delayWrite(applicationId);
       if (delay !== undefined) await delay;
     }
     exchange.failure = answered.failure;
