@@ -83,7 +83,12 @@ async function readStates(
   };
 }
 
-/** Never empty, because SQL has no empty list; no id is the empty text. */
+/** The lengths of lists, few because each text of a statement is compiled and planned. */
+const lengths = [1, 4, 16, 64, callersPerStep];
+
+/** Ids that are repeated up to one of the lengths, because a repeated one does no harm; no id is the empty text. */
 function distinct(ids: readonly string[]): string[] {
-  return ids.length === 0 ? [""] : [...new Set(ids)];
+  const found = [...new Set(ids)];
+  const length = lengths.find((each) => each >= found.length) ?? callersPerStep;
+  return Array.from({ length }, (_, index) => found[index] ?? found[0] ?? "");
 }

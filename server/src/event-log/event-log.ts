@@ -1,18 +1,13 @@
+import { AsyncResource } from "node:async_hooks";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Stream } from "../db/stream.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createSharedRuns } from "../lib/shared-runs.ts";
 import { type Backlog, createBacklogs, dropBacklog, listWaiting, measureBacklog } from "./backlog.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
-import {
-  dropOldEvents,
-  findEventId,
-  findLogEnd,
-  listEvents,
-  listRevocations,
-  type PlacedEvent,
-} from "./log-rows.store.ts";
+import { dropOldEvents, findLogEnd, listEvents, listRevocations, type PlacedEvent } from "./log-rows.store.ts";
 import { logStream } from "./log-search.ts";
 import { createPositions, rowsPerTurn } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
@@ -23,6 +18,8 @@ export type LogGap = "expired" | "log";
 export interface EventLog extends Cursors {
   /** The end of the log, after every write that was answered before the call; the log records events from then on. */
   findEnd(applicationId: string): Promise<Cursor>;
+  /** The same for a call that runs outside of transactions: calls that arrive together share what they read. */
+  findSharedEnd(applicationId: string): Promise<Cursor>;
   /** Assigns positions to every event that was committed before the call; does not make the log record. */
   settle(applicationId: string): Promise<void>;
   /** Assigns positions soon to the events that this process has committed. */
@@ -38,6 +35,8 @@ export interface EventLog extends Cursors {
    * cursor is one of another log; undefined if nothing is missing.
    */
   findGap(applicationId: string, cursor: Cursor, end: Cursor): Promise<LogGap | undefined>;
+  /** The same for a call that runs outside of transactions: calls with cursors at one position share what they read. */
+  findSharedGap(applicationId: string, cursor: Cursor, end: Cursor): Promise<LogGap | undefined>;
   /** Events and revocations behind a position, in order; see `isRevocation`. */
   list(applicationId: string, after: number, count: number): Promise<readonly PlacedEvent[]>;
   /**
@@ -75,6 +74,22 @@ export function createEventLog(
   const positions = createPositions({ database });
   const backlogs = createBacklogs();
 
+  const shareEnd = createSharedRuns<Cursor>();
+  const shareRows = createSharedRuns<readonly PlacedEvent[]>();
+  // A shared read must not run inside of a transaction of one of its calls.
+  const outside = new AsyncResource("EventLog");
+
+  async function findEnd(applicationId: string): Promise<Cursor> {
+    const { name } = await openLog(applicationId, { database, clock, databaseTimeoutMs });
+    await positions.settle(applicationId);
+    return { log: name, ...(await findLogEnd(applicationId, database.reads)) };
+  }
+
+  /** The event at a position, if it is there, and the next one. */
+  function listFrom(applicationId: string, position: number): Promise<readonly PlacedEvent[]> {
+    return listEvents(applicationId, position - 1, 2, database.reads);
+  }
+
   /** @returns the number of dropped events */
   async function settleBacklog(applicationId: string, signal: AbortSignal | undefined): Promise<number> {
     if (!database.dialect.hasRowLocks) return 0; // writes assign positions
@@ -91,21 +106,16 @@ export function createEventLog(
   return {
     ...createCursors({ secrets }),
 
-    async findEnd(applicationId) {
-      const { name } = await openLog(applicationId, { database, clock, databaseTimeoutMs });
-      await positions.settle(applicationId);
-      return { log: name, ...(await findLogEnd(applicationId, database.reads)) };
-    },
-
-    async findGap(applicationId, cursor, end) {
-      if (cursor.log !== end.log || cursor.position > end.position) return "log";
-      const id = await findEventId(applicationId, cursor.position, database.reads);
-      const isSame = id === undefined || cursor.id === "" || id.endsWith(cursor.id);
-      if (!isSame) return "log";
-      const [next] = await listEvents(applicationId, cursor.position, 1, database.reads);
-      const isNextThere = cursor.position === end.position || next?.position === cursor.position + 1;
-      return isNextThere ? undefined : "expired";
-    },
+    findEnd,
+    findSharedEnd: (applicationId) =>
+      shareEnd(applicationId, () => outside.runInAsyncScope(findEnd, undefined, applicationId)),
+    findGap: (applicationId, cursor, end) => gapBetween(cursor, end, () => listFrom(applicationId, cursor.position)),
+    findSharedGap: (applicationId, cursor, end) =>
+      gapBetween(cursor, end, () =>
+        shareRows(`${applicationId} ${cursor.position}`, () =>
+          outside.runInAsyncScope(listFrom, undefined, applicationId, cursor.position),
+        ),
+      ),
 
     settle: (applicationId) => positions.settle(applicationId),
     place(applicationId) {
@@ -142,4 +152,19 @@ export function createEventLog(
     backlog: () => backlogs.total(),
     close: positions.close,
   };
+}
+
+/** @param listFrom lists the event at the position of the cursor, if it is there, and the next one */
+async function gapBetween(
+  cursor: Cursor,
+  end: Cursor,
+  listFrom: () => Promise<readonly PlacedEvent[]>,
+): Promise<LogGap | undefined> {
+  if (cursor.log !== end.log || cursor.position > end.position) return "log";
+  const isAtEnd = cursor.position === end.position;
+  const [first, second] = isAtEnd ? [end] : await listFrom();
+  const isThere = first?.position === cursor.position;
+  if (isThere && cursor.id !== "" && first.id !== "" && !first.id.endsWith(cursor.id)) return "log";
+  const next = isThere ? second : first;
+  return isAtEnd || next?.position === cursor.position + 1 ? undefined : "expired";
 }

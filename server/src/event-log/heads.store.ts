@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
+import { compilable, prepare } from "../db/prepared.ts";
 
 /** The end of an application's log at one moment. */
 export interface LogHead {
@@ -43,15 +44,22 @@ interface FoundHead {
 
 async function findSome(applicationIds: readonly string[], queries: Queries): Promise<FoundHead[]> {
   const [first = "", ...others] = applicationIds;
-  // Statements of two lengths alone, because each text is prepared; a repeated row does no harm.
-  const length = others.length === 0 ? 1 : headsPerStatement;
-  const asked = Array.from({ length }, (_, index) => headOf(applicationIds[index] ?? first));
-  const { rows } = await sql<FoundHead>`${sql.join(asked, sql` union all `)}`.execute(queries);
-  return rows;
+  if (others.length === 0) return findOne(queries, { id0: first });
+  // A repeated row does no harm.
+  return findMany(queries, Object.fromEntries(names.map((name, index) => [name, applicationIds[index] ?? first])));
 }
 
+type Ids = Readonly<Record<string, string>>;
+
+const names = Array.from({ length: headsPerStatement }, (_, index) => `id${index}`);
+const findOne = prepare<Ids, FoundHead>((queries, parameter) => compilable(headOf(parameter("id0")), queries));
+const findMany = prepare<Ids, FoundHead>((queries, parameter) => {
+  const heads = names.map((name) => headOf(parameter(name)));
+  return compilable(sql`${sql.join(heads, sql` union all `)}`, queries);
+});
+
 /** Each part names its application, so that a distributed database asks one shard for it. */
-function headOf(applicationId: string): RawBuilder<unknown> {
+function headOf(applicationId: unknown): RawBuilder<FoundHead> {
   return sql`
     select application.application_id as id, application.revision, log.name as log,
       coalesce((select max(position) from events where application_id = ${applicationId}), log.dropped_to) as position,

@@ -135,10 +135,10 @@ async function findStart(
   const last = call.lastEventId === "" ? undefined : call.lastEventId;
   const cursor =
     last === undefined ? after && openCursor(applicationId, after, eventLog) : eventLog.open(applicationId, last);
-  const end = await eventLog.findEnd(applicationId);
+  const end = await eventLog.findSharedEnd(applicationId);
   const fresh = { from: end, end, isResumed: false };
   if (typeof cursor === "object") {
-    const resetReason = await eventLog.findGap(applicationId, cursor, end);
+    const resetReason = await eventLog.findSharedGap(applicationId, cursor, end);
     return resetReason === undefined ? { from: cursor, end, isResumed: true } : { ...fresh, resetReason };
   }
   return last === undefined ? fresh : { ...fresh, resetReason: "cursor" };

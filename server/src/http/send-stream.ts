@@ -29,12 +29,18 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   response.useChunkedEncodingByDefault = false;
   exchange.writeHead(200);
   exchange.isStreaming = true;
+  const connection = response.socket;
+  connection?.cork(); // the head and the first bytes are one write
   const socket = detachConnection(response);
   if (socket !== undefined) {
     detached.add(socket);
     socket.once("close", forget);
   }
-  begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
+  try {
+    begin(socket === undefined ? new Sink(response, endResponse) : new Sink(socket, endConnection));
+  } finally {
+    connection?.uncork();
+  }
 }
 
 /** Cuts the streams of a server at once. */
