@@ -184,6 +184,12 @@ async function readPostgresSchema(url: string): Promise<Table[]> {
   return tables;
 }
 
+/** On PostgreSQL, the erasure of an application finds its events without a foreign key: migration 0054. */
+const withoutForeignKeys: ReadonlySet<string> = new Set([
+  "applications",
+  ...(process.env["TEST_DATABASE_URL"] === undefined ? [] : ["events"]),
+]);
+
 describe("tenancy: an application is a shard", () => {
   let tables: Table[];
   before(async () => {
@@ -206,7 +212,7 @@ describe("tenancy: an application is a shard", () => {
   it("every foreign key begins with application_id on both sides, so that no row refers to another application", () => {
     assert.ok(tables.flatMap(({ foreignKeys }) => foreignKeys).length >= 6);
     for (const { name, foreignKeys } of tables) {
-      if (name !== "applications") assert.ok(foreignKeys.length > 0, `${name} refers to no other table`);
+      if (!withoutForeignKeys.has(name)) assert.ok(foreignKeys.length > 0, `${name} refers to no other table`);
       for (const { columns, parent, parentColumns } of foreignKeys) {
         assert.equal(columns[0], "application_id", `${name} (${columns})`);
         assert.equal(parentColumns[0], "application_id", `${name} (${columns}) references ${parent}`);

@@ -181,7 +181,8 @@ export async function endLapsedImport(applicationId: string, now: number, querie
 const rowsPerStep = 1_000;
 
 /**
- * Erases a deleted application's rows in bounded steps, the bytes of its files, and finally the application itself. Can
+ * Erases a deleted application's rows in bounded steps, the bytes of its files, and finally the application itself, with
+ * the events of writes that ended meanwhile: no foreign key keeps these on PostgreSQL (migration 0054). Can
  * be interrupted and repeated. Several processes may do this: a late one does not touch an application that was
  * imported under the same id since.
  *
@@ -210,21 +211,24 @@ export async function deleteApplicationRows(
   // The application comes last, so that after a crash its remaining bytes still belong to an application.
   if (!(await database.write(({ queries }) => isToBeErased(applicationId, database.dialect, queries)))) return;
   await bytes.deleteAll(`${applicationId}/`, signal);
-  await database.write(({ queries }) =>
-    queries
-      .deleteFrom("applications")
-      .where("application_id", "=", applicationId)
-      .where("deleted_at", "is not", null)
-      .where("importing_until", "is", null)
-      .execute(),
-  );
+  await database.write(async ({ queries }) => {
+    // Waits for writes that refer to the application; those that changed rows of it have ended before these were erased.
+    if (!(await isToBeErased(applicationId, database.dialect, queries, "for update"))) return;
+    await queries.deleteFrom("events").where("application_id", "=", applicationId).execute(); // of the latest of them
+    await queries.deleteFrom("applications").where("application_id", "=", applicationId).execute();
+  });
 }
 
 /** True if it is marked as deleted, and not being imported; locks the row until the transaction ends. */
-async function isToBeErased(applicationId: string, dialect: Dialect, queries: Queries): Promise<boolean> {
+async function isToBeErased(
+  applicationId: string,
+  dialect: Dialect,
+  queries: Queries,
+  lock: "for key share" | "for update" = "for key share",
+): Promise<boolean> {
   const { rows } = await sql`
     select 1 from applications
     where application_id = ${applicationId} and deleted_at is not null and importing_until is null
-    ${dialect.hasRowLocks ? sql`for key share` : sql``}`.execute(queries);
+    ${dialect.hasRowLocks ? sql.raw(lock) : sql``}`.execute(queries);
   return rows.length > 0;
 }

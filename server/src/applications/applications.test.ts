@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
@@ -191,6 +192,38 @@ describe("deleting an application", () => {
     assert.deepEqual(await countRows(kept.appid), oneRowEach);
     const listed = await listApplications(test.app.database.reads);
     assert.ok(!listed.some(({ appid }) => appid === gone.appid));
+  });
+
+  const locksRows = process.env["TEST_DATABASE_URL"] !== undefined;
+  it("erases the events of a write that ends while it erases", {
+    skip: !locksRows && "writes exclude each other",
+  }, async () => {
+    const { appid } = await createFullApplication();
+    const { database, ids } = test.app;
+    const changed = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const writing = database.write(async ({ queries }) => {
+      await queries.updateTable("checkins").set({ comment: "late" }).where("application_id", "=", appid).execute();
+      const about = {
+        application_id: appid,
+        type: "checkin.changed",
+        at: test.now(),
+        object_id: "",
+        changed: "comment",
+      };
+      const event = { ...about, id: ids.newId("Event"), was_shown: 0, is_shown: 0 };
+      await queries.insertInto("events").values(event).execute();
+      changed.resolve();
+      await released.promise;
+    });
+    await changed.promise;
+    await markDeleted(appid);
+    const erasing = deleteApplicationRows(appid, test.app);
+    const countEvents = async () => (await countRows(appid))["events"] ?? 0;
+    while ((await countEvents()) > 0) await sleep(10); // of those that are committed
+    released.resolve();
+    await Promise.all([writing, erasing]);
+    assert.deepEqual(await countRows(appid), {});
   });
 
   it("erases in bounded steps, can be interrupted at any of them, and is finished by maintenance", async () => {

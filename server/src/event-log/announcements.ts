@@ -13,7 +13,7 @@ export interface Announcements {
 const separator = " ";
 /** PostgreSQL accepts 8,000. */
 const bytesMax = 7_900;
-const restMs = 10;
+const restMs = 25;
 
 export function createAnnouncements({
   database,

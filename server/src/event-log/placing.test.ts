@@ -25,11 +25,15 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
   });
 
   /** A user of an application of its own, whose events are recorded. */
-  async function startRecording(): Promise<{ readonly appid: string; readonly user: TestUser }> {
+  async function startRecording(): Promise<{
+    readonly appid: string;
+    readonly application: Awaited<ReturnType<TestApp["createApplication"]>>;
+    readonly user: TestUser;
+  }> {
     const application = await test.createApplication();
     const user = await test.signUp(undefined, application);
     assert.equal((await test.call("GET /events", { token: user.token })).status, 200);
-    return { appid: application.appid, user };
+    return { appid: application.appid, application, user };
   }
 
   async function checkIn({ token }: TestUser): Promise<void> {
@@ -160,6 +164,20 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     const [{ count, distinct, first, last } = { count: 0, distinct: 0, first: 0, last: 0 }] = rows;
     const total = 20_000 + written;
     assert.deepEqual([count, distinct, first, last].map(Number), [total, total, 1, total]);
+  });
+
+  it("a backlog delays the registration of a device, a call without a caller", async () => {
+    const { appid, application } = await startRecording();
+    await addWaiting(appid, 20_000);
+    test.app.eventLog.place(appid);
+    const { waitForBacklog } = test.app.eventLog;
+    await until(async () => waitForBacklog(appid) !== undefined);
+    const startedAt = performance.now();
+    const body = { ...application, platform: "test" };
+    assert.equal((await test.call("POST /devices", { body })).status, 201);
+    const isOver = waitForBacklog(appid) === undefined;
+    assert.ok(isOver || performance.now() - startedAt >= 100, "a device was registered before the backlog was over");
+    await untilPlaced(appid);
   });
 
   it("a backlog of one application does not delay the writes of another", async () => {

@@ -2,6 +2,8 @@ import { AsyncResource } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { compilable, prepare } from "../db/prepared.ts";
+import { createSharedRuns } from "../lib/shared-runs.ts";
 
 /** The number of positions that one transaction assigns. */
 export const rowsPerTurn = 1_000;
@@ -9,7 +11,7 @@ export const rowsPerTurn = 1_000;
 const settleMsMax = 200;
 
 /** The pause before positions are assigned in the background, so that one transaction does it for many writes. */
-const restMs = 50;
+const restMs = 100;
 /** The longest pause while another process, or a session, holds the log. */
 const restMsMax = 1_000;
 /** The time for which a backlog delays the answer to a write. */
@@ -33,7 +35,7 @@ export interface Positions {
  * behind the others. Writers of one object generate their numbers one after the other, so its events keep their order.
  */
 export function createPositions({ database }: { readonly database: Database }): Positions {
-  const turns = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
+  const share = createSharedRuns<void>();
   /** Applications with work in the background; true if there were commits since its latest turn began. */
   const placing = new Map<string, boolean>();
   /** Applications of which a turn was full, until one is not. */
@@ -41,22 +43,6 @@ export function createPositions({ database }: { readonly database: Database }): 
   // The work in the background must not run inside of a transaction of the call that started it.
   const outside = new AsyncResource("Positions");
   let isClosed = false;
-
-  /** Starts a run, or one after the current run, which may have read before the latest commit. */
-  function share(applicationId: string): Promise<void> {
-    const turn = turns.get(applicationId);
-    if (turn === undefined) return begin(applicationId);
-    turn.next ??= turn.running.catch(() => {}).then(() => begin(applicationId));
-    return turn.next;
-  }
-
-  function begin(applicationId: string): Promise<void> {
-    const running = settleAll(applicationId).finally(() => {
-      if (turns.get(applicationId)?.running === running) turns.delete(applicationId);
-    });
-    turns.set(applicationId, { running });
-    return running;
-  }
 
   async function settleAll(applicationId: string): Promise<void> {
     const endsAt = performance.now() + settleMsMax;
@@ -68,9 +54,11 @@ export function createPositions({ database }: { readonly database: Database }): 
 
   async function takeTurn(applicationId: string, options: { readonly isPatient: boolean }): Promise<Turn> {
     let turn: Turn | undefined;
+    if (placing.has(applicationId)) placing.set(applicationId, false);
     try {
       turn = await database.write(({ queries }) => settleSome(applicationId, options, database, queries));
     } finally {
+      if (turn === undefined && placing.has(applicationId)) placing.set(applicationId, true);
       if (turn === "full") backlogs.getOrInsertComputed(applicationId, () => Promise.withResolvers());
       else endBacklog(applicationId);
     }
@@ -96,8 +84,7 @@ export function createPositions({ database }: { readonly database: Database }): 
     let pauseMs = restMs;
     while (placing.get(applicationId) === true && !isClosed) {
       if (!backlogs.has(applicationId)) await sleep(pauseMs, undefined, { ref: false });
-      placing.set(applicationId, false);
-      if (!(await isWaiting(applicationId, database.reads))) continue;
+      if (placing.get(applicationId) === false) break; // a reader's turn has begun since the latest commit
       const turn = await takeTurn(applicationId, { isPatient: false });
       if (turn !== "done") placing.set(applicationId, true);
       pauseMs = turn === "locked" ? Math.min(restMsMax, 2 * pauseMs) : restMs;
@@ -110,7 +97,13 @@ export function createPositions({ database }: { readonly database: Database }): 
       if (!database.dialect.hasRowLocks) return; // writes assign them
       if (!(await isWaiting(applicationId, database.reads))) return;
       // Outside of a transaction of the caller, which would lock the log until its end.
-      await database.apart(`event positions of ${applicationId}`, () => share(applicationId), { hasEffect: true });
+      await database.apart(
+        `event positions of ${applicationId}`,
+        () => share(applicationId, () => settleAll(applicationId)),
+        {
+          hasEffect: true,
+        },
+      );
     },
     place,
     waitForBacklog(applicationId) {
@@ -124,10 +117,15 @@ export function createPositions({ database }: { readonly database: Database }): 
 }
 
 async function isWaiting(applicationId: string, queries: Queries): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from events where application_id = ${applicationId} and position is null limit 1`.execute(queries);
-  return rows.length > 0;
+  return (await findWaiting(queries, { applicationId })).length > 0;
 }
+
+const findWaiting = prepare<{ applicationId: string }, unknown>((queries, parameter) =>
+  compilable(
+    sql`select 1 from events where application_id = ${parameter("applicationId")} and position is null limit 1`,
+    queries,
+  ),
+);
 
 /** Whether a transaction assigned the positions of all waiting events, or of as many as it may, or left them to others. */
 type Turn = "done" | "full" | "locked";
@@ -141,6 +139,7 @@ async function settleSome(
 ): Promise<Turn> {
   if (isPatient) await lockLog(applicationId, { dialect }, queries);
   else if (!(await tryLockLog(applicationId, { dialect }, queries))) return "locked";
+  if (dialect.planAgain !== undefined) await dialect.planAgain.execute(queries);
   const { numAffectedRows } = await sql`
     update events set position = placed.position
     from (

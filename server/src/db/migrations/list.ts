@@ -48,6 +48,7 @@ import { webhooks } from "./0050-webhooks.ts";
 import { operatorSearch } from "./0051-operator-search.ts";
 import { testUploads } from "./0052-test-uploads.ts";
 import { webhookMails } from "./0053-webhook-mails.ts";
+import { eventPositions } from "./0054-event-positions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -102,4 +103,5 @@ export const migrations: readonly Migration[] = [
   operatorSearch,
   testUploads,
   webhookMails,
+  eventPositions,
 ];
