@@ -1,16 +1,16 @@
 /**
  * Builds the console and tests it in Chromium: `npm run test:console`, or `npm run test:console -- <texts>` for the checks whose
- * names have one of the texts. CHROMIUM names the browser; otherwise it is searched in the PATH. Pictures of all screens are
- * written to console/dist.pictures, for people to look at.
+ * names have one of the texts. CHROMIUM names the browser; otherwise it is searched in the PATH: chromium-headless-shell, then
+ * chromium. Pictures of all screens are written to console/dist.pictures, for people to look at.
  *
  * The last line is "N passed, N failed", or "skipped: no Chromium" where there is none; with REQUIRE_BROWSER=1 that is a failure.
  */
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { findChromium } from "./find-chromium.ts";
+import { findWindowlessChromium } from "./find-chromium.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
-const executablePath = findChromium();
+const executablePath = findWindowlessChromium();
 if (executablePath === undefined) {
   console.log("skipped: no Chromium");
   if (process.env["REQUIRE_BROWSER"] === "1") process.exitCode = 1;
