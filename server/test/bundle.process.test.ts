@@ -153,7 +153,8 @@ describe("the bundle of a checkout", () => {
     const [kept] = keptFunctions();
     assert.ok(kept);
     const whole = readFileSync(kept.file);
-    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2)]) {
+    const small = Buffer.concat([Buffer.from([12, 0, 0, 0]), Buffer.from('[["a.js",9]]'), Buffer.alloc(9)]);
+    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2), small]) {
       writeFileSync(kept.file, damaged);
       assert.equal((await start()).stdout, `${version}\n`);
       const replaced = keptFunctions();
