@@ -35,6 +35,7 @@ describe("subscriptions", () => {
       const client = await signedUp(options);
       const mine = await follow(client, { types: ["checkin.*"], userID: "me" });
       const { id } = await client.checkins.create({ location, comment: "Stephansplatz" });
+      await until(() => mine.events.length > 0); // of an object that is gone, its deletion alone is sent
       await client.checkins.change(id, { comment: "Graben" });
       await client.checkins.delete(id);
       await until(() => mine.events.at(-1)?.type === "checkin.deleted");
