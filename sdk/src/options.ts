@@ -39,6 +39,7 @@ export function checkOptions(options: RollcallOptions): CheckedOptions {
       throw new ConfigurationError(`This runtime has no ${name}: install a polyfill, such as ${polyfill}.`);
   }
   const url = checkAddress("createRollcall: url", options.url, insecure);
+  require("roots", Array.isArray(options.roots ?? []), "a list of addresses");
   const roots = (options.roots ?? []).map((root) => checkAddress("createRollcall: roots", root, insecure));
   require("appid", isText(appid), "a text");
   require("appkey", isText(appkey) || isFunction(appkey), "a text, or a function that returns one");
@@ -46,6 +47,8 @@ export function checkOptions(options: RollcallOptions): CheckedOptions {
   require("renewal", ["auto", "never", undefined].includes(renewal), '"auto" or "never"');
   require("methods", ["all", "get-post", undefined].includes(methods), '"all" or "get-post"');
   require("scheme", /^[\w-]+$/.test(scheme), "a word");
+  for (const name of ["fetch", "reauthenticate"] as const)
+    require(name, !options[name] || isFunction(options[name]), "a function");
   const { repeats = 0 } = retry || {};
   const isCount = Number.isInteger(repeats) && repeats >= 0 && repeats <= repeatsMax;
   require("retry.repeats", isCount, `an integer from 0 to ${repeatsMax}`);

@@ -28,7 +28,7 @@ import { createSession, type Session } from "./identity/session.ts";
 import type { SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
-import { createEvents, reportThrown } from "./lib/events.ts";
+import { createEvents, observe, reportThrown } from "./lib/events.ts";
 import { withoutAbsent } from "./lib/without-absent.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
 import { createNouns, type Nouns } from "./nouns/nouns.ts";
@@ -122,7 +122,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   let isReady = false;
 
   function notify({ type, session, error, message }: IdentityEvent): void {
-    if (message !== undefined) logger.warn(message, {});
+    if (message !== undefined) observe(() => logger.warn(message, {}));
     events.emit(withoutAbsent({ type, session: session && viewOf(session), error, message }));
     if (type === "signedOut" && session !== undefined) views.delete(session.login);
   }

@@ -158,5 +158,8 @@ describe("a batch", () => {
     const lone = { ...readCall, operation: { ...readCall.operation, isBatchable: false } };
     // @ts-expect-error its type says that it cannot be in a batch
     assert.throws(() => batch.add(lone), { name: "ConfigurationError" });
+    assert.throws(() => batch.add(getCheckin("")), { name: "ConfigurationError", message: /ids and keys/ });
+    const unwritable = putMetadata("me", "key", { value: 5n });
+    assert.throws(() => batch.add(unwritable), { name: "ConfigurationError", message: /BigInt/ });
   });
 });

@@ -130,6 +130,9 @@ describe("the device of a client", () => {
     await assert.rejects(client.send(getDevice()), { name: "UnexpectedAnswer" });
     network.state = "off";
     await assert.rejects(client.send(getDevice()), ConnectionError);
+    // The call of the app was not sent.
+    const signUp = client.signUp({ userName: "never sent", password: "correct horse" });
+    await assert.rejects(signUp, { name: "ConnectionError", outcome: "none" });
     network.state = "on";
     await client.send(getDevice());
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { type Connection, connect } from "../src/nouns/connect.ts";
+import { createAdmin } from "../src/parts/admin/admin.ts";
 import { UnexpectedAnswer } from "../src/wire/errors.ts";
 import { checkedFetch } from "./checked-fetch.ts";
 import { onePixel } from "./pictures.ts";
@@ -178,8 +179,25 @@ describe("the methods of the client", () => {
       [...progress].sort((a, b) => a - b),
     );
     assert.equal(await (await ada.blobs.download(blob.id)).text(), "firmware ".repeat(20_000));
+    for (const source of [bytes, Buffer.from(bytes)]) {
+      const copy = await ada.blobs.create(source);
+      assert.equal(copy.contentHash, blob.contentHash);
+    }
     const empty = await ada.videos.create(new ArrayBuffer(4), { title: "Short" });
     assert.equal((await ada.videos.search({ title: "Short" })).items[0]?.id, empty.id);
+  });
+
+  it("reject a source without bytes, and a missing id, before any request", async () => {
+    const wrong: unknown[] = [undefined, null, "hello", {}, 5];
+    for (const source of wrong) {
+      const upload = ada.blobs.create(source as Blob);
+      await assert.rejects(upload, { name: "ConfigurationError", message: /createBlob: .*data must be a Blob/ });
+    }
+    for (const id of [undefined, null, "", { id: "chk_1" }]) {
+      const read = ada.checkins.get(id as string);
+      await assert.rejects(read, { name: "ConfigurationError", message: /getCheckin: .*ids and keys/ });
+    }
+    assert.equal((await ada.checkins.search({ near: undefined, pageSize: 1 })).items.length, 1);
   });
 
   it("reject downloaded bytes that differ from the bytes of the object", async () => {
@@ -207,5 +225,11 @@ describe("the methods of the client", () => {
     const dead = connect({ url: test.url, token: "nonsense", fetch: checkedFetch() });
     await assert.rejects(dead.users.me(), { name: "AuthAccessTokenInvalid", attempts: 1 });
     assert.throws(() => connect({ url: "http://service.example", token: "t" }), { name: "ConfigurationError" });
+    for (const token of ["", "two\nlines", "tok\u0439n", undefined]) {
+      const wrong = { url: test.url, token: token as string };
+      assert.throws(() => connect(wrong), { name: "ConfigurationError", message: /^connect: token / });
+      if (token)
+        assert.throws(() => createAdmin(wrong), { name: "ConfigurationError", message: /^createAdmin: token / });
+    }
   });
 });

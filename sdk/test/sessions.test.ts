@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestOperator } from "../../server/test/harness.ts";
 import { deleteUser, getDevice, getOwnUser } from "../src/generated/calls.ts";
 import { memoryStore } from "../src/identity/memory-store.ts";
+import { systemClock } from "../src/lib/clock.ts";
 import { NotSignedIn, ServiceError, SessionEnded } from "../src/wire/errors.ts";
 import { breakableNetwork, type TestClient, testClient, until } from "./clients.ts";
 import { createSimulatedClock } from "./simulated-clock.ts";
@@ -120,7 +121,8 @@ describe("the sessions of a client", () => {
     await done;
     await first.close();
     assert.ok(await isAlive(token));
-    const second = testClient(app, { store });
+    // By this clock the token has expired.
+    const second = testClient(app, { store }, { ...systemClock, now: () => Date.now() + 400 * 86_400_000 });
     await second.start();
     await until(async () => !(await isAlive(token)));
     await until(async () => (await store.list("")).every((key) => !key.includes("outbox")));
@@ -166,6 +168,37 @@ describe("the sessions of a client", () => {
     assert.equal(client.sessions.length, 1);
     await client.forget(session.userId);
     assert.deepEqual(client.sessions, []);
+  });
+
+  it("the end of a session is an error of each call, which reports whether the call may have been done", async () => {
+    let isCut = false;
+    const network: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      if (!isCut || init?.method !== "POST") return answer;
+      isCut = false;
+      await operate("revoke-tokens", `${client.session?.userId}`);
+      throw new TypeError("fetch failed");
+    };
+    const client = await signedUp({ fetch: network });
+    isCut = true;
+    const location = { lat: 48.2, lng: 16.37 };
+    const written = client.checkins.create({ location }, { idempotencyKey: "mine" });
+    const lost = await written.catch((error: unknown) => error);
+    assert.ok(lost instanceof SessionEnded);
+    assert.deepEqual([lost.outcome, lost.idempotencyKey, lost.attempts], ["unknown", "mine", 2]);
+    assert.equal(lost.call?.operation, "createCheckin");
+
+    await client.signIn({ userName: client.sessions[0]?.userName ?? "", password });
+    await operate("revoke-tokens", `${client.session?.userId}`);
+    const both = [client.users.me(), client.checkins.create({ location })] as const;
+    const errors = await Promise.all(both.map((call) => call.catch((error: unknown) => error)));
+    assert.deepEqual(
+      errors.map((error) => error instanceof SessionEnded && [error.call?.operation, error.outcome, error.attempts]),
+      [
+        ["getOwnUser", "none", 1],
+        ["createCheckin", "none", 1],
+      ],
+    );
   });
 
   it("the client asks the app for credentials once when many calls find the token invalid", async () => {

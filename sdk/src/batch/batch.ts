@@ -1,6 +1,6 @@
 import { type Envelope, type Judged, judge } from "../transport/answer.ts";
 import { decodeResult } from "../transport/decode.ts";
-import { detailsOf, type KeyedCall, keyCall } from "../transport/keyed-call.ts";
+import { detailsOf, type KeyedCall, keyCall, prepare } from "../transport/keyed-call.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Pace } from "../transport/transport.ts";
 import type { BatchableCall, Call } from "../wire/call.ts";
@@ -212,9 +212,11 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
       if (!call.operation.isBatchable)
         throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
       const index = entries.length;
+      const keyed = keyCall(call, undefined);
       const parameters = encodeParameters(call.parameters ?? {});
-      const needs = references.find([call.path, parameters]).filter((needed) => needed < index);
-      const entry = { ...keyCall(call, undefined), index, parameters, needs, errors: 0 };
+      const find = () => references.find([call.path, parameters]);
+      const needs = prepare(keyed, find).filter((needed) => needed < index);
+      const entry = { ...keyed, index, parameters, needs, errors: 0 };
       const item = { call, ref: references.refsOf<T>(index) };
       entries.push(entry);
       entryOf.set(item, entry);

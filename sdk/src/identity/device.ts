@@ -82,6 +82,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     let root = url;
     const send = () => client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
     const result = await send().catch((error: unknown) => {
+      Object.assign(Object(error), { outcome: "none" }); // it is the error of a call that was not sent
       noteRefusal(error);
       root = normalizeAddress(hint) ?? "";
       if (error instanceof ServiceError || !options.roots?.includes(root)) throw error;

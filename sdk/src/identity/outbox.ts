@@ -40,7 +40,8 @@ export function createOutbox(
     isFilled = false;
     for (const name of await list()) {
       const entry = await secrets.read<UserToken>(name, { ...tokenPattern, id: "" });
-      if (!entry || entry.expires <= serviceClock.now() || (await revoke(client, entry, options)))
+      // The local clock must not keep a token from being revoked.
+      if (!entry || (await revoke(client, entry, options)) || entry.expires <= serviceClock.now())
         await secrets.remove(name);
       else isFilled = true;
     }

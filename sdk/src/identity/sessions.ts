@@ -78,7 +78,7 @@ export function createSessions(
   device: Device,
   outbox: Outbox,
 ): Sessions {
-  const joinRecovery = createFlights<Credentials>();
+  const joinRecovery = createFlights<Credentials | undefined>();
   const joinRenewal = createFlights<void>();
   /** The time from which the token of a sign-in may be renewed again. */
   const nextRenewal = new Map<string, number>();
@@ -122,18 +122,16 @@ export function createSessions(
     else if (isDisabled) inBackground(update(login, (now) => ({ ...now, state: "active" })));
   }
 
-  /** Finds other credentials of a user whose token the service refuses, or ends the session. */
+  /** Finds other credentials of a user whose token the service refuses; without any, the session has ended. */
   async function recover(
     client: IdentityClient,
     userId: string,
     dead: Credentials,
     cause: ServiceError,
-    call: AnyCall,
-  ): Promise<Credentials> {
+  ): Promise<Credentials | undefined> {
     await state.refresh(); // another tab may have renewed the token, or signed in again
     const session = find(userId);
-    const ended = new SessionEnded("the session has ended", { call: describeCall(call), cause });
-    if (!session?.token) throw ended;
+    if (!session?.token) return undefined;
     const { userName, token, login } = session;
     if (token.token !== dead.token) return token;
     const { root, expires } = token;
@@ -152,7 +150,7 @@ export function createSessions(
     await update(login, ({ token, ...now }) =>
       token?.token === dead.token ? { ...now, state: "ended", reason, expires } : { ...now, ...(token && { token }) },
     );
-    throw ended;
+    return undefined;
   }
 
   /**
@@ -252,7 +250,18 @@ export function createSessions(
             renewSoon(client, session, session.token);
             return session.token;
           },
-          replace: (dead, error, call) => joinRecovery(dead.token, () => recover(client, userId, dead, error, call)),
+          async replace(dead, error) {
+            const found = await joinRecovery(dead.token, () => recover(client, userId, dead, error));
+            if (found) return found;
+            const { attempts, outcome, idempotencyKey } = error;
+            throw new SessionEnded("the session has ended", {
+              ...details,
+              attempts,
+              outcome,
+              idempotencyKey,
+              cause: error,
+            });
+          },
           answered: (credentials, answer) => observe(client, userId, credentials, answer),
         };
       };

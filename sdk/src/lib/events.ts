@@ -34,3 +34,12 @@ export function reportThrown(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);
 }
+
+/** Runs code of the app that only observes: its error is reported, and reaches no caller. */
+export function observe(listen: () => void): void {
+  try {
+    listen();
+  } catch (error) {
+    reportThrown(error);
+  }
+}

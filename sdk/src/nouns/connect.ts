@@ -3,7 +3,7 @@ import type { TransportOptions } from "../transport/options.ts";
 import { fixedPrincipal } from "../transport/principal.ts";
 import { createTransport } from "../transport/transport.ts";
 import { uploads } from "../transport/upload.ts";
-import { checkAddress } from "../wire/address.ts";
+import { checkAddress, checkToken } from "../wire/address.ts";
 import { createNouns, type Nouns } from "./nouns.ts";
 import type { Send } from "./send.ts";
 
@@ -32,6 +32,7 @@ export interface Connection extends Nouns {
  */
 export function connect({ url, token, root = url, insecure = false, ...options }: ConnectOptions): Connection {
   const address = checkAddress("connect: url or root", root, insecure);
+  checkToken("connect: token", token);
   const transport = createTransport(options, { uploads });
   const principal = fixedPrincipal("", { root: address, token });
   const send: Send = (call, callOptions) => transport.send(call, principal, callOptions);

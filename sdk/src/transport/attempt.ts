@@ -63,7 +63,7 @@ export function attemptOnce(
     headers?.delete("authorization");
     const sent: Record<string, string> = headers ? Object.fromEntries(headers) : {};
     if (authorization) sent["authorization"] = authorization;
-    if (key) sent["idempotency-key"] = key;
+    if (key !== undefined) sent["idempotency-key"] = key;
     if (contentType) sent["content-type"] = contentType;
     const url = root + path + query;
     const isForm = typeof body === "function";
@@ -77,13 +77,13 @@ export function attemptOnce(
       redirect: isDownload ? "follow" : "manual",
       ...(isForm && { duplex: "half" }),
     };
-    if (!isForm || !uploads || !onProgress) return (options.fetch ?? fetch)(url, init as RequestInit);
+    if (!isForm || !uploads) return (options.fetch ?? fetch)(url, init as RequestInit);
     const report = reportProgress(onProgress, length, clock);
     const moved = (done: number) => {
       restart();
       report(done);
     };
-    return uploads.send(url, init as Upload, moved, options.fetch);
+    return uploads.send(url, init as Upload, onProgress && moved, options.fetch);
   }
 
   async function work(): Promise<Judged> {

@@ -64,12 +64,16 @@ export function openDownload(
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
-  const read = () => new Response(stream());
-  return {
-    contentType: type,
-    contentLength: total,
-    stream,
-    blob: async () => new Blob([await read().arrayBuffer()], { type }),
-    text: () => read().text(),
-  };
+  /** Not by a Response: in Chromium, one that reads a stream that fails has an error of its own. */
+  async function blob(): Promise<Blob> {
+    const parts: BlobPart[] = [];
+    const reader = stream().getReader();
+    for (;;) {
+      const { value } = await reader.read();
+      if (!value) return new Blob(parts, { type });
+      parts.push(value as Uint8Array<ArrayBuffer>);
+    }
+  }
+
+  return { contentType: type, contentLength: total, stream, blob, text: async () => (await blob()).text() };
 }

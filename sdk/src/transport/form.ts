@@ -1,5 +1,5 @@
 import { newUuid } from "../lib/uuid.ts";
-import type { Source } from "../wire/source.ts";
+import type { OpenableSource, Source } from "../wire/source.ts";
 
 export interface Form {
   readonly contentType: string;
@@ -11,13 +11,16 @@ export interface Form {
 /** A multipart body of the fields, as JSON, before the file. Its bytes are the same each time it is opened. */
 export function buildForm(source: Source, fields: string): Form {
   const boundary = newUuid();
-  const file = source instanceof ArrayBuffer ? new Blob([source]) : source;
-  const { name = "file", type } = file as { readonly name?: string; readonly type?: string };
+  const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  // Its types know bytes of memory that threads share, which no runtime puts into a source.
+  const file = isBytes ? new Blob([source as ArrayBuffer]) : source;
+  const isBlob = file instanceof Blob;
+  const { name = "file", type, open } = Object(file) as Partial<OpenableSource>;
+  if (!isBlob && typeof open !== "function") throw new Error("data must be a Blob, bytes, or a source with open()");
   const part = `--${boundary}\r\nContent-Disposition: form-data; name="`;
   const quoted = name.replace(/["\r\n]/g, encodeURIComponent);
   const head = `${part}body"\r\nContent-Type: application/json\r\n\r\n${fields}\r\n${part}data"; filename="${quoted}"\r\nContent-Type: ${type || "application/octet-stream"}\r\n\r\n`;
   const tail = `\r\n--${boundary}--\r\n`;
-  const isBlob = file instanceof Blob;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     length: new Blob([head, tail]).size + (isBlob ? file.size : file.length),

@@ -1,6 +1,6 @@
 import { newUuid } from "../lib/uuid.ts";
 import type { AnyCall } from "../wire/call.ts";
-import { describeCall, type ErrorDetails } from "../wire/errors.ts";
+import { ConfigurationError, describeCall, type ErrorDetails } from "../wire/errors.ts";
 import type { Repeatability } from "./answer.ts";
 
 /** A call that is sent until it is answered, with the key under which the service applies it once. */
@@ -17,11 +17,30 @@ export function keyCall(call: AnyCall, ownKey: string | undefined): KeyedCall {
   const { isIdempotent, isRepeatable, method } = call.operation;
   const isRead = method === "GET";
   const key = isIdempotent ? (ownKey ?? newUuid()) : undefined;
-  return { call, key, isRead, canRepeat: isRead || !!key || !!isRepeatable, attempts: 0, isUncertain: false };
+  return { call, key, isRead, canRepeat: isRead || isIdempotent || !!isRepeatable, attempts: 0, isUncertain: false };
 }
 
 /** The details of the error of a call. */
 export function detailsOf({ call, attempts, key, isUncertain }: KeyedCall, isRetryable: boolean): ErrorDetails {
   const outcome = isUncertain ? "unknown" : "none";
   return { call: describeCall(call), attempts, idempotencyKey: key, outcome, isRetryable };
+}
+
+/**
+ * Prepares what a call sends, from values of the app.
+ *
+ * @param secretRule the message where that of the failure may contain the value
+ * @throws ConfigurationError
+ */
+export function prepare<T>(keyed: KeyedCall, work: () => T, secretRule?: string): T {
+  let problem = 'ids and keys must not be missing, empty, "." or ".."';
+  // Such an address would be that of another operation.
+  if (!/\/\.{0,2}(\/|$)/.test(keyed.call.path)) {
+    try {
+      return work();
+    } catch (error) {
+      problem = secretRule ?? `${Object(error).message}`;
+    }
+  }
+  throw new ConfigurationError(problem, detailsOf(keyed, false));
 }

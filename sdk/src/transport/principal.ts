@@ -36,7 +36,7 @@ export interface Principal {
    *
    * @throws the error of the call; it takes over `call`, `attempts`, `outcome` and `idempotencyKey` of the given one
    */
-  replace?(dead: Credentials, error: ServiceError, call: AnyCall): Promise<Credentials>;
+  replace?(dead: Credentials, error: ServiceError): Promise<Credentials>;
   /** Called after each answer of the service. */
   answered?(credentials: Credentials, answer: Answered): void;
 }

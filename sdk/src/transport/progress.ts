@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { observe } from "../lib/events.ts";
 
 /** The part of a file that has been transferred, in bytes. */
 export interface Progress {
@@ -21,6 +22,6 @@ export function reportProgress(
     if (done <= reported || (done !== total && clock.now() < next)) return;
     reported = done;
     next = clock.now() + intervalMs;
-    listener?.({ done, total });
+    observe(() => listener?.({ done, total }));
   };
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { inspect } from "node:util";
 import { plainCall, principalOf, readCall, refusal, success, writeCall } from "../../test/answers.ts";
 import { createSimulatedClock } from "../../test/simulated-clock.ts";
 import type { AnyCall } from "../wire/call.ts";
+import { define } from "../wire/define.ts";
 import {
   AbortedError,
   ConfigurationError,
@@ -12,7 +14,7 @@ import {
   TimeoutError,
   UnexpectedAnswer,
 } from "../wire/errors.ts";
-import type { TransportOptions } from "./options.ts";
+import type { CallOptions, TransportOptions } from "./options.ts";
 import { createTransport } from "./transport.ts";
 
 type Reply = Response | "cut" | "silence";
@@ -245,6 +247,51 @@ describe("the transport", () => {
       assert.ok((await fail(writeCall, { headers: { [name]: "x" } })) instanceof ConfigurationError);
       assert.equal(requests.length, 0);
     }
+  });
+
+  it("refuses what it cannot send before any request, and repeats no value of a header", async () => {
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    const at = (path: string): AnyCall => ({ ...readCall, path });
+    const refused: [call: AnyCall, options: CallOptions, message: RegExp][] = [
+      [writeCall, { idempotencyKey: "import-\u0439" }, /headers and keys/],
+      [writeCall, { idempotencyKey: "two\nlines" }, /headers and keys/],
+      [readCall, { headers: { "x-secret": "hidden\u0439" } }, /headers and keys/],
+      [readCall, { headers: { "not a name": "1" } }, /headers and keys/],
+      [{ ...writeCall, parameters: { value: 5n } }, {}, /BigInt/],
+      [{ ...writeCall, parameters: { value: circular } }, {}, /circular/],
+      [at("/checkins/"), {}, /ids and keys must not be missing/],
+      [at("/users/../metadata"), {}, /ids and keys must not be missing/],
+    ];
+    for (const [call, options, message] of refused) {
+      const { requests, fail } = startTransport([success(true)]);
+      const error = await fail(call, options);
+      assert.ok(error instanceof ConfigurationError, `${error}`);
+      assert.match(error.message, message);
+      assert.deepEqual([error.outcome, error.attempts, error.call?.operation], ["none", 0, call.operation.id]);
+      assert.ok(!/hidden/.test(inspect(error)));
+      assert.equal(requests.length, 0);
+    }
+    for (const id of ["", ".", "..", undefined, null, { id: "chk_1" }])
+      assert.equal(define("getCheckin", "GET /checkins/{checkinId}")(id).path.slice(0, 10), "/checkins/");
+  });
+
+  it("never sends a write without its key, also where the app's own is empty", async () => {
+    const { clock, requests, send } = startTransport([success(true)]);
+    await clock.settle(send(writeCall, { idempotencyKey: "" })); // the service refuses it
+    assert.equal(requests[0]?.headers.get("idempotency-key"), "");
+  });
+
+  it("answers a call also when the logger or a listener for its progress fails", async (context) => {
+    const reported = context.mock.method(console, "error", () => {});
+    const broken = () => {
+      throw new Error("listener");
+    };
+    const logger = { debug: broken, info: broken, warn: broken, error: broken };
+    const { clock, send, requests } = startTransport(["cut", success({ id: "chk_1" })], { logger });
+    assert.deepEqual(await clock.settle(send(writeCall, { onProgress: broken })), { id: "chk_1" });
+    assert.equal(requests.length, 2);
+    assert.equal(reported.mock.callCount(), 3);
   });
 
   it("retries a call once with the credentials that replace invalid ones", async () => {

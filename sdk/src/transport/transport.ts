@@ -1,4 +1,5 @@
 import { systemClock } from "../lib/clock.ts";
+import { observe } from "../lib/events.ts";
 import type { Call } from "../wire/call.ts";
 import { ConfigurationError, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
 import { type Judged, timeOf } from "./answer.ts";
@@ -6,7 +7,7 @@ import { type Around, type AttemptedCall, attemptOnce } from "./attempt.ts";
 import { decodeResult } from "./decode.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
-import { detailsOf, type KeyedCall, keyCall } from "./keyed-call.ts";
+import { detailsOf, type KeyedCall, keyCall, prepare } from "./keyed-call.ts";
 import { createLimits, type Run } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from "./options.ts";
@@ -105,11 +106,16 @@ export function createTransport(
     run.check();
     const { call, callOptions, key } = started;
     const isIntercepted = interceptors.size > 0;
-    const added = callOptions.headers || isIntercepted ? new Headers(callOptions.headers) : undefined;
+    const { headers, idempotencyKey = "" } = callOptions;
+    const readHeaders = () => {
+      new Headers([["idempotency-key", idempotencyKey]]);
+      return headers || isIntercepted ? new Headers(headers) : undefined;
+    };
+    const added = prepare(started, readHeaders, "headers and keys must be text that HTTP can carry");
     for (const name of ownHeaders)
       if (added?.has(name))
         throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(started, false));
-    const request = buildRequest(call, key, options.methods === "get-post", uploads);
+    const request = prepare(started, () => buildRequest(call, key, options.methods === "get-post", uploads));
     const sending = Object.assign(started, { request, added, run });
     const work = () => attemptUntilAnswered(sending, source);
     return added && isIntercepted ? intercepted("call", seenOf(sending, added), work) : work();
@@ -130,7 +136,9 @@ export function createTransport(
       sending.isUncertain = !!fail && (!!mayBeDone || (wasUncertain && !provesUndone));
       const error = fail?.(detailsOf(sending, !!mayRepeat));
       const { attempts } = sending;
-      logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name });
+      observe(() =>
+        logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name }),
+      );
       // An answer of a proxy contains no information about the principal.
       if (!error || error instanceof ServiceError)
         principal.answered?.(credentials, { call, error, time: timeOf(headers) });
@@ -143,13 +151,14 @@ export function createTransport(
         if (wasUncertain && endsToken.has(id)) return void principal.answered?.(credentials, { call });
         if (isReplaced || !principal.replace) throw error;
         isReplaced = true;
-        credentials = await principal.replace(credentials, error, call);
+        credentials = await principal.replace(credentials, error);
         continue;
       }
       nextRepeat ??= repeats.of(callOptions.retry);
       const waitMs = nextRepeat(judged, until - clock.now());
       if (waitMs === undefined) throw error;
-      logger.info("repeating a call", { operation: id, attempt: attempts, reason: error.name, waitMs });
+      const reason = error.name;
+      observe(() => logger.info("repeating a call", { operation: id, attempt: attempts, reason, waitMs }));
       await limits.wait(waitMs, run);
     }
   }

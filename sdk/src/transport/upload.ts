@@ -12,29 +12,35 @@ export interface Upload {
 /** How files are uploaded. A client without uploads, such as that of operators, does not ship it. */
 export interface Uploads {
   readonly build: typeof buildForm;
-  readonly send: typeof sendWatched;
+  readonly send: typeof sendFile;
 }
 
+/** Browsers send no streams over HTTP/1.1, and some send none at all. */
+const isBrowser = () => typeof location === "object";
+
 /** Sends an upload, and reports how many bytes of it have been sent. */
-function sendWatched(
+async function sendFile(
   url: string,
   upload: Upload,
-  onProgress: (done: number) => void,
+  onProgress: ((done: number) => void) | undefined,
   ownFetch: typeof fetch | undefined,
 ): Promise<Response> {
-  const { body } = upload;
-  if (body instanceof Blob && !ownFetch && typeof XMLHttpRequest === "function")
+  let { body } = upload;
+  if (isBrowser() && !(body instanceof Blob)) body = await new Response(body).blob();
+  if (onProgress && body instanceof Blob && !ownFetch && typeof XMLHttpRequest === "function")
     return sendByXhr(url, upload, body, onProgress);
-  let done = 0;
-  const count = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      done += chunk.byteLength;
-      onProgress(done);
-      controller.enqueue(chunk);
-    },
-  });
-  const counted = (body instanceof Blob ? body.stream() : body).pipeThrough(count);
-  return (ownFetch ?? fetch)(url, { ...upload, body: counted });
+  if (onProgress && !isBrowser()) {
+    let done = 0;
+    const count = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        done += chunk.byteLength;
+        onProgress(done);
+        controller.enqueue(chunk);
+      },
+    });
+    body = (body instanceof Blob ? body.stream() : body).pipeThrough(count);
+  }
+  return (ownFetch ?? fetch)(url, { ...upload, body });
 }
 
 /** Browsers report the progress of an upload only here. */
@@ -63,4 +69,4 @@ function sendByXhr(
   });
 }
 
-export const uploads: Uploads = { build: buildForm, send: sendWatched };
+export const uploads: Uploads = { build: buildForm, send: sendFile };

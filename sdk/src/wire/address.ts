@@ -11,3 +11,9 @@ export function checkAddress(option: string, address: unknown, isInsecureAllowed
   const rule = "must be an address that begins with https:// and holds no password; http:// needs the option insecure";
   throw new ConfigurationError(`${option} ${rule}.`);
 }
+
+/** @throws ConfigurationError for a text that no header can hold; its error in a runtime would contain the token */
+export function checkToken(option: string, token: unknown): void {
+  if (typeof token !== "string" || !/^[!-~]+$/.test(token))
+    throw new ConfigurationError(`${option} must be a token of the service.`);
+}

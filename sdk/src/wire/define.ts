@@ -1,5 +1,4 @@
 import type { AnyCall, Operation } from "./call.ts";
-import { ConfigurationError } from "./errors.ts";
 
 const callers: Readonly<Record<string, Operation["caller"]>> = { d: "device", o: "operator", a: "anyone" };
 
@@ -20,7 +19,7 @@ export function define<Args extends readonly unknown[], Described extends AnyCal
   return (...args) => {
     operation ??= describe(id, verb, flags);
     let count = 0;
-    const path = operation.route.replace(/\{\w+\}/g, () => segmentOf(args[count++], id));
+    const path = operation.route.replace(/\{\w+\}/g, () => segmentOf(args[count++]));
     const parameters = args[count];
     const call: AnyCall = {
       operation,
@@ -48,9 +47,7 @@ function describe(id: string, verb: string, flags: string): Operation {
   });
 }
 
-/** An address without such a segment would be that of another operation. */
-function segmentOf(value: unknown, id: string): string {
-  const text = `${value}`;
-  if (value !== undefined && !/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
-  throw new ConfigurationError(`${id}: ConfigurationError: ids and keys must not be empty, "." or ".."`);
+/** An id that is missing leaves its segment empty; such a call is refused when it is sent. */
+function segmentOf(value: unknown): string {
+  return typeof (value ?? {}) === "object" ? "" : encodeURIComponent(`${value}`);
 }

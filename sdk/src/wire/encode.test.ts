@@ -29,6 +29,7 @@ describe("the encoding of parameters", () => {
   });
 
   it("leaves the values of the app unchanged, and omits absent parameters", () => {
+    assert.deepEqual(encodeParameters({ near: undefined, box: undefined, location: undefined, created: null }), {});
     const value = { at: new Date(5), place: { lat: 1, lng: 2 }, nothing: null };
     assert.equal(encodeParameters({ value })["value"], value);
     assert.deepEqual(encodeParameters({ value: null, tag: undefined, comment: null }), { value: null });

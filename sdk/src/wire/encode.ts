@@ -8,13 +8,13 @@ import type { Box, Near, Place } from "./values.ts";
 export function encodeParameters(parameters: Parameters): Record<string, unknown> {
   const encoded: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined || (value === null && name !== "value")) continue;
     if (name === "value" || name === "values") encoded[name] = value;
     else if (name === "near") encoded["locationRange"] = `${placeText(value as Near)},${(value as Near).meters}`;
     else if (name === "box") {
       const { southWest, northEast } = value as Box;
       encoded["locationRange"] = `${placeText(southWest)}-${placeText(northEast)}`;
     } else encoded[name] = encodeValue(value);
-    if (encoded[name] == null && !(name === "value" && value === null)) delete encoded[name];
   }
   return encoded;
 }
@@ -42,12 +42,14 @@ function dateText(date: unknown): string {
   return date instanceof Date ? `/Date(${date.getTime()})/` : "";
 }
 
-/** Seven decimals are a centimetre. */
-function placeText({ lat, lng }: Place): string {
+/** Seven decimals are a centimetre. The service refuses a place without numbers, and names the parameter. */
+function placeText({ lat, lng }: Partial<Place> = {}): string {
   return `${decimal(lat)},${decimal(lng)}`;
 }
 
 /** Without an exponent, which the service does not read. */
-function decimal(degrees: number): string {
-  return degrees.toFixed(7).replace(/\.?0+$/, "");
+function decimal(degrees: number | undefined): string {
+  return Number(degrees)
+    .toFixed(7)
+    .replace(/\.?0+$/, "");
 }

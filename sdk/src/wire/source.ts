@@ -8,5 +8,5 @@ export interface OpenableSource {
   readonly type?: string;
 }
 
-/** The sources of an upload: a `File` is a `Blob`. */
-export type Source = Blob | ArrayBuffer | OpenableSource;
+/** The sources of an upload: a `File` is a `Blob`, and a `Buffer` of Node.js is an `ArrayBufferView`. */
+export type Source = Blob | ArrayBuffer | ArrayBufferView | OpenableSource;

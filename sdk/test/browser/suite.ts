@@ -205,6 +205,47 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     );
   },
 
+  async "a source that opens a stream is uploaded over HTTP/1.1, with and without progress"({ app, openTab }) {
+    const tab = await openTab();
+    await createClient(tab, app);
+    await signUp(tab, "streaming");
+    const stored = await tab.evaluate(async () => {
+      const bytes = new Blob(["a".repeat(100_000)]);
+      const source = { open: () => bytes.stream(), length: bytes.size };
+      const done: number[] = [];
+      const first = await kit.client?.blobs.create(source);
+      const second = await kit.client?.blobs.create(
+        source,
+        {},
+        { onProgress: (progress) => void done.push(progress.done) },
+      );
+      return { lengths: [first?.contentLength, second?.contentLength], isReported: (done.at(-1) ?? 0) > 100_000 };
+    });
+    assert.deepEqual(stored, { lengths: [100_000, 100_000], isReported: true });
+  },
+
+  async "a download that is cut rejects with ConnectionError, however it is read"({ app, openTab }) {
+    const tab = await openTab();
+    await createClient(tab, app);
+    await signUp(tab, "downloading");
+    const errors = await tab.evaluate(async () => {
+      const blob = await kit.client?.blobs.create(new Blob(["hello"]));
+      const { fetch } = globalThis;
+      globalThis.fetch = async (input, init) => {
+        const answer = await fetch(input, init);
+        if (!`${input}`.endsWith("/file")) return answer;
+        return new Response("hel", { headers: { "content-length": "5", "content-disposition": "attachment" } });
+      };
+      const errors: string[] = [];
+      for (const read of ["blob", "text"] as const) {
+        const download = await kit.client?.blobs.download(blob?.id ?? "");
+        await download?.[read]().catch((error: Error) => errors.push(error.name));
+      }
+      return errors;
+    });
+    assert.deepEqual(errors, ["ConnectionError", "ConnectionError"]);
+  },
+
   "examples/web: two tabs, a check-in with a photo, and a wrong password": ({ context }) => walkExample(context),
 };
 

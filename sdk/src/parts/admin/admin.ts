@@ -5,7 +5,7 @@ import { createPages, type PageOptions, type Pages, type WirePage } from "../../
 import type { CallOptions, Sent, TransportOptions } from "../../transport/options.ts";
 import { fixedPrincipal } from "../../transport/principal.ts";
 import { createTransport } from "../../transport/transport.ts";
-import { checkAddress } from "../../wire/address.ts";
+import { checkAddress, checkToken } from "../../wire/address.ts";
 import type { Call } from "../../wire/call.ts";
 import type { Download } from "../../wire/download.ts";
 import { describeCall, NotSignedIn, ServiceError, SessionEnded } from "../../wire/errors.ts";
@@ -40,6 +40,7 @@ export interface Admin {
 /** @throws ConfigurationError if the address is wrong */
 export function createAdmin({ url, token: firstToken = "", insecure = false, ...options }: AdminOptions): Admin {
   const root = checkAddress("createAdmin: url", url, insecure);
+  if (firstToken) checkToken("createAdmin: token", firstToken);
   const transport = createTransport(options, { moreDates: operatorDateMembers });
   const events = createEvents<{ readonly type: "signedOut" }>(reportThrown);
   let token = firstToken;
