@@ -14,6 +14,8 @@ export interface Answer extends RawAnswer {
   readonly request: string;
   readonly method: string;
   readonly path: string;
+  /** The body of the request, unless it was raw bytes. */
+  readonly sent?: unknown;
 }
 
 export interface CallOptions {
@@ -109,7 +111,18 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
           const text = Buffer.concat(chunks).toString("utf8");
           const { statusCode = 0, headers } = incoming;
           outgoing.destroy();
-          resolve(keep({ request, method, path, status: statusCode, headers, text, body: parseJson(text) }));
+          resolve(
+            keep({
+              request,
+              method,
+              path,
+              sent: options.body,
+              status: statusCode,
+              headers,
+              text,
+              body: parseJson(text),
+            }),
+          );
         });
       });
       const timer = startTimer(() => outgoing.destroy(new Error(`no answer within ${answerMsMax} ms`)), answerMsMax);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { findFreePort } from "../../scripts/free-port.ts";
+import { everyAnswer } from "../../verify/checks/every-answer.ts";
+import { createClient } from "../../verify/client.ts";
 import { formatResult } from "../../verify/report.ts";
 import { verify } from "../../verify/run.ts";
+import type { World } from "../../verify/world.ts";
 import { tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 import { findComparedApplications } from "./compared-applications.ts";
 import { newDevicesByDefault, startTestApp } from "./harness.ts";
@@ -45,6 +48,29 @@ describe("the conformance suite", { timeout: suiteMsMax }, () => {
     const failed = results.filter(({ outcome }) => outcome === "failed");
     assert.ok(results.length > 500, `only ${results.length} checks ran`);
     assert.equal(failed.length, 0, `${failed.length} promises are broken:\n${failed.map(formatResult).join("\n")}`);
+  });
+
+  it("fails when an item of a batch has an answer that the document does not describe", async () => {
+    const app = await startTestApp();
+    const client = createClient(new URL(app.url), []);
+    const { token } = await app.signUp();
+    const requests = ["/users/me", "/events/stream"].map((path) => ({ method: "GET", path })); // a batch refuses the second
+    const [document, answer] = [
+      await client.call("GET /_/openapi.json"),
+      await client.call("POST /batch", { token, body: { requests } }),
+    ];
+    await app.close();
+    const [check] = Object.entries(everyAnswer.checks).flatMap(([title, check]) =>
+      title.includes("item of a batch") ? check : [],
+    );
+    const { responses } = answer.body.result;
+    const compare = (result: object) => {
+      const body = { ...answer.body, result: { responses: [{ ...responses[0], result }, responses[1]] } };
+      // The check reads nothing else of the world.
+      return check?.({ answers: [{ ...answer, body }], call: async () => document } as unknown as World);
+    };
+    await compare(responses[0].result);
+    await assert.rejects(async () => compare({ ...responses[0].result, undescribed: 1 }), /getOwnUser as item 0/);
   });
 
   it("passes where no internal network is open to webhooks", async () => {

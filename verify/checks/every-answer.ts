@@ -1,4 +1,5 @@
 import { createAnswerJudge } from "../../sdk/src/parts/testing/answer-judge.ts";
+import { createBatchJudge, type SentItem } from "../../sdk/src/parts/testing/batch-judge.ts";
 import { createOperationFinder } from "../../sdk/src/parts/testing/find-operation.ts";
 import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
@@ -13,6 +14,16 @@ function isEnvelope({ method, path, status }: Answer): boolean {
   const isFile = /^\/(pictures|videos|blobs)\/[^/]+\/file(\?|$)/.test(path) && status < 400;
   const isTus = /^\/files\/uploads(\/|$)/.test(path) && status < 400;
   return !isPage && !isFile && !isTus && !["OPTIONS", "HEAD", ""].includes(method);
+}
+
+/** The items of a batch that say their operation, as the check that sent them wrote them. */
+function itemsOf({ sent }: Answer): SentItem[] {
+  const { requests } = Object(sent);
+  const isItem = (item: unknown): item is SentItem => {
+    const { key = "", method, path } = Object(item);
+    return [key, method, path].every((member) => typeof member === "string");
+  };
+  return Array.isArray(requests) && requests.every(isItem) ? requests : [];
 }
 
 function all(expect: (answer: Answer) => void): Check {
@@ -59,15 +70,22 @@ export const everyAnswer: Group = {
         seen.add(id);
       }
     },
-    "spec/transport#openapi · every answer to an operation is one that the document describes": async (world) => {
-      const { body: document } = await openapi(world);
-      const [judge, find] = [createAnswerJudge(document), createOperationFinder(document)];
-      for (const answer of world.answers.filter(isEnvelope)) {
-        const operation = find(answer.method, answer.path.split("?", 1)[0] ?? "");
-        const problem = operation && judge(operation, answer.status, JSON.stringify(answer.body));
-        expectThat(answer, problem === undefined, `an answer that the document describes: ${problem}`);
-      }
-    },
+    "spec/transport#openapi · every answer to an operation, or to an item of a batch, is one that the document describes":
+      async (world) => {
+        const { body: document } = await openapi(world);
+        const [judge, find] = [createAnswerJudge(document), createOperationFinder(document)];
+        const judgeBatch = createBatchJudge(document, judge);
+        for (const answer of world.answers.filter(isEnvelope)) {
+          const operation = find(answer.method, answer.path.split("?", 1)[0] ?? "");
+          const text = JSON.stringify(answer.body);
+          const sent = operation === "runBatch" && answer.status < 400 ? itemsOf(answer) : [];
+          const problem =
+            sent.length > 0
+              ? judgeBatch(answer.status, text, sent)
+              : operation && judge(operation, answer.status, text);
+          expectThat(answer, problem === undefined, `an answer that the document describes: ${problem}`);
+        }
+      },
     "spec/transport#content-type · Content-Type of every envelope is exactly application/json": all((answer) =>
       expectEqual(answer, "Content-Type", answer.headers["content-type"], "application/json"),
     ),

@@ -17,6 +17,7 @@ interface DescribedOperation {
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>> }>
   >;
+  readonly "x-batchable"?: boolean;
   readonly "x-caller": string;
   readonly "x-errors": readonly string[];
   readonly "x-excluded-errors"?: readonly string[];

@@ -17,6 +17,10 @@ export function createBatchJudge(
   judge: AnswerJudge = createAnswerJudge(document),
 ): BatchJudge {
   const findOperation = createOperationFinder(document);
+  const all = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  const refused = new Set(
+    all.flatMap((operation) => (operation["x-batchable"] === false ? operation.operationId : [])),
+  );
 
   function judgeItem(
     { method, path }: SentItem,
@@ -24,6 +28,8 @@ export function createBatchJudge(
     request_id: string,
   ): string | undefined {
     const operation = findOperation(method, path.split("?", 1)[0] ?? "");
+    // No operation declares that a batch may not contain it.
+    if (operation && refused.has(operation) && answer.error === "OperationNotFound") return undefined;
     const problem = operation && judge(operation, answer.status, JSON.stringify({ request_id, ...answer }));
     return problem && `${operation} as item ${key}: ${problem}`;
   }
