@@ -99,6 +99,24 @@ describe("a batch", () => {
     assert.deepEqual(found.items.map(({ id }) => id).sort(), items.map((item) => results.get(item).id).sort());
   });
 
+  it("can be sent again by the app after a lost answer, with the keys that its items have", async () => {
+    const { connection } = connectThrough(async (count, answer) => {
+      const response = await answer();
+      if (count > 1) return response;
+      await response.arrayBuffer();
+      throw new TypeError("the answer is lost");
+    });
+    const batch = connection.batch();
+    const item = batch.add(createCheckin({ location, tag: "sent again" }));
+    await assert.rejects(batch.send({ retry: false }), { name: "ConnectionError", outcome: "unknown" });
+    const { id } = (await batch.send()).get(item);
+    const found = await ada.checkins.search({ tag: "sent again" });
+    assert.deepEqual(
+      found.items.map((checkin) => checkin.id),
+      [id],
+    );
+  });
+
   it("repeats items that failed temporarily, together with the items that depend on them", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       const response = await answer();

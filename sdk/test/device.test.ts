@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { getDevice } from "../src/generated/calls.ts";
 import { memoryStore } from "../src/identity/memory-store.ts";
+import type { Clock } from "../src/lib/clock.ts";
 import { ConnectionError, ServiceError } from "../src/wire/errors.ts";
 import { breakableNetwork, testClient, until } from "./clients.ts";
 import { createSimulatedClock } from "./simulated-clock.ts";
@@ -89,6 +90,33 @@ describe("the device of a client", () => {
     await clock.advance(1_800_000); // half of the longest wait
     await until(() => client.requests.some(isRegistration));
     await until(() => client.events.filter((event) => event === "deviceRegistered").length === 2);
+  });
+
+  it("has no timer after its client is closed", async () => {
+    const clock = createSimulatedClock();
+    const timers = new Set<() => void>();
+    const after: Clock["after"] = (ms, run, priority) => {
+      const cancel = clock.after(ms, run, priority);
+      const end = () => {
+        timers.delete(end);
+        cancel();
+      };
+      if (priority === "background") timers.add(end);
+      return end;
+    };
+    const client = testClient(app, {}, { ...clock, after });
+    await client.send(getDevice());
+    await clock.advance(app.now() - Date.now() + 89 * dayMs);
+    await client.send(getDevice());
+    assert.equal(timers.size, 1);
+    await client.close();
+    assert.equal(timers.size, 0);
+  });
+
+  it("has the platform of the runtime if the app's own is undefined", async () => {
+    const client = testClient(app, { device: { platform: undefined as never, model: "kiosk" } });
+    const { platform, model } = await client.device.get();
+    assert.deepEqual([platform, model], ["Node", "kiosk"]);
   });
 
   it("is refused with a wrong key: calls fail at once for a minute, then for two minutes", async () => {

@@ -10,12 +10,14 @@ import { onePixel } from "./pictures.ts";
 let test: TestApp;
 let ada: Connection;
 let adaId: string;
+let adaToken: string;
 let device: Connection;
 
 before(async () => {
   test = await startTestApp();
   const user = await test.signUp("ada");
   adaId = user.id;
+  adaToken = user.token;
   ada = connect({ url: test.url, token: user.token, fetch: checkedFetch() });
   device = connect({ url: test.url, token: user.deviceToken, fetch: checkedFetch() });
 });
@@ -179,6 +181,21 @@ describe("the methods of the client", () => {
       [...progress].sort((a, b) => a - b),
     );
     assert.equal(await (await ada.blobs.download(blob.id)).text(), "firmware ".repeat(20_000));
+    progress.length = 0;
+    let lost = 1;
+    const network: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      if (lost-- > 0) throw new TypeError("fetch failed");
+      return answer;
+    };
+    const again = connect({ url: test.url, token: adaToken, fetch: network });
+    await again.blobs.create(new Blob([bytes]), {}, { onProgress });
+    assert.ok(lost < 0 && progress.length > 0);
+    assert.equal(new Set(progress).size, progress.length, `${progress}`);
+    assert.deepEqual(
+      progress,
+      [...progress].sort((a, b) => a - b),
+    );
     for (const source of [bytes, Buffer.from(bytes)]) {
       const copy = await ada.blobs.create(source);
       assert.equal(copy.contentHash, blob.contentHash);

@@ -26,6 +26,8 @@ export interface Device {
   offer(issued: IssuedToken, root: string): Promise<void>;
   /** Makes the next call register as a new device. */
   forget(): Promise<void>;
+  /** Ends the timer of its registration, for which a process of Deno would wait. */
+  close(): void;
 }
 
 const minuteMs = 60_000;
@@ -46,6 +48,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
   let refusal: Refusal | undefined;
   /** A token near its end is replaced at most once an hour. */
   let nextRefresh = 0;
+  let cancelRefresh = () => {};
 
   const answered = (_: Credentials, { time }: Answered) => serviceClock.observe(time);
 
@@ -80,9 +83,12 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     const { uniqueId } = await store.claim("installation", { uniqueId: newUuid() });
     const call = registerDevice({ appid: options.appid, appkey, ...facts, uniqueId });
     let root = url;
-    const send = () => client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered });
+    const fail = (error: unknown): never => {
+      throw Object.assign(Object(error), { outcome: "none" }); // the call that needs the registration was not sent
+    };
+    const send = () =>
+      client.transport.send(call, { ...fixedPrincipal("anonymous", { root, token: "" }), answered }).catch(fail);
     const result = await send().catch((error: unknown) => {
-      Object.assign(Object(error), { outcome: "none" }); // it is the error of a call that was not sent
       noteRefusal(error);
       root = normalizeAddress(hint) ?? "";
       if (error instanceof ServiceError || !options.roots?.includes(root)) throw error;
@@ -121,7 +127,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     if (left >= (expires - issued) / 10 || clock.now() < nextRefresh) return;
     const waitMs = clock.random() * Math.min(hourMs, Math.max(0, left) / 2);
     nextRefresh = clock.now() + waitMs + hourMs;
-    clock.after(waitMs, () => inBackground(register(client, token)), "background");
+    cancelRefresh = clock.after(waitMs, () => inBackground(register(client, token)), "background");
   }
 
   /** Reports facts that have changed since the last registration. */
@@ -178,6 +184,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
       await store.remove("facts");
       await state.change(({ device, ...rest }) => rest);
     },
+    close: () => cancelRefresh(),
   };
 }
 

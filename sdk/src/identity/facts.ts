@@ -1,8 +1,9 @@
+import { withoutAbsent } from "../lib/without-absent.ts";
 import type { DeviceFacts, IdentityOptions } from "./options.ts";
 
 /** The facts about the device in a registration. */
 export function factsOf({ device }: Pick<IdentityOptions, "device">): DeviceFacts & { readonly platform: string } {
-  return { platform: platformName(), ...device };
+  return { platform: platformName(), ...withoutAbsent({ ...device }) };
 }
 
 /** A digest of each fact, so that the stored record contains no push token. */

@@ -17,7 +17,7 @@ export interface Identity {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly serviceClock: ServiceClock;
-  /** Stops following other tabs. The stored records stay. */
+  /** Stops following other tabs, and ends timers. The stored records stay. */
   close(): void;
 }
 
@@ -51,5 +51,9 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const device = createDevice(parts);
   const outbox = createOutbox(parts, device.offer);
   const sessions: Sessions = createSessions(parts, device, outbox);
-  return { state, device, sessions, outbox, serviceClock, close: tabs.close };
+  const close = () => {
+    tabs.close();
+    device.close();
+  };
+  return { state, device, sessions, outbox, serviceClock, close };
 }

@@ -108,4 +108,25 @@ describe("records in a store", () => {
     assert.equal((await records.read("name", pattern))?.text, "a");
     assert.equal(failures.length, 1);
   });
+
+  it("wait once for a store that does not answer, and use it again later", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+    const store = memoryStore();
+    let isSilent = true;
+    let asked = 0;
+    const get = (key: string) => {
+      asked += 1;
+      return isSilent ? new Promise<undefined>(() => {}) : store.get(key);
+    };
+    const { records } = recordsOf({ ...store, get });
+    const read = records.read("name", pattern);
+    t.mock.timers.tick(5_000);
+    assert.equal(await read, undefined);
+    assert.equal(await records.read("name", pattern), undefined);
+    assert.equal(asked, 1);
+    isSilent = false;
+    store.set("rollcall:app:url:name", '{"v":1,"text":"stored"}');
+    t.mock.timers.tick(60_000);
+    assert.equal((await records.read("name", pattern))?.text, "stored");
+  });
 });

@@ -31,6 +31,8 @@ export interface RecordsOptions {
 const version = 1;
 /** A store that takes longer counts as failed, so that no call waits for it. */
 const storeMsMax = 5_000;
+/** After that, the store is not asked for this time: a client asks it several times before its first call. */
+const silentMs = 60_000;
 const failed = Symbol();
 
 /**
@@ -49,6 +51,8 @@ export function createRecords({
   const known = new Map<string, string | undefined>();
   /** Names whose last change did not reach the store. */
   const unwritten = new Set<string>();
+  /** When the store did not answer. */
+  let silentAt = Number.NEGATIVE_INFINITY;
 
   function once(name: string, report: () => void): void {
     if (!reported.has(name)) report();
@@ -56,8 +60,10 @@ export function createRecords({
   }
 
   async function attempt<T>(work: () => Awaitable<T>): Promise<T | typeof failed> {
+    if (Math.abs(systemClock.now() - silentAt) < silentMs) return failed;
     try {
       return await within(storeMsMax, systemClock, work, () => {
+        silentAt = systemClock.now();
         throw new Error("The store does not answer.");
       });
     } catch (error) {

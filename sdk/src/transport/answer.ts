@@ -5,7 +5,7 @@ export interface Judged {
   readonly status?: number;
   /** Of the answer, if one came. */
   readonly headers?: Headers | undefined;
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   readonly replayed?: boolean;
   /** As on the wire. */
   readonly result?: unknown;
@@ -69,6 +69,7 @@ export function judge(
   const failure = {
     status,
     headers,
+    requestId: envelope?.request_id,
     repeats: isPassing && mayRepeat ? ("yes" as const) : undefined,
     mayBeDone: !isRead && (status < 400 || status === 408 || status >= 500),
     retryAfterMs,

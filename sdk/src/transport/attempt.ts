@@ -4,7 +4,6 @@ import { type Judged, judge, judgeSilence, type Repeatability, readEnvelope } fr
 import { isFile, openDownload } from "./download.ts";
 import { type Limits, type Run, timeoutOf } from "./limits.ts";
 import type { CallOptions, TransportOptions } from "./options.ts";
-import { reportProgress } from "./progress.ts";
 import { readTunnelled, type WireRequest } from "./request.ts";
 import type { Upload, Uploads } from "./upload.ts";
 
@@ -34,6 +33,8 @@ export interface AttemptedCall extends Repeatability {
   readonly request: WireRequest;
   /** Headers of the app. */
   readonly added: Headers | undefined;
+  /** Reports the progress of an upload, of which no repeat reports less. */
+  readonly report: (done: number) => void;
 }
 
 /** Runs the interceptors of the app around an attempt. */
@@ -51,7 +52,7 @@ export function attemptOnce(
   around: Around | undefined,
   run: Run,
 ): Promise<Judged> {
-  const { call, callOptions, request, added } = attempted;
+  const { call, callOptions, request, added, report } = attempted;
   const { isDownload, hasFile } = call.operation;
   const { body, contentType, key, length, method, path, query = "" } = request;
   const { onProgress } = callOptions;
@@ -78,7 +79,6 @@ export function attemptOnce(
       ...(isForm && { duplex: "half" }),
     };
     if (!isForm || !uploads) return (options.fetch ?? fetch)(url, init as RequestInit);
-    const report = reportProgress(onProgress, length, clock);
     const moved = (done: number) => {
       restart();
       report(done);

@@ -424,7 +424,9 @@ describe("the transport", () => {
     const { fail, requests } = startTransport(["cut", refusal(503, "ServiceUnavailable")], { logger });
     const error = await fail(writeCall);
     const printed = `${lines.join("\n")} ${error.message} ${JSON.stringify(error.call)}`;
-    assert.ok(lines.length > 0);
+    const fields = { operation: "createCheckin", attempt: 2, status: 503, requestId: "req_2" };
+    const line = `attempt of a call ${JSON.stringify({ ...fields, error: "ServiceUnavailable", ms: 0 })}`;
+    assert.ok(lines.includes(line), lines.join("\n"));
     for (const secret of ["secret words", "token", "48.2", requests[0]?.headers.get("idempotency-key") ?? ""]) {
       assert.ok(!printed.includes(secret), secret);
     }

@@ -12,6 +12,7 @@ import { createLimits, type Run } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
 import type { CallOptions, Meta, Retry, Sent, Signer, TransportOptions } from "./options.ts";
 import type { Credentials, PrincipalSource } from "./principal.ts";
+import { reportProgress } from "./progress.ts";
 import { createRepeats, type NextRepeat } from "./repeats.ts";
 import { buildRequest } from "./request.ts";
 import type { Uploads } from "./upload.ts";
@@ -116,7 +117,8 @@ export function createTransport(
       if (added?.has(name))
         throw new ConfigurationError(`the client sets the header ${name} by itself`, detailsOf(started, false));
     const request = prepare(started, () => buildRequest(call, key, options.methods === "get-post", uploads));
-    const sending = Object.assign(started, { request, added, run });
+    const report = reportProgress(callOptions.onProgress, request.length, clock);
+    const sending = Object.assign(started, { request, added, run, report });
     const work = () => attemptUntilAnswered(sending, source);
     return added && isIntercepted ? intercepted("call", seenOf(sending, added), work) : work();
   }
@@ -131,14 +133,15 @@ export function createTransport(
     let isReplaced = false;
     for (;;) {
       const wasUncertain = sending.isUncertain;
+      const begun = clock.now();
       const judged = await attemptAtGate(sending, principal.id, credentials);
-      const { fail, mayBeDone, provesUndone, repeats: mayRepeat, status, headers, result } = judged;
+      const { fail, mayBeDone, provesUndone, repeats: mayRepeat, status, headers, requestId, result } = judged;
       sending.isUncertain = !!fail && (!!mayBeDone || (wasUncertain && !provesUndone));
       const error = fail?.(detailsOf(sending, !!mayRepeat));
       const { attempts } = sending;
-      observe(() =>
-        logger.debug("attempt of a call", { operation: id, attempt: attempts, status, error: error?.name }),
-      );
+      const ms = clock.now() - begun;
+      const fields = { operation: id, attempt: attempts, status, requestId, error: error?.name, ms };
+      observe(() => logger.debug("attempt of a call", fields));
       // An answer of a proxy contains no information about the principal.
       if (!error || error instanceof ServiceError)
         principal.answered?.(credentials, { call, error, time: timeOf(headers) });
