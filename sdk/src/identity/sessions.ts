@@ -68,6 +68,8 @@ const ofDevice = new Set([
 ]);
 
 const hourMs = 3_600_000;
+/** By a clock that is ahead of the service, each new token is in the second half of its life. */
+const renewalPauseMs = 10_000;
 const reauthenticateMsMax = 30_000;
 const signOutMsMax = 10_000;
 
@@ -217,7 +219,7 @@ export function createSessions(
         const renewed = await transport.send(renewToken(), fixedPrincipal(`user:${userId}`, old));
         const next = { ...tokenOf(renewed, root, serviceClock.now()), id: userId };
         if (next.expires <= expires) return;
-        nextRenewal.delete(login);
+        nextRenewal.set(login, clock.now() + renewalPauseMs);
         await update(login, (now) => ({ ...now, token: next }));
       } catch (error) {
         if (!isNamed(error, "OperationNotFound")) return;
