@@ -3,7 +3,7 @@ import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 
 /** Bounds the time of one statement. */
-const callersPerStep = 500;
+const tokensPerStep = 500;
 
 /**
  * Finds callers whose tokens have been revoked since they were issued. The renewal of a token does not end it: its
@@ -17,12 +17,17 @@ export async function findEndedTokens(
   queries: Queries,
 ): Promise<ReadonlySet<Caller>> {
   const ended = new Set<Caller>();
-  for (let from = 0; from < callers.length; from += callersPerStep) {
-    const step = callers.slice(from, from + callersPerStep);
+  const ofTokens = [...Map.groupBy(callers, tokenOf).values()]; // several streams may have one
+  for (let from = 0; from < ofTokens.length; from += tokensPerStep) {
+    const step = ofTokens.slice(from, from + tokensPerStep).flat();
     const isAlive = await readStates(applicationId, step, queries);
     for (const caller of step) if (!isAlive(caller)) ended.add(caller);
   }
   return ended;
+}
+
+function tokenOf({ applicationKeyId, deviceId, userId, tokenId }: Caller): string {
+  return `${applicationKeyId} ${deviceId} ${userId} ${tokenId}`;
 }
 
 async function readStates(
@@ -84,11 +89,11 @@ async function readStates(
 }
 
 /** The lengths of lists, few because each text of a statement is compiled and planned. */
-const lengths = [1, 4, 16, 64, callersPerStep];
+const lengths = [1, 4, 16, 64, tokensPerStep];
 
 /** Ids that are repeated up to one of the lengths, because a repeated one does no harm; no id is the empty text. */
 function distinct(ids: readonly string[]): string[] {
   const found = [...new Set(ids)];
-  const length = lengths.find((each) => each >= found.length) ?? callersPerStep;
+  const length = lengths.find((each) => each >= found.length) ?? tokensPerStep;
   return Array.from({ length }, (_, index) => found[index] ?? found[0] ?? "");
 }
