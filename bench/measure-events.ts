@@ -200,8 +200,7 @@ function percentile(rising: readonly number[], share: number): number {
   return rising[Math.min(rising.length - 1, Math.floor(rising.length * share))] ?? Number.NaN;
 }
 
-/** Heartbeats are all that is sent, and polls all that is read. */
-/** The share of a core that the server and the database take in a minute without calls. */
+/** The share of a core that the server and the database take without calls: heartbeats are all that is sent, and polls all that is read. */
 async function rest(
   server: ServerProcess,
   engine: Engine,

@@ -62,7 +62,7 @@ export async function serve(
     await releasePorts();
     const listening = transport.listen(config.host, config.port);
     listening.catch(() => {}); // thrown below
-    // The first requests are answered while its password is hashed.
+    // The server answers requests while the password of the first operator is hashed.
     const first: FirstStart = { demo, owner: await creatingOwner };
     // The credentials are shown only once, so print them before anything else can fail.
     if (throwaway === undefined) process.stdout.write(isJson ? firstAsJson(first) : describeFirst(first));

@@ -107,9 +107,9 @@ export function createTransport(
     run.check();
     const { call, callOptions, key } = started;
     const isIntercepted = interceptors.size > 0;
-    const { headers, idempotencyKey = "" } = callOptions;
+    const { headers, idempotencyKey } = callOptions;
     const readHeaders = () => {
-      new Headers([["idempotency-key", idempotencyKey]]);
+      if (idempotencyKey !== undefined) new Headers([["idempotency-key", idempotencyKey]]);
       return headers || isIntercepted ? new Headers(headers) : undefined;
     };
     const added = prepare(started, readHeaders, "headers and keys must be text that HTTP can carry");

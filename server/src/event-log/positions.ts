@@ -97,13 +97,8 @@ export function createPositions({ database }: { readonly database: Database }): 
       if (!database.dialect.hasRowLocks) return; // writes assign them
       if (!(await isWaiting(applicationId, database.reads))) return;
       // Outside of a transaction of the caller, which would lock the log until its end.
-      await database.apart(
-        `event positions of ${applicationId}`,
-        () => share(applicationId, () => settleAll(applicationId)),
-        {
-          hasEffect: true,
-        },
-      );
+      const settleShared = () => share(applicationId, () => settleAll(applicationId));
+      await database.apart(`event positions of ${applicationId}`, settleShared, { hasEffect: true });
     },
     place,
     waitForBacklog(applicationId) {
