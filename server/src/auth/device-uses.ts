@@ -1,4 +1,4 @@
-import type { Queries } from "../db/database.ts";
+import { storeLastUses, type UseStatements } from "./last-uses.ts";
 
 /** How often the use of a device is stored, which bounds how far behind `last_seen_at` is. */
 export const deviceUseMs = 3_600_000;
@@ -10,14 +10,10 @@ export interface DeviceUse {
   readonly usedAt: number;
 }
 
-export async function updateDeviceUses(uses: readonly DeviceUse[], queries: Queries): Promise<void> {
-  for (const { applicationId, deviceId, usedAt } of uses) {
-    await queries
-      .updateTable("devices")
-      .set({ last_seen_at: usedAt })
-      .where("application_id", "=", applicationId)
-      .where("id", "=", deviceId)
-      .where(({ or, eb }) => or([eb("last_seen_at", "is", null), eb("last_seen_at", "<", usedAt)]))
-      .execute();
-  }
+export async function updateDeviceUses(uses: readonly DeviceUse[], statements: UseStatements): Promise<void> {
+  await storeLastUses(
+    { name: "devices", time: "last_seen_at", key: ["id"] },
+    uses.map(({ applicationId, deviceId, usedAt }) => ({ applicationId, key: [deviceId], at: usedAt })),
+    statements,
+  );
 }

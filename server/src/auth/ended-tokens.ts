@@ -1,9 +1,7 @@
 import { sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
-
-/** Bounds the time of one statement. */
-const tokensPerStep = 500;
+import { listLengthMax, padList } from "../db/list-lengths.ts";
 
 /**
  * Finds callers whose tokens have been revoked since they were issued. The renewal of a token does not end it: its
@@ -18,8 +16,8 @@ export async function findEndedTokens(
 ): Promise<ReadonlySet<Caller>> {
   const ended = new Set<Caller>();
   const ofTokens = [...Map.groupBy(callers, tokenOf).values()]; // several streams may have one
-  for (let from = 0; from < ofTokens.length; from += tokensPerStep) {
-    const step = ofTokens.slice(from, from + tokensPerStep).flat();
+  for (let from = 0; from < ofTokens.length; from += listLengthMax) {
+    const step = ofTokens.slice(from, from + listLengthMax).flat();
     const isAlive = await readStates(applicationId, step, queries);
     for (const caller of step) if (!isAlive(caller)) ended.add(caller);
   }
@@ -88,12 +86,7 @@ async function readStates(
   };
 }
 
-/** The lengths of lists, few because each text of a statement is compiled and planned. */
-const lengths = [1, 4, 16, 64, tokensPerStep];
-
-/** Ids that are repeated up to one of the lengths, because a repeated one does no harm; no id is the empty text. */
-function distinct(ids: readonly string[]): string[] {
-  const found = [...new Set(ids)];
-  const length = lengths.find((each) => each >= found.length) ?? tokensPerStep;
-  return Array.from({ length }, (_, index) => found[index] ?? found[0] ?? "");
+/** At least one id; no id is the empty text. */
+function distinct(ids: readonly string[]): readonly string[] {
+  return padList(ids.length === 0 ? [""] : [...new Set(ids)]);
 }

@@ -1,4 +1,5 @@
 import type { Database } from "../db/database.ts";
+import { listLengthMax } from "../db/list-lengths.ts";
 import { type DeviceUse, updateDeviceUses } from "./device-uses.ts";
 import { type TokenUse, updateUserTokenUses } from "./user-tokens.ts";
 
@@ -11,12 +12,11 @@ export interface TokenUses {
   save(userId?: string): Promise<void>;
 }
 
-const usesPerStep = 500;
-
 export function createTokenUses(database: Database): TokenUses {
   /** By user, then by token. */
   const noted = new Map<string, Map<string, TokenUse>>();
   const devices = new Map<string, DeviceUse>();
+  const { dialect } = database;
 
   function note(use: TokenUse): void {
     const ofUser = noted.get(use.userId);
@@ -27,15 +27,14 @@ export function createTokenUses(database: Database): TokenUses {
   function take(userIds: readonly string[]): TokenUse[] {
     const taken = userIds.flatMap((userId) => [...(noted.get(userId)?.values() ?? [])]);
     for (const userId of userIds) noted.delete(userId);
-    // The same order in every process prevents deadlocks.
-    return taken.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1));
+    return taken;
   }
 
   async function saveDevices(): Promise<void> {
-    const uses = [...devices.values()].toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
-    for (let start = 0; start < uses.length; start += usesPerStep) {
-      const step = uses.slice(start, start + usesPerStep);
-      await database.write(({ queries }) => updateDeviceUses(step, queries));
+    const uses = [...devices.values()];
+    for (let start = 0; start < uses.length; start += listLengthMax) {
+      const step = uses.slice(start, start + listLengthMax);
+      await database.write(({ queries }) => updateDeviceUses(step, { dialect, queries }));
       for (const use of step) if (devices.get(use.deviceId) === use) devices.delete(use.deviceId);
     }
   }
@@ -48,8 +47,8 @@ export function createTokenUses(database: Database): TokenUses {
       const uses = take(userId === undefined ? [...noted.keys()] : [userId]);
       try {
         while (uses.length > 0) {
-          const step = uses.slice(0, usesPerStep);
-          await database.write(({ queries }) => updateUserTokenUses(step, queries));
+          const step = uses.slice(0, listLengthMax);
+          await database.write(({ queries }) => updateUserTokenUses(step, { dialect, queries }));
           uses.splice(0, step.length);
         }
       } finally {

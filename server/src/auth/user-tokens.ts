@@ -8,6 +8,7 @@ import type { Stream } from "../db/stream.ts";
 import type { NewUserTokenRow, UserTokenRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { storeLastUses, type UseStatements } from "./last-uses.ts";
 
 /** Makes a user token valid once the transaction commits. */
 export async function insertUserToken(row: NewUserTokenRow, queries: Queries): Promise<void> {
@@ -73,17 +74,12 @@ export interface TokenUse {
   readonly usedAt: number;
 }
 
-export async function updateUserTokenUses(uses: readonly TokenUse[], queries: Queries): Promise<void> {
-  for (const { applicationId, userId, tokenId, usedAt } of uses) {
-    await queries
-      .updateTable("user_tokens")
-      .set({ last_used_at: usedAt })
-      .where("application_id", "=", applicationId)
-      .where("user_id", "=", userId)
-      .where("id", "=", tokenId)
-      .where("last_used_at", "<", usedAt)
-      .execute();
-  }
+export async function updateUserTokenUses(uses: readonly TokenUse[], statements: UseStatements): Promise<void> {
+  await storeLastUses(
+    { name: "user_tokens", time: "last_used_at", key: ["user_id", "id"] },
+    uses.map(({ applicationId, userId, tokenId, usedAt }) => ({ applicationId, key: [userId, tokenId], at: usedAt })),
+    statements,
+  );
 }
 
 /** When the user signed in for this token. @returns undefined when the token has ended */
