@@ -28,7 +28,7 @@ import { createSession, type Session } from "./identity/session.ts";
 import type { SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
-import { createEvents, observe, reportThrown } from "./lib/events.ts";
+import { createEvents, observe } from "./lib/events.ts";
 import { withoutAbsent } from "./lib/without-absent.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
 import { createNouns, type Nouns } from "./nouns/nouns.ts";
@@ -40,7 +40,7 @@ import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
 import { uploads } from "./transport/upload.ts";
 import type { Call } from "./wire/call.ts";
-import { NotSignedIn } from "./wire/errors.ts";
+import { ConfigurationError, NotSignedIn } from "./wire/errors.ts";
 
 /** The device of a client, and its registration. */
 export interface RegisteredDevice extends DeviceNoun {
@@ -111,10 +111,10 @@ const scopes = createScopes();
 
 /** Creates a client in a context: clients of one scope share their device and sessions there. */
 export function createClient(options: RollcallOptions, context: Scopes): Rollcall {
-  const checked = checkOptions(options);
+  const checked = checkOptions(Object(options));
   const { url, signInMs, logger = consoleLogger } = checked;
   const transport = createTransport({ ...checked, clock: context.clock }, { uploads });
-  const events = createEvents<RollcallEvent>(reportThrown);
+  const events = createEvents<RollcallEvent>();
   const views = new Map<string, Session>();
   const client: IdentityClient = { transport, options: checked, url, signInMs };
   const { identity, isShared, tabsName, isForgetful, leave } = context.join(url, checked, notify);
@@ -138,9 +138,8 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     if (isReady) return;
     isReady = true;
     const warn = (message: string) => notify({ type: "warning", message });
-    if (isShared) warn("Another client of this application shares its device and sessions with this one.");
-    if (isForgetful)
-      warn("There is no IndexedDB, and no store is named: the device and the sessions end with the process.");
+    if (isShared) warn("Another client shares its device and sessions with this one.");
+    if (isForgetful) warn("No store is named: the device and the sessions end with the process.");
     notify({ type: "ready" });
   }
 
@@ -201,7 +200,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     signIn: async (input, options) => viewOf((await signIn(loginUser(input), options)).session),
     async signInSocial(input, options) {
       const { session, isNew } = await signIn(loginSocialUser(input), options);
-      return Object.create(viewOf(session), { isNew: { value: isNew, enumerable: true } });
+      return Object.assign(Object.create(viewOf(session)), { isNew });
     },
     requestPasswordReset: (input, options) => send(requestPasswordReset(input), options),
     resetPassword: (input, options) => send(resetPassword(input), options),
@@ -252,5 +251,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
 }
 
 function idOf(user: Session | string): string {
-  return typeof user === "string" ? user : user.userId;
+  const id = typeof user === "string" ? user : Object(user).userId;
+  if (!id) throw new ConfigurationError("user must be a session or the id of a user.");
+  return id;
 }

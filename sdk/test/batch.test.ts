@@ -4,6 +4,7 @@ import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { BatchFailed } from "../src/batch/batch.ts";
 import { createCheckin, deleteCheckin, getCheckin, putMetadata } from "../src/generated/calls.ts";
 import { type Connection, connect } from "../src/nouns/connect.ts";
+import { ServiceError } from "../src/wire/errors.ts";
 import { readCall, refusal } from "./answers.ts";
 import { checkedFetch } from "./checked-fetch.ts";
 
@@ -143,6 +144,35 @@ describe("a batch", () => {
     assert.deepEqual([results.get(busy).tag, results.get(done).tag], ["busy", "done"]);
     assert.equal(results.outcome(needing).ok, true);
     assert.equal((await ada.checkins.search({ tag: "busy" })).items.length, 1);
+  });
+
+  it("reports what is known of each item when a repeat is refused", async () => {
+    const { connection } = connectThrough(async (count, answer) => {
+      if (count > 1) return refusal(403, "AuthUserAccountDisabled");
+      const envelope = await (await answer()).json();
+      const [first, second] = envelope.result.responses;
+      const busy = await refusal(503, "ServiceUnavailable").json();
+      envelope.result.responses = [first, { ...busy, key: second.key }];
+      return Response.json(envelope);
+    });
+    const batch = connection.batch({ mode: "sequential" });
+    const done = batch.add(createCheckin({ location, tag: "kept" }));
+    const lost = batch.add(createCheckin({ location, tag: "perhaps" }));
+    const results = await batch.send();
+    assert.equal(results.get(done).tag, "kept");
+    const outcome = results.outcome(lost);
+    assert.ok(!outcome.ok);
+    const { error } = outcome;
+    assert.ok(error instanceof ServiceError);
+    assert.ok(error.is("AuthUserAccountDisabled"));
+    const { outcome: known, call, idempotencyKey } = error;
+    assert.deepEqual([known, call?.operation], ["unknown", "createCheckin"]);
+    const { id } = await ada.send(createCheckin({ location, tag: "perhaps" }), { idempotencyKey });
+    const found = await ada.checkins.search({ tag: "perhaps" });
+    assert.deepEqual(
+      found.items.map((checkin) => checkin.id),
+      [id],
+    );
   });
 
   it("is sent in several requests when it is large, and is refused when its mode does not allow that", async () => {

@@ -214,6 +214,10 @@ describe("the methods of the client", () => {
       const read = ada.checkins.get(id as string);
       await assert.rejects(read, { name: "ConfigurationError", message: /getCheckin: .*ids and keys/ });
     }
+    for (const object of [undefined, {}] as never[]) {
+      const read = ada.metadata.of(object).get("mood");
+      await assert.rejects(read, { name: "ConfigurationError", message: /getMetadata: .*ids and keys/ });
+    }
     assert.equal((await ada.checkins.search({ near: undefined, pageSize: 1 })).items.length, 1);
   });
 

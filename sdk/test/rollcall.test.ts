@@ -3,7 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { createCheckin, getDevice } from "../src/generated/calls.ts";
 import { ItemAlreadyExists } from "../src/generated/errors.ts";
-import { NotSignedIn } from "../src/wire/errors.ts";
+import { createRollcall } from "../src/rollcall.ts";
+import { ConfigurationError, NotSignedIn } from "../src/wire/errors.ts";
 import { type TestClient, testClient } from "./clients.ts";
 
 let test: TestApp;
@@ -45,6 +46,17 @@ describe("the methods of a client with sessions", () => {
     const results = await batch.send();
     assert.equal(results.get(created).userID, ada.userId);
     assert.equal(results.get(device).platform, (await rollcall.device.get()).platform);
+  });
+
+  it("belong to a client that is created with options only", () => {
+    assert.throws(() => createRollcall(undefined as never), ConfigurationError);
+  });
+
+  it("refuse a value that names no user, instead of acting for the current user or the device", async () => {
+    for (const wrong of [undefined, "", {}, 5] as never[]) {
+      assert.throws(() => rollcall.as(wrong), ConfigurationError);
+      await assert.rejects(rollcall.use(wrong), ConfigurationError);
+    }
   });
 
   it("reject with errors that differ by class", async () => {

@@ -185,7 +185,13 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
       } catch (error) {
         // Without any answer, single items cannot be reported.
         if (canThrow || !(error instanceof RollcallError)) throw error;
-        for (const entry of left) entry.outcome = { ok: false, error };
+        for (const entry of left) {
+          if (entry.outcome?.ok) continue;
+          entry.isUncertain ||= !entry.isRead && error.outcome === "unknown";
+          // The class and the message of the error are those of the batch, and all else is about the item.
+          const about = detailsOf(entry, error.isRetryable);
+          entry.outcome = { ok: false, error: Object.assign(Object.create(error), about) };
+        }
         return;
       }
       canThrow = false;

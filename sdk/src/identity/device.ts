@@ -63,7 +63,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
       const { appkey } = client.options;
       const ask = async () => (typeof appkey === "function" ? appkey() : appkey);
       const key = await ask().catch((cause) => {
-        throw new ConfigurationError("registerDevice: the function of the option appkey failed.", { cause });
+        throw new ConfigurationError("registerDevice: the function appkey failed.", { cause });
       });
       const work = async () => {
         const { device } = await state.refresh(); // another tab may have registered
@@ -100,7 +100,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     if (serviceRoot !== undefined) {
       root = normalizeAddress(serviceRoot) ?? "";
       if (!root || (isInsecure(root) && !isInsecure(url)))
-        throw new ConfigurationError(`registerDevice: the service names the root ${serviceRoot}, which is not https.`);
+        throw new ConfigurationError(`registerDevice: the root ${serviceRoot} is not https.`);
     }
     const token = tokenOf(result, root, serviceClock.now());
     const registered = Math.max(token.issued, (state.now?.device?.registered ?? 0) + 1); // differs at each registration

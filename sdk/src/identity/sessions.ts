@@ -140,7 +140,7 @@ export function createSessions(
     const isMoved = cause.serviceRoot !== undefined && normalizeAddress(cause.serviceRoot) !== root;
     const reason = isMoved ? "moved" : expires <= serviceClock.now() ? "expired" : "revoked";
     const ask = async () => client.options.reauthenticate?.({ userId, userName, reason });
-    const warn = () => notify({ type: "warning", message: "The function of the option reauthenticate failed." });
+    const warn = () => notify({ type: "warning", message: "The function reauthenticate failed." });
     const input = await within(
       reauthenticateMsMax,
       clock,

@@ -1,3 +1,5 @@
+import { detach } from "../lib/clock.ts";
+
 /**
  * Notifies the tabs of a scope of each other's changes. No call depends on it, because the store is read again before a
  * decision.
@@ -33,8 +35,8 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
       }
     },
     async lock(name, work, runsCodeOfApp = false) {
-      const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
-      if (locks === undefined || runsCodeOfApp) return work();
+      const locks = (globalThis.navigator as Navigator | undefined)?.locks;
+      if (!locks || runsCodeOfApp) return work();
       let isGranted = false;
       try {
         // A lock that is granted in time is not lost later.
@@ -59,6 +61,6 @@ function openChannel(scope: string, onChange: () => void): BroadcastChannel | un
   const channel = new BroadcastChannel(scope);
   channel.onmessage = onChange;
   // An open channel would keep a process of Node.js running.
-  if ("unref" in channel && typeof channel.unref === "function") channel.unref();
+  detach(channel);
   return channel;
 }

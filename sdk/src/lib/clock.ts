@@ -19,9 +19,12 @@ export const systemClock: Clock = {
   random: () => Math.random(),
   after(ms, run, priority) {
     const timer: unknown = setTimeout(run, Math.min(ms, delayMsMax));
-    if (priority === "background" && timer instanceof Object && "unref" in timer && typeof timer.unref === "function") {
-      timer.unref();
-    }
+    if (priority === "background") detach(timer);
     return () => clearTimeout(timer as number);
   },
 };
+
+/** Lets a process end while this is open; only the processes of Node.js, Deno and Bun wait for it. */
+export function detach(resource: unknown): void {
+  (resource as { unref?(): void }).unref?.();
+}

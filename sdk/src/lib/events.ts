@@ -6,7 +6,7 @@ export interface Events<E extends { readonly type: string }> {
   emit(event: E): void;
 }
 
-export function createEvents<E extends { readonly type: string }>(report: (error: unknown) => void): Events<E> {
+export function createEvents<E extends { readonly type: string }>(): Events<E> {
   const listeners = new Set<{ readonly type: string; call(event: E): void }>();
   return {
     on(type, listener) {
@@ -17,12 +17,7 @@ export function createEvents<E extends { readonly type: string }>(report: (error
     emit(event) {
       queueMicrotask(() => {
         for (const listener of [...listeners]) {
-          if (listener.type !== event.type) continue;
-          try {
-            listener.call(event);
-          } catch (error) {
-            report(error);
-          }
+          if (listener.type === event.type) observe(() => listener.call(event));
         }
       });
     },

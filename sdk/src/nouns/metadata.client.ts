@@ -64,7 +64,7 @@ export function createMetadataNoun(send: Send): MetadataNoun {
     };
   };
   return {
-    of: (object) => of(typeof object === "string" ? object : object.id),
+    of: (object) => of(typeof object === "string" ? object : Object(object).id),
     ofMe: () => of("me"),
     ofDevice: () => of("current", "App"),
     ofApp: () => of("app", "App"),

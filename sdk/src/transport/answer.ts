@@ -77,7 +77,7 @@ export function judge(
   };
   if (!envelope) {
     const snippet = /^text\/|json|xml/.test(header("content-type")) ? text.slice(0, 200) : undefined;
-    const what = `status ${status}, which the service has not written`;
+    const what = `status ${status}, not from the service`;
     return { ...failure, fail: (details) => new UnexpectedAnswer(what, { retryAfterMs, ...details, status, snippet }) };
   }
   const { error = "", errorNumber = 0, request_id: requestId, message, parameter, serviceRoot } = envelope;

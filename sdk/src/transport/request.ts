@@ -43,6 +43,5 @@ export function buildRequest(
 
 /** The envelope of the only item of a batch; that of the batch if it was refused as a whole. */
 export function readTunnelled(envelope: Envelope | undefined): Envelope | undefined {
-  const { responses } = Object(envelope?.result);
-  return responses ? responses[0] : envelope;
+  return Object(envelope?.result).responses?.[0] ?? envelope;
 }

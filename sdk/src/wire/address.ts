@@ -8,7 +8,7 @@ import { ConfigurationError } from "./errors.ts";
 export function checkAddress(option: string, address: unknown, isInsecureAllowed = false): string {
   const normal = normalizeAddress(address);
   if (normal !== undefined && (isInsecureAllowed || !isInsecure(normal))) return normal;
-  const rule = "must be an address that begins with https:// and holds no password; http:// needs the option insecure";
+  const rule = "must be an https:// address without a password; http:// needs the option insecure";
   throw new ConfigurationError(`${option} ${rule}.`);
 }
 

@@ -1,6 +1,6 @@
 import { createOperatorSession, deleteOperatorSession, type OperatorSession } from "../../generated/admin.ts";
 import { operatorDateMembers } from "../../generated/operator-dates.ts";
-import { createEvents, reportThrown } from "../../lib/events.ts";
+import { createEvents } from "../../lib/events.ts";
 import { createPages, type PageOptions, type Pages, type WirePage } from "../../pages/pages.ts";
 import type { CallOptions, Sent, TransportOptions } from "../../transport/options.ts";
 import { fixedPrincipal } from "../../transport/principal.ts";
@@ -42,7 +42,7 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
   const root = checkAddress("createAdmin: url", url, insecure);
   if (firstToken) checkToken("createAdmin: token", firstToken);
   const transport = createTransport(options, { moreDates: operatorDateMembers });
-  const events = createEvents<{ readonly type: "signedOut" }>(reportThrown);
+  const events = createEvents<{ readonly type: "signedOut" }>();
   let token = firstToken;
 
   function end(ended: string): void {
