@@ -15,7 +15,7 @@ const rounds = 7;
 const views: Readonly<Record<string, readonly string[]>> = {
   deployment: ["/_/api/deployment", "/_/api/statistics"],
   applications: ["/_/api/applications?include=activity&pageSize=100", "/_/api/statistics?series=calls"],
-  audit: ["/_/api/audit?pageSize=100"],
+  audit: ["/_/api/audit?pageSize=100", "/_/api/audit/counts"],
   operators: ["/_/api/operators"],
   overview: ["…/overview?compare=true&interval=hour", "…/impact", "…/requests"],
   start: ["…/requests", "…/keys"],
@@ -27,7 +27,7 @@ const views: Readonly<Record<string, readonly string[]>> = {
   requests: ["…/requests"],
   keys: ["…/keys", "…/statistics?interval=hour&series=keys,signatures"],
   settings: ["…/settings", "…/settings/effective"],
-  "audit of an application": ["/_/api/audit?pageSize=100&appid={appid}"],
+  "audit of an application": ["/_/api/audit?pageSize=100&appid={appid}", "/_/api/audit/counts?appid={appid}"],
   palette: ["…/search?q=usr", "/_/api/search?q=growth"],
 };
 

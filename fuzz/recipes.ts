@@ -157,6 +157,8 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
       },
       random,
     ),
+  countAudit: ({ random, application }) =>
+    sparse({ appid: application.appid, interval: random.pick(["hour", "day"]), refused: random.chance(0.5) }, random),
   createApplication: ({ random }) => ({ name: `Made ${random.word(8)}` }),
   changeApplication: ({ random }) => ({ name: `Renamed ${random.word(8)}` }),
   createWebhook: webhook,

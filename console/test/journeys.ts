@@ -90,6 +90,7 @@ export const journeys: Checks = {
     await page.getByRole("row").filter({ hasText: "Create application" }).first().click();
     await page.getByRole("button", { name: "All by this actor" }).click();
     await page.getByRole("button", { name: "Remove Actor" }).waitFor();
+    await page.getByText("No bars: entries are not counted by actor").waitFor();
     await page.getByRole("button", { name: "Remove Action" }).click();
     await page.getByRole("row").filter({ hasText: "Create operator session" }).first().waitFor();
   },

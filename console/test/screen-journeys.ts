@@ -16,8 +16,29 @@ export const screenJourneys: Checks = {
     assert.deepEqual(await change.getByRole("cell").allTextContents(), ["Before", "After"]);
     await page.keyboard.press("Escape");
 
-    await page.getByRole("button", { name: "Filter" }).click();
-    await page.getByRole("menuitem", { name: "Changes by operators" }).click();
+    const bars = page.getByRole("region", { name: "Entries by day (UTC)" });
+    const legend = async () => (await bars.getByRole("listitem").allInnerTexts()).map((text) => text.split(/\s+/));
+    const counted = ["createApplication", "changeApplication"];
+    await bars.getByText(`${counted.length}`, { exact: true }).waitFor();
+    assert.deepEqual(await legend(), [
+      ["Done", `${counted.length}`],
+      ["Refused", "0"],
+    ]);
+    const choose = async (filter: string) => {
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.getByRole("menuitem", { name: filter }).click();
+    };
+    await choose("Action");
+    const suggested = page.locator("datalist option");
+    const values = await suggested.evaluateAll((options) => options.map((option) => option.getAttribute("value")));
+    assert.deepEqual(values.toSorted(), counted.toSorted());
+    await page.getByRole("combobox", { name: "Action" }).fill("changeApplication");
+    await page.keyboard.press("Enter");
+    await bars.getByText("1", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Remove Action" }).click();
+    await bars.getByText("2", { exact: true }).waitFor();
+
+    await choose("Changes by operators");
     await page.getByRole("button", { name: "Remove Kind of actor" }).waitFor();
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export" }).click();

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { App } from "./app.ts";
 import { keepLogSettings } from "./applications/applications.log-settings.ts";
 import { deleteApplicationRows, endLapsedImport, listApplications } from "./applications/applications.store.ts";
+import { countAuditLog } from "./audit/audit.counting.ts";
+import { deleteOldAuditCounts } from "./audit/audit.counts.store.ts";
 import { deleteOldAuditRows } from "./audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
 import { listEndedTestCallers } from "./auth/test-callers.ts";
@@ -130,6 +132,8 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await deleteExpiredUserTokens(clock.now(), database, signal);
   await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
   await deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal);
+  await countAuditLog(clock.now(), database, signal);
+  await deleteOldAuditCounts(clock.now(), config.auditDays, database, signal);
   await deleteExpiredReplies(clock.now(), database, signal);
   await deleteEndedUsage(clock.now(), database, signal);
   await deleteExpiredMailLimits(clock.now(), database, signal);

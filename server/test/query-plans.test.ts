@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CompiledQuery, type QueryResult, sql } from "kysely";
 import { findImpact } from "../src/applications/applications.impact.store.ts";
+import { insertCountedHour, listKeptCounts } from "../src/audit/audit.counts.store.ts";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
@@ -725,6 +726,36 @@ describe("the audit log", () => {
         // PostgreSQL may sort the entries if its statistics say that few match.
         assert.doesNotMatch(plan, /TEMP B-TREE|SCAN audit_log$|Seq Scan/);
       }
+    }
+  });
+});
+
+describe("the counts of the audit log", () => {
+  it("are read as a range of the primary key, and the time until which entries are counted from its end", async () => {
+    const { database } = test.app;
+    const hour = 3_600_000;
+    for (let day = 0; day < 40; day += 1) {
+      const counts = Array.from({ length: 200 }, (_, n) => ({
+        application_id: n % 4 === 0 ? "" : `app ${n % 4}`,
+        starts_at: day * 24 * hour,
+        actor_kind: "user" as const,
+        action: `action ${n}`,
+        is_refused: 0,
+        entries: 1,
+      }));
+      await database.write(({ queries }) => insertCountedHour(counts, queries));
+    }
+    if (hasCostPlanner) await sql`analyze audit_counts`.execute(database.reads);
+    const explained: Omit<Explained, "what">[] = [];
+    const range = { from: 0, to: 2 * 24 * hour };
+    await listKeptCounts({ applicationId: "app 1" }, "day", range, explaining(explained));
+    assert.equal(explained.length, 1);
+    for (const { plan } of explained) {
+      assert.match(
+        plan,
+        hasCostPlanner ? /audit_counts_pkey/ : /SEARCH audit_counts USING PRIMARY KEY \(application_id=\?/,
+      );
+      assert.doesNotMatch(plan, /SCAN audit_counts|Seq Scan/);
     }
   });
 });

@@ -1,19 +1,21 @@
-import type { AuditPage } from "../../../server/src/audit/audit.operator.contract.ts";
+import type { AuditCounts as AuditCountsResult, AuditPage } from "../../../server/src/audit/audit.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
 import { downloadOperation, operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
 
 export type AuditEntry = Static<typeof AuditPage>["pageResults"][number];
 
+export type AuditCounts = Static<typeof AuditCountsResult>;
+
 export interface AuditFilters {
-  readonly appid?: string;
-  readonly actor?: string;
-  readonly actorKind?: string;
-  readonly action?: string;
-  readonly refused?: string;
-  readonly target?: string;
-  readonly from?: string;
-  readonly to?: string;
+  readonly appid?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly actorKind?: string | undefined;
+  readonly action?: string | undefined;
+  readonly refused?: string | undefined;
+  readonly target?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 const filters = ["appid", "actor", "actorKind", "action", "refused", "target", "from", "to"] as const;
@@ -23,6 +25,11 @@ export const listAudit = operation<AuditFilters & PageParameters, Static<typeof 
   "pageSize",
   "pagingToken",
 ]);
+
+export const countAudit = operation<
+  Omit<AuditFilters, "actor" | "target"> & { readonly interval?: AuditCounts["interval"] | undefined },
+  AuditCounts
+>("GET", "/audit/counts", ["appid", "actorKind", "action", "refused", "from", "to", "interval"]);
 
 /** All entries that match the filters. */
 export const exportAudit = {

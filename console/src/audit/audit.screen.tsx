@@ -2,9 +2,9 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Download from "lucide-react/icons/download";
 import ScrollText from "lucide-react/icons/scroll-text";
 import { useEffect } from "react";
-import { type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
+import { type AuditCounts, type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
-import { showInvisible } from "../lib/format.ts";
+import { formatNumber, showInvisible } from "../lib/format.ts";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -17,6 +17,7 @@ import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
+import { AuditBars, useAuditCounts } from "./audit.bars.tsx";
 import { AuditPanel } from "./audit.panel.tsx";
 import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
 
@@ -67,6 +68,7 @@ export function AuditScreen() {
   const navigate = useNavigate();
   const given: AuditFilters = appid === undefined ? search : { ...search, appid };
   const pages = usePages(["audit", given], (page, options) => listAudit({ ...given, ...page }, options));
+  const counts = useAuditCounts(given);
   const open = pages.rows.find(({ id }) => id === panel);
   const isFiltered = Object.values(search).some((value) => value !== undefined);
 
@@ -79,11 +81,12 @@ export function AuditScreen() {
   return (
     <Page title="Audit log" isScrolling={false} actions={<AuditActions filters={given} />}>
       <FilterChips
-        filters={appid === undefined ? filters : filters.filter(({ name }) => name !== "appid")}
+        filters={filtersFor(appid, counts)}
         values={search}
         onChange={(values) => show(values, false)}
         saved={savedViews}
       />
+      <AuditBars filters={given} counts={counts} onZoom={(range) => show({ ...search, ...range }, false)} />
       <Split>
         <DataTable
           label="Audit log"
@@ -112,6 +115,17 @@ export function AuditScreen() {
       </Split>
     </Page>
   );
+}
+
+/** The filters of the screen; the actions of the shown time are suggested. */
+function filtersFor(appid: string | undefined, counts: AuditCounts | undefined): readonly Filter[] {
+  const suggestions = counts?.actions.map(({ action, entries }) => ({
+    value: action,
+    label: `${wordsOf(action)}: ${formatNumber(entries)}`,
+  }));
+  return filters
+    .filter(({ name }) => appid === undefined || name !== "appid")
+    .map((filter) => (filter.name === "action" && suggestions !== undefined ? { ...filter, suggestions } : filter));
 }
 
 const savedViews = [

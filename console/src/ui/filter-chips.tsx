@@ -2,7 +2,7 @@ import Bookmark from "lucide-react/icons/bookmark";
 import ListFilter from "lucide-react/icons/list-filter";
 import Search from "lucide-react/icons/search";
 import X from "lucide-react/icons/x";
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -14,6 +14,8 @@ export interface Filter {
   readonly label: string;
   /** The values to choose from; without them any text. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
+  /** Values that are offered while the operator types. */
+  readonly suggestions?: readonly { readonly value: string; readonly label: string }[];
   readonly type?: "text" | "date";
   readonly placeholder?: string;
 }
@@ -168,8 +170,9 @@ interface EditorProps {
 }
 
 function Editor({ filter, onDone }: EditorProps) {
-  const { label, options, type = "text", placeholder } = filter;
+  const { label, options, suggestions = [], type = "text", placeholder } = filter;
   const [value, setValue] = useState("");
+  const listId = useId();
   const field = useRef<HTMLElement>(null);
   useEffect(() => field.current?.focus(), []);
 
@@ -182,16 +185,24 @@ function Editor({ filter, onDone }: EditorProps) {
     <form className={styles.edit} onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && onDone(undefined)}>
       {label}
       {options === undefined ? (
-        <input
-          ref={(element) => {
-            field.current = element;
-          }}
-          type={type}
-          aria-label={label}
-          placeholder={placeholder}
-          value={value}
-          onChange={(event) => setValue(event.target.value)}
-        />
+        <>
+          <input
+            ref={(element) => {
+              field.current = element;
+            }}
+            type={type}
+            aria-label={label}
+            placeholder={placeholder}
+            list={suggestions.length > 0 ? listId : undefined}
+            value={value}
+            onChange={(event) => setValue(event.target.value)}
+          />
+          <datalist id={listId}>
+            {suggestions.map((suggestion) => (
+              <option key={suggestion.value} value={suggestion.value} label={suggestion.label} />
+            ))}
+          </datalist>
+        </>
       ) : (
         <select
           ref={(element) => {

@@ -13,7 +13,6 @@ interface ChartCanvasProps extends TimeChartProps {
   readonly onIndex: (index: number | undefined) => void;
 }
 
-const height = 176;
 const dayMs = 86_400_000;
 
 /** Distances of the numbers at an axis: 0.001, 0.002, 0.005, 0.01 and so on. */
@@ -38,12 +37,12 @@ export function ChartCanvas(props: ChartCanvasProps) {
     const element = box.current;
     if (element === null) return;
     const made = new uPlot(
-      optionsOf(latest, element.clientWidth, timeZone === "utc" || intervalMs >= dayMs),
+      optionsOf(latest, element, timeZone === "utc" || intervalMs >= dayMs),
       dataOf(latest.current),
       element,
     );
     plot.current = made;
-    const sizes = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    const sizes = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: element.clientHeight }));
     sizes.observe(element);
     const theme = new MutationObserver(() => made.redraw(false));
     theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
@@ -60,7 +59,11 @@ export function ChartCanvas(props: ChartCanvasProps) {
   return <div ref={box} className={styles.canvas} />;
 }
 
-function optionsOf(latest: { readonly current: ChartCanvasProps }, width: number, isUtc: boolean): uPlot.Options {
+function optionsOf(
+  latest: { readonly current: ChartCanvasProps },
+  { clientWidth: width, clientHeight: height }: HTMLElement,
+  isUtc: boolean,
+): uPlot.Options {
   const { shape = "lines", group, intervalMs } = latest.current;
   const axis: uPlot.Axis = {
     stroke: () => token("--muted"),

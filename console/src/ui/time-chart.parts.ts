@@ -27,6 +27,8 @@ export interface TimeChartProps {
   readonly series: readonly ChartSeries[];
   /** Areas and bars stand on one another, so that their height is the sum. */
   readonly shape?: "lines" | "areas" | "bars";
+  /** Above a list, which needs the room. */
+  readonly isLow?: boolean;
   readonly format?: (value: number) => string;
   readonly markers?: readonly ChartMarker[];
   /** Charts of one group share the cursor. */

@@ -13,7 +13,7 @@ const Canvas = lazy(() => import("./time-chart.canvas.tsx").then(({ ChartCanvas 
 
 /** Numbers over time as lines, areas or bars, and as a table behind a button. */
 export function TimeChart(props: TimeChartProps) {
-  const { title, times, intervalMs, series, format = formatNumber, markers = [] } = props;
+  const { title, times, intervalMs, series, format = formatNumber, markers = [], isLow = false } = props;
   const [isTable, setTable] = useState(false);
   const [index, setIndex] = useState<number>();
   usePreferences(); // the time zone
@@ -21,7 +21,7 @@ export function TimeChart(props: TimeChartProps) {
   const marker = time === undefined ? undefined : markers.find(({ at }) => at >= time && at < time + intervalMs);
   const isEmpty = times !== undefined && series.every(({ values }) => values.every((value) => !value));
   return (
-    <section className={styles.chart} aria-label={title}>
+    <section className={styles.chart} data-low={isLow || undefined} aria-label={title}>
       <header className={styles.head}>
         <h2>{title}</h2>
         <span className={styles.moment}>

@@ -209,6 +209,8 @@ export interface ApplicationStatistics {
   readonly errors?: readonly ErrorStatistics[];
   /** The keys that were used, at most 100. */
   readonly keys?: readonly KeyStatistics[];
+  /** The origins of web pages with most calls, at most 100. */
+  readonly origins?: readonly OriginStatistics[];
 }
 
 /** The totals of an application. */
@@ -233,6 +235,14 @@ export interface AskedProcess {
   readonly isSilent: boolean;
 }
 
+/** The entries of one action. */
+export interface AuditActionCount {
+  /** The name of the operation or command. */
+  readonly action: string;
+  /** The number of entries; equal refusals share one. */
+  readonly entries: number;
+}
+
 /** The actor of an entry of the audit log. */
 export interface AuditActor {
   readonly kind: AuditActorKind | (string & {});
@@ -251,6 +261,31 @@ export interface AuditActor {
  * - `system`: The server itself.
  */
 export type AuditActorKind = "operator" | "user" | "device" | "cli" | "nobody" | "system";
+
+/** The entries of one interval. */
+export interface AuditCount {
+  /** The first moment of the interval. */
+  readonly time: Date;
+  /** The number of entries; equal refusals share one. */
+  readonly entries: number;
+  /** The number of refusals among them. */
+  readonly refused: number;
+}
+
+/** The number of entries of the audit log by time and by action. */
+export interface AuditCounts {
+  readonly interval: AuditInterval | (string & {});
+  /** The first moment of the first interval. */
+  readonly from: Date;
+  /** The first moment after the last interval. */
+  readonly to: Date;
+  /** The intervals that have entries, the earliest first. */
+  readonly points: readonly AuditCount[];
+  /** The 100 most frequent actions in the range. */
+  readonly actions: readonly AuditActionCount[];
+  /** True if there are more entries, which have not been counted yet. */
+  readonly isAtLeast?: boolean;
+}
 
 /** An entry of the audit log. */
 export interface AuditEntry {
@@ -282,6 +317,14 @@ export interface AuditEntryPage {
   readonly nextToken?: string;
   readonly previousToken?: string;
 }
+
+/**
+ * The length of an interval, in UTC.
+ *
+ * - `hour`: An hour; kept for eight days.
+ * - `day`: A day; kept as long as entries.
+ */
+export type AuditInterval = "hour" | "day";
 
 /** A number of which counting stops early. */
 export interface BoundedCount {
@@ -429,6 +472,24 @@ export interface ChangedSetting {
   readonly value: string;
   /** Its purpose. */
   readonly about: string;
+}
+
+/** What countAudit looks for. */
+export interface CountAuditQuery {
+  /** The id of an application. */
+  readonly appid?: string | undefined;
+  /** Only actions of this kind of actor. */
+  readonly actorKind?: AuditActorKind | undefined;
+  /** The name of an operation, or up to 20 names with commas in between. */
+  readonly action?: string | undefined;
+  /** Only refusals, or only other entries. */
+  readonly refused?: boolean | undefined;
+  /** A time in the first interval: by default a day or 30 days before `to`. */
+  readonly from?: Date | undefined;
+  /** The exclusive end of the range; now by default. */
+  readonly to?: Date | undefined;
+  /** The length of the intervals. */
+  readonly interval?: AuditInterval | undefined;
 }
 
 /** The reports of a crash on one day, in UTC. */
@@ -842,6 +903,8 @@ export interface DeploymentStatistics {
   readonly errors?: readonly ErrorStatistics[];
   /** The keys that were used, at most 100. */
   readonly keys?: readonly KeyStatistics[];
+  /** The origins of web pages with most calls, at most 100. */
+  readonly origins?: readonly OriginStatistics[];
   /** The 100 applications with the most calls. */
   readonly busiest: readonly BusyApplication[];
 }
@@ -2003,6 +2066,14 @@ export interface OperatorSession {
   readonly operator: Operator;
 }
 
+/** The calls of web pages of one origin in the range. */
+export interface OriginStatistics {
+  /** The origin, as browsers send it. */
+  readonly origin: string;
+  /** Requests with a token; a batch is one. */
+  readonly calls: number;
+}
+
 /** The number of devices with a platform. */
 export interface PlatformCount {
   /** As the app reported it. */
@@ -2854,6 +2925,13 @@ export const deleteOperator: (operatorId: string) => Call<void> = /* @__PURE__ *
  * Changes by operators, and refusals.
  */
 export const listAudit: (fields?: ListAuditQuery) => Call<AuditEntryPage> = /* @__PURE__ */ define("listAudit", "GET /_/api/audit", "os");
+
+/**
+ * Count the entries of the audit log by hour or day, and by action
+ *
+ * Kept counts of past hours, and the entries since, of which at most 5,000 are counted. Other filters of the log have no counts.
+ */
+export const countAudit: (fields?: CountAuditQuery) => Call<AuditCounts> = /* @__PURE__ */ define("countAudit", "GET /_/api/audit/counts", "os");
 
 /**
  * Export the audit log as CSV, newest first

@@ -1,7 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { presentAuditEntry } from "./audit.operator.contract.ts";
-import { type AuditFilters, auditStream } from "./audit.store.ts";
+import { type AuditFilters, auditSteps } from "./audit.store.ts";
 
 const rowsAtOnce = 500;
 
@@ -11,15 +11,8 @@ export async function* writeEntries(
   format: AuditFormat,
   queries: Queries,
 ): AsyncGenerator<string> {
-  const stream = auditStream(filters, queries);
   if (format.head !== "") yield format.head;
-  let last: AuditRow | undefined;
-  do {
-    const bound = last && ({ side: "after", key: stream.keyOf(last) } as const);
-    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
-    if (rows.length > 0) yield rows.map(format.line).join("");
-    last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
-  } while (last !== undefined);
+  for await (const rows of auditSteps(filters, rowsAtOnce, queries)) yield rows.map(format.line).join("");
 }
 
 /** How entries are written to a file. */

@@ -36,6 +36,64 @@ const auditFilters = {
   to: Type.Optional(DateInput({ description: "Entries whose first event was before then." })),
 };
 
+const CountedInterval = enumeration<"hour" | "day">("AuditInterval", "The length of an interval, in UTC.", {
+  hour: "An hour; kept for eight days.",
+  day: "A day; kept as long as entries.",
+});
+
+const { actor: _actor, target: _target, requestId: _requestId, from: _from, to: _to, ...countedFilters } = auditFilters;
+
+export const CountAudit = Type.Object({
+  ...countedFilters,
+  from: Type.Optional(
+    DateInput({ description: "A time in the first interval: by default a day or 30 days before `to`." }),
+  ),
+  to: Type.Optional(DateInput({ description: "The exclusive end of the range; now by default." })),
+  interval: Type.Optional(Choice(CountedInterval, { default: "day", description: "The length of the intervals." })),
+});
+
+const entryCount = Type.Integer({ format: "int64", description: "The number of entries; equal refusals share one." });
+
+export const AuditCounts = named(
+  "AuditCounts",
+  "The number of entries of the audit log by time and by action.",
+  Type.Object({
+    interval: CountedInterval,
+    from: { ...WireDate, description: "The first moment of the first interval." },
+    to: { ...WireDate, description: "The first moment after the last interval." },
+    points: {
+      ...Type.Array(
+        named(
+          "AuditCount",
+          "The entries of one interval.",
+          Type.Object({
+            time: { ...WireDate, description: "The first moment of the interval." },
+            entries: entryCount,
+            refused: { ...entryCount, description: "The number of refusals among them." },
+          }),
+        ),
+      ),
+      description: "The intervals that have entries, the earliest first.",
+    },
+    actions: {
+      ...Type.Array(
+        named(
+          "AuditActionCount",
+          "The entries of one action.",
+          Type.Object({
+            action: Type.String({ description: "The name of the operation or command." }),
+            entries: entryCount,
+          }),
+        ),
+      ),
+      description: "The 100 most frequent actions in the range.",
+    },
+    isAtLeast: Type.Optional(
+      Type.Boolean({ description: "True if there are more entries, which have not been counted yet." }),
+    ),
+  }),
+);
+
 export const ListAudit = Type.Object({ ...auditFilters, ...pagingParameters });
 export const ExportAudit = Type.Object(auditFilters);
 

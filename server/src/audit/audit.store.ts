@@ -93,6 +93,27 @@ const refusedOnly = condition("is refused", {}, () => sql`${withoutError} <> det
 const hasRequest = condition("has request", {}, () => sql`request_id <> ''`);
 const exceptRefused = condition("is not refused", {}, () => sql`${withoutError} = details`);
 
+/** All entries that the filters find, newest first, some at a time. */
+export async function* auditSteps(
+  filters: AuditFilters,
+  rowsAtOnce: number,
+  queries: Queries,
+): AsyncGenerator<readonly AuditRow[]> {
+  const stream = auditStream(filters, queries);
+  let last: AuditRow | undefined;
+  do {
+    const bound = last && ({ side: "after", key: stream.keyOf(last) } as const);
+    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    if (rows.length > 0) yield rows;
+    last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
+  } while (last !== undefined);
+}
+
+/** Whether an entry is about a refusal, as the filter `isRefused` finds it. */
+export function isRefusal({ details }: Pick<AuditRow, "details">): boolean {
+  return details.includes('"error":');
+}
+
 const rowsPerStep = 1_000;
 
 /** Deletes events from before a time, a bounded number of rows per transaction. */

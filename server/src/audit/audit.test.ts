@@ -706,11 +706,11 @@ describe("the audit log", () => {
     assert.equal((await onlyEntry(`target=${id}`))["appid"], application.appid);
   });
 
-  it("cannot be changed by any operation: they only list and export it", () => {
+  it("cannot be changed by any operation: they only list, count and export it", () => {
     const about = test.app.routes.filter(({ path }) => path.startsWith("/_/api/audit"));
     assert.deepEqual(
       about.map(({ method, path }) => `${method} ${path}`),
-      ["GET /_/api/audit", "GET /_/api/audit.csv", "GET /_/api/audit.ndjson"],
+      ["GET /_/api/audit", "GET /_/api/audit/counts", "GET /_/api/audit.csv", "GET /_/api/audit.ndjson"],
     );
   });
 });

@@ -74,6 +74,7 @@ export const tableCatalogue = {
   applications: { owner: "application", key: [], archive: "everywhere" },
   application_regions: { owner: "deployment", archive: "backup" },
   audit_log: { owner: "deployment", archive: "backup" },
+  audit_counts: { owner: "deployment", archive: "backup" },
   deployment_statistics: { owner: "deployment", archive: "backup" },
   leases: { owner: "deployment", archive: "never" },
   deployment_limit_buckets: { owner: "deployment", archive: "never" },

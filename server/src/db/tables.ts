@@ -52,6 +52,7 @@ export interface Tables {
   operators: OperatorsTable;
   operator_sessions: OperatorSessionsTable;
   audit_log: AuditLogTable;
+  audit_counts: AuditCountsTable;
   application_regions: ApplicationRegionsTable;
   metadata: MetadataTable;
   unfinished_erasures: UnfinishedErasuresTable;
@@ -676,6 +677,19 @@ interface AuditLogTable {
   last_at: number | null;
 }
 
+/** The entries of the audit log in one interval that have the same kind of actor, action and result. */
+interface AuditCountsTable {
+  /** Empty for the whole log. */
+  application_id: string;
+  /** The length of the interval in milliseconds. */
+  span: number;
+  starts_at: number;
+  actor_kind: ActorKind;
+  action: string;
+  is_refused: number;
+  entries: number;
+}
+
 /**
  * The remote applications: in the main region all of them, in other regions those that have moved away. Nothing else
  * about them is stored here. Also records the applications that have moved to this region.
@@ -953,6 +967,7 @@ export type NewUserTokenRow = Omit<UserTokenRow, "renewals" | "first_uses">;
 export type OperatorRow = Selectable<OperatorsTable>;
 export type OperatorSessionRow = Selectable<OperatorSessionsTable>;
 export type AuditRow = Selectable<AuditLogTable>;
+export type AuditCountRow = Selectable<AuditCountsTable>;
 export type ApplicationRegionRow = Selectable<ApplicationRegionsTable>;
 export type MetadataRow = Selectable<MetadataTable>;
 export type EventRow = Selectable<EventsTable>;

@@ -49,6 +49,7 @@ import { operatorSearch } from "./0051-operator-search.ts";
 import { testUploads } from "./0052-test-uploads.ts";
 import { webhookMails } from "./0053-webhook-mails.ts";
 import { eventPositions } from "./0054-event-positions.ts";
+import { auditCounts } from "./0055-audit-counts.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -104,4 +105,5 @@ export const migrations: readonly Migration[] = [
   testUploads,
   webhookMails,
   eventPositions,
+  auditCounts,
 ];

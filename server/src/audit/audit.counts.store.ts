@@ -1,0 +1,155 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import { rowLimit } from "../db/row-limit.ts";
+import type { AuditCountRow } from "../db/tables.ts";
+import type { AuditFilters } from "./audit.store.ts";
+
+/** The lengths of the intervals that entries are counted by, in milliseconds. */
+export const spans = { hour: 3_600_000, day: 86_400_000 } as const;
+export type CountedInterval = keyof typeof spans;
+
+/** The time for which hours are kept. */
+const hoursKeptMs = 8 * spans.day;
+
+export interface Range {
+  readonly from: number;
+  /** Not in the range. */
+  readonly to: number;
+}
+
+/** The filters that the kept counts have. */
+export type CountedFilters = Pick<AuditFilters, "applicationId" | "actorKind" | "actions" | "isRefused">;
+
+/** A sum of kept counts: of a time, of an action, or the time until which entries are counted. */
+export interface KeptCount {
+  readonly kind: "time" | "action" | "until";
+  readonly starts_at: number;
+  readonly is_refused: number;
+  readonly action: string;
+  readonly entries: number;
+}
+
+/**
+ * Reads the kept counts of a range and the time until which entries are counted, in one statement, so that no hour is
+ * missing or read twice.
+ */
+export async function listKeptCounts(
+  filters: CountedFilters,
+  interval: CountedInterval,
+  range: Range,
+  queries: Queries,
+): Promise<readonly KeptCount[]> {
+  const found = sql`from audit_counts where ${matching(filters, interval, range)}`;
+  const statement = sql<KeptCount>`
+    select 'time' as kind, starts_at, is_refused, '' as action, cast(sum(entries) as bigint) as entries
+    ${found} group by starts_at, is_refused
+    union all
+    select 'action', 0, 0, action, cast(sum(entries) as bigint) ${found} group by action
+    union all
+    select 'until', coalesce(max(starts_at), 0), 0, '', count(*) ${newestHour}`;
+  const { rows } = await queries.executeQuery(statement.compile(queries));
+  return rows;
+}
+
+function matching(
+  { applicationId = "", actorKind, actions, isRefused }: CountedFilters,
+  interval: CountedInterval,
+  { from, to }: Range,
+): RawBuilder<unknown> {
+  const conditions = [
+    sql`application_id = ${applicationId}`,
+    sql`span = ${spans[interval]}`,
+    sql`starts_at >= ${from}`,
+    sql`starts_at < ${to}`,
+    ...(actorKind === undefined ? [] : [sql`actor_kind = ${actorKind}`]),
+    ...(actions === undefined ? [] : [sql`action in (${sql.join(actions)})`]),
+    ...(isRefused === undefined ? [] : [sql`is_refused = ${Number(isRefused)}`]),
+  ];
+  return sql.join(conditions, sql` and `);
+}
+
+/** Every counted hour has rows of the whole log, and the newest is kept until there is a newer one. */
+const newestHour = sql`
+  from (
+    select starts_at from audit_counts where application_id = '' and span = ${sql.lit(spans.hour)}
+    order by starts_at desc limit 1
+  ) as newest`;
+
+/** The end of the last counted hour; 0 before the first. */
+export async function findCountedUntil(queries: Queries): Promise<number> {
+  const { rows } = await sql<{ starts_at: number }>`select starts_at ${newestHour}`.execute(queries);
+  return rows[0] === undefined ? 0 : rows[0].starts_at + spans.hour;
+}
+
+/** The time of the first entry from a time on. */
+export async function findFirstEntry(from: number, queries: Queries): Promise<number | undefined> {
+  const first = queries.selectFrom("audit_log").select("at").where("at", ">=", from).orderBy("at").limit(rowLimit(1));
+  return (await first.executeTakeFirst())?.at;
+}
+
+const rowsPerInsert = 500;
+
+/** Stores the counts of an hour, and adds them to its day. Fails if another process has stored that hour. */
+export async function insertCountedHour(
+  counts: readonly Omit<AuditCountRow, "span">[],
+  queries: Queries,
+): Promise<void> {
+  for (let first = 0; first < counts.length; first += rowsPerInsert) {
+    const some = counts.slice(first, first + rowsPerInsert);
+    const hours = some.map((count) => ({ ...count, span: spans.hour }));
+    const days = some.map((count) => ({
+      ...count,
+      span: spans.day,
+      starts_at: Math.floor(count.starts_at / spans.day) * spans.day,
+    }));
+    await queries.insertInto("audit_counts").values(hours).execute();
+    await queries
+      .insertInto("audit_counts")
+      .values(days)
+      .onConflict((conflict) =>
+        conflict
+          .columns(["application_id", "span", "starts_at", "actor_kind", "action", "is_refused"])
+          .doUpdateSet(({ eb, ref }) => ({ entries: eb(ref("audit_counts.entries"), "+", ref("excluded.entries")) })),
+      )
+      .execute();
+  }
+}
+
+/** Deletes hours after eight days, and days when all of their entries are old, one interval in a transaction. */
+export async function deleteOldAuditCounts(
+  now: number,
+  auditDays: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  const newest = (await findCountedUntil(database.reads)) - spans.hour;
+  const before = {
+    hour: Math.min(now - hoursKeptMs, newest),
+    day: now - (auditDays + 1) * spans.day,
+  };
+  for (const interval of ["hour", "day"] as const) {
+    for (;;) {
+      signal?.throwIfAborted();
+      const oldest = await findOldest(interval, database.reads);
+      if (oldest === undefined || oldest >= before[interval]) break;
+      await database.write(({ queries }) =>
+        queries
+          .deleteFrom("audit_counts")
+          .where("span", "=", spans[interval])
+          .where("starts_at", "=", oldest)
+          .execute(),
+      );
+    }
+  }
+}
+
+async function findOldest(interval: CountedInterval, queries: Queries): Promise<number | undefined> {
+  const oldest = await queries
+    .selectFrom("audit_counts")
+    .select("starts_at")
+    .where("span", "=", spans[interval])
+    .orderBy("starts_at")
+    .limit(rowLimit(1))
+    .executeTakeFirst();
+  return oldest?.starts_at;
+}
