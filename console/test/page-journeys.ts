@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
+import { addHistory, seenOrigins } from "./looks/content.ts";
 import { type Checks, connect, openSignedIn, send, signIn } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
@@ -137,6 +138,32 @@ export const pageJourneys: Checks = {
     await page.getByText("for good: no crash report").waitFor();
     await field.fill("90");
     await page.getByText("2 events of 1 metric").waitFor({ state: "detached" });
+  },
+
+  async "a list of origins without a page that has called today asks first, and names the page"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Pages" });
+    addHistory(server.dataDir ?? "", application.appid);
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=access`);
+    const [first, second] = seenOrigins;
+    await page.getByText("Web pages that called in the last 24 hours").getByText(first).waitFor();
+    const [field, save] = [page.getByLabel("Origins"), page.getByRole("button", { name: "Save", exact: true })];
+    await field.fill(`${second}\nhttps://new.example.com`);
+    await save.click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText(`Pages of ${first} cannot call any more.`).waitFor();
+    assert.equal(await dialog.getByText(`Pages of ${second}`).count(), 0);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await field.fill(`${first}\n${second}`);
+    await save.click();
+    await page.getByText("Saved: Access.").waitFor();
+    assert.deepEqual((await call("GET", `/applications/${application.appid}/settings`)).result.origins, [
+      first,
+      second,
+    ]);
   },
 
   async "a key is rotated step by step, with the versions that use each, and the shared secret names its author"(

@@ -18,6 +18,7 @@ import { Notice } from "../ui/states.tsx";
 import { showToast } from "../ui/toast.tsx";
 import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
+import { SeenOrigins, useSeenOrigins } from "./settings.origins.tsx";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
 import { RetentionLoss } from "./settings.retention.tsx";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
@@ -42,6 +43,10 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
   const [draft, setDraft] = useState(() => draftOf(fields, settings));
   const [asked, setAsked] = useState<ChangedSettings>();
   const [before, setBefore] = useState<Settings>();
+  const seen = useSeenOrigins(
+    appid,
+    fields.some(({ path }) => path === "origins"),
+  );
   const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(fields, settings));
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
@@ -50,7 +55,7 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
 
   async function submit() {
     const change = readDraft(fields, draft, settings);
-    if (shutOutBy(settings, settingsAfter(change, settings)).length > 0) setAsked(change);
+    if (shutOutBy(settings, settingsAfter(change, settings), seen).length > 0) setAsked(change);
     else await save(change);
   }
 
@@ -82,6 +87,7 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
   return (
     <Section title={part.title} lead={part.lead}>
       {note}
+      {part.id === "access" && <SeenOrigins origins={seen} />}
       <Form fields={fields.map(({ path }) => path)} onSubmit={submit}>
         {({ isPending, problem }) => (
           <>
@@ -115,7 +121,7 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
       {asked !== undefined && (
         <ShutOutDialog
           appid={appid}
-          sentences={shutOutBy(settings, settingsAfter(asked, settings))}
+          sentences={shutOutBy(settings, settingsAfter(asked, settings), seen)}
           onConfirm={() => save(asked)}
           onClose={() => setAsked(undefined)}
         />

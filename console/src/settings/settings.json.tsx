@@ -10,6 +10,7 @@ import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
 import { showToast } from "../ui/toast.tsx";
 import styles from "./settings.module.css";
+import { useSeenOrigins } from "./settings.origins.tsx";
 import { shutOutBy } from "./settings.parts.ts";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
 import { isObject } from "./settings.values.ts";
@@ -28,6 +29,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
   const [text, setText] = useState(() => write(settings));
   const [asked, setAsked] = useState<Settings>();
   const [isTheirs, setTheirs] = useState(false);
+  const seen = useSeenOrigins(appid, true);
   const isChanged = text !== write(settings);
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
@@ -36,7 +38,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
 
   async function submit() {
     const next = read(text);
-    if (shutOutBy(settings, next).length > 0) setAsked(next);
+    if (shutOutBy(settings, next, seen).length > 0) setAsked(next);
     else await save(next);
   }
 
@@ -103,7 +105,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
       {asked !== undefined && (
         <ShutOutDialog
           appid={appid}
-          sentences={shutOutBy(settings, asked)}
+          sentences={shutOutBy(settings, asked, seen)}
           onConfirm={() => save(asked)}
           onClose={() => setAsked(undefined)}
         />

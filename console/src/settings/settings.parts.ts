@@ -1,4 +1,6 @@
 import type { Settings } from "../api/settings.ts";
+import { formatNumber, showInvisible } from "../lib/format.ts";
+import type { SeenOrigin } from "./settings.origins.tsx";
 
 /** How a value is entered: `list` and `operations` one to a line, `json` as the documentation writes it, `ms` and `bytes` with a unit. */
 type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "operations" | "json" | "flag" | "providers";
@@ -229,18 +231,45 @@ export const parts: readonly Part[] = [
   },
 ];
 
-/** What the change shuts out, as sentences; empty for a change that shuts no client out. */
-export function shutOutBy(before: Settings, after: Settings): string[] {
+/**
+ * What the change shuts out, as sentences; empty for a change that shuts no client out.
+ *
+ * @param seen the origins whose pages have called today; undefined if they are not known
+ */
+export function shutOutBy(before: Settings, after: Settings, seen: readonly SeenOrigin[] | undefined): string[] {
   const isNewlyDisabled = (operation: string) =>
     (after.disabledOperations ?? []).includes(operation) && !(before.disabledOperations ?? []).includes(operation);
-  const lostOrigins =
-    after.origins === undefined ? [] : (before.origins ?? []).filter((o) => !after.origins?.includes(o));
   return [
     ...(isNewlyDisabled("POST /devices") ? ["No device can register."] : []),
     ...(after.signedRequests === "required" && before.signedRequests !== "required"
       ? ["Every request without a signature is refused."]
       : []),
-    ...(after.origins !== undefined && before.origins === undefined ? ["Web pages of other origins cannot call."] : []),
-    ...lostOrigins.map((origin) => `Pages of ${origin} cannot call any more.`),
+    ...shutOutPages(before.origins, after.origins, seen),
+  ];
+}
+
+const namedMax = 10;
+
+function shutOutPages(
+  before: Settings["origins"],
+  after: Settings["origins"],
+  seen: readonly SeenOrigin[] | undefined,
+): string[] {
+  if (!Array.isArray(after)) return []; // not set, or text of the document that the server refuses
+  const isLost = (origin: unknown) => !after.includes(origin) && (before?.includes(origin) ?? true);
+  if (seen === undefined) {
+    const isNoneLost = before?.every((origin) => !isLost(origin)) ?? false;
+    return isNoneLost ? [] : ["Web pages of origins that are not in the list cannot call."];
+  }
+  const lost = seen.filter(({ origin }) => isLost(origin));
+  const rest = lost.length - namedMax;
+  return [
+    ...lost
+      .slice(0, namedMax)
+      .map(
+        ({ origin, calls }) =>
+          `Pages of ${showInvisible(origin)} cannot call any more. In the last 24 hours they did ${formatNumber(calls)} times.`,
+      ),
+    ...(rest > 0 ? [`Nor can pages of ${formatNumber(rest)} more origins that called in the last 24 hours.`] : []),
   ];
 }

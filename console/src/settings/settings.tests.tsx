@@ -128,7 +128,7 @@ export function PeakOfDay({ appid }: TestProps) {
   const peak = Math.max(0, ...calls.values());
   const perSecond = (peak / 60).toLocaleString(undefined, { maximumSignificantDigits: 2 });
   return (
-    <p className={styles.peak}>
+    <p className={styles.fact}>
       {peak === 0
         ? "No calls in the last 24 hours."
         : `The busiest minute of the last 24 hours had ${formatNumber(peak)} calls, ${perSecond} a second.`}

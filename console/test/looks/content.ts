@@ -51,6 +51,8 @@ export function addHistory(dataDir: string, appid: string): void {
 }
 
 const rowBytesMax = 16_384;
+/** The web pages of the history. */
+export const seenOrigins = ["https://app.example.com", "https://shop.example.com:8443"] as const;
 
 /** An hour of which some are busier than others. */
 function tallyOf(hour: number): Tally {
@@ -63,6 +65,7 @@ function tallyOf(hour: number): Tally {
       tally.count(operation, { status: failure === undefined ? 200 : 401, ms: 2 + ((call * 7) % 13), failure });
     }
   }
+  for (const origin of seenOrigins) for (let call = 0; call < hour; call += 1) tally.countOrigin(origin);
   tally.newUsers = Math.round(4 * busyness);
   tally.newDevices = Math.round(6 * busyness);
   for (let device = 0; device < 30 * busyness; device += 1) tally.devices.add(device * 65_537 * hour);

@@ -22,6 +22,7 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
     failure,
     refused: failure?.refused,
     isSigned: exchange.isSigned,
+    origin: exchange.headers.origin,
     rehearsed: exchange.rehearsed,
   };
 }

@@ -22,6 +22,8 @@ export interface AnsweredCall {
   readonly caller: AnyCaller | undefined;
   /** Whether the request had a valid signature; absent for items of a batch. */
   readonly isSigned?: boolean;
+  /** The origin of the web page, as its browser sent it; absent for items of a batch. */
+  readonly origin?: string | undefined;
   /** The application of a call without a caller: one that registers a device. */
   readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;

@@ -84,6 +84,15 @@ const KeyStatistics = named(
   }),
 );
 
+const OriginStatistics = named(
+  "OriginStatistics",
+  "The calls of web pages of one origin in the range.",
+  Type.Object({
+    origin: Type.String({ description: "The origin, as browsers send it." }),
+    calls: Type.Integer({ format: "int64", description: "Requests with a token; a batch is one." }),
+  }),
+);
+
 const members = {
   interval: Interval,
   from: { ...WireDate, description: "The first moment of the first interval." },
@@ -92,6 +101,10 @@ const members = {
   operations: Type.Optional({ ...Type.Array(OperationStatistics), description: "The 100 busiest operations." }),
   errors: Type.Optional({ ...Type.Array(ErrorStatistics), description: "The 50 most frequent failures." }),
   keys: Type.Optional({ ...Type.Array(KeyStatistics), description: "The keys that were used, at most 100." }),
+  origins: Type.Optional({
+    ...Type.Array(OriginStatistics),
+    description: "The origins of web pages with most calls, at most 100.",
+  }),
 };
 
 export const ApplicationStatistics = named(

@@ -94,8 +94,72 @@ describe("statistics by application key", () => {
     const read = Tally.read(tally.write(16_384));
     assert.ok(read.keys.size <= 101);
     assert.deepEqual(read.keyTotal, { calls: 150, signed: 75, registrations: 0 });
-    const without = new Tally().write(16_384);
-    assert.equal(Tally.read(without.subarray(0, -1)).keys.size, 0);
+    const earlier = new Tally().write(16_384).subarray(0, -2); // without the numbers of keys and of origins
+    assert.equal(Tally.read(earlier).keys.size, 0);
+  });
+});
+
+// spec/statistics#origins-of-web-pages
+describe("statistics of the origins of web pages", () => {
+  it("count requests with a token by their origin, also after compaction, and never for the deployment", async () => {
+    await test.app.statistics.save(); // the clock has moved
+    const { appid, appkey } = await test.createApplication();
+    const token = await register(appid, appkey);
+    const from = (origin: string | undefined, bearer = token) =>
+      test.call("GET /devices/current", { token: bearer, headers: origin === undefined ? {} : { Origin: origin } });
+    for (const origin of ["https://a.example", "https://b.example:8443", "https://a.example", undefined]) {
+      await from(origin);
+    }
+    await from("https://refused.example", "none");
+    const requests = [{ path: "/devices/current" }, { path: "/devices/current" }];
+    await test.call("POST /batch", { token, body: { requests }, headers: { Origin: "https://a.example" } });
+    const hostile = [
+      "null",
+      "<script>",
+      "https://a.example/path",
+      "javascript:alert(1)",
+      `https://${"a".repeat(200)}.example`,
+    ];
+    for (const origin of hostile) assert.equal((await from(origin)).status, 200);
+    await test.app.statistics.save();
+    const origins = [
+      { origin: "https://a.example", calls: 3 },
+      { origin: "https://b.example:8443", calls: 1 },
+    ];
+    const read = async () => (await ask(`/${appid}/statistics?series=origins&interval=hour`)).origins;
+    assert.deepEqual(await read(), origins);
+    test.advance(2 * hourMs);
+    await compactStatistics(appid, test.now(), test.app.database);
+    assert.deepEqual(await read(), origins, "after compaction");
+    const all = await test.call("GET /_/api/statistics?series=origins&interval=hour", { token: operator });
+    assert.deepEqual(all.body.result.origins, []);
+  });
+
+  it("are bounded: invented origins displace no busy one, and a row has space for 4,096 characters of them", () => {
+    const tally = new Tally();
+    for (let n = 0; n < 1_000; n += 1) {
+      tally.countOrigin(`https://${n}.example`);
+      for (const busy of ["https://a.example", "https://b.example"]) tally.countOrigin(busy);
+    }
+    assert.equal(tally.origins.size, 100);
+    const read = Tally.read(tally.write(16_384));
+    assert.deepEqual(
+      [...read.origins].slice(0, 2),
+      ["https://a.example", "https://b.example"].map((origin) => [origin, 1_000]),
+    );
+    const merged = new Tally();
+    for (let n = 0; n < 20; n += 1) {
+      const other = new Tally();
+      for (let each = 0; each < 100; each += 1) other.countOrigin(`https://${"x".repeat(100)}.${n}.${each}.example`);
+      for (let calls = 0; calls < 2; calls += 1) other.countOrigin("https://a.example");
+      merged.merge(Tally.read(other.write(16_384)));
+    }
+    assert.equal(merged.origins.size, 100);
+    assert.equal(merged.origins.get("https://a.example"), 40);
+    const characters = [...Tally.read(merged.write(65_536)).origins.keys()].join("").length;
+    assert.ok(characters > 3_000 && characters <= 4_096, `${characters}`);
+    const earlier = new Tally().write(16_384).subarray(0, -1);
+    assert.equal(Tally.read(earlier).origins.size, 0);
   });
 });
 

@@ -44,7 +44,7 @@ const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   },
 };
 /** These are lists for the whole range instead. */
-const lists = ["operations", "errors", "keys"] as const;
+const lists = ["operations", "errors", "keys", "origins"] as const;
 
 /** Keys whose registrations are answered by interval. */
 const keysOverTimeMax = 20;
@@ -82,6 +82,7 @@ export async function readStatistics(
     ...(names.has("operations") && { operations: presentOperations(total) }),
     ...(names.has("errors") && { errors: presentErrors(total) }),
     ...(names.has("keys") && { keys: presentKeys(total, tallies, range, spans[interval]) }),
+    ...(names.has("origins") && { origins: presentOrigins(total) }),
   };
 }
 
@@ -233,6 +234,10 @@ function presentKeys(
     const [overTime] = index < keysOverTimeMax ? presentSeries(read, tallies, range, span) : [];
     return { keyId, calls, signedCalls: signed, registrations, ...(overTime && { points: overTime.points }) };
   });
+}
+
+function presentOrigins({ origins }: Tally): NonNullable<Static<typeof ApplicationStatistics>["origins"]> {
+  return [...origins].sort(([, a], [, b]) => b - a).map(([origin, calls]) => ({ origin, calls }));
 }
 
 function presentOperations({ operations }: Tally): NonNullable<Static<typeof ApplicationStatistics>["operations"]> {

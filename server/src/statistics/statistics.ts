@@ -85,7 +85,7 @@ export function createStatistics(services: {
     }
     for (const [applicationId, { tally }] of ended) {
       total.merge(tally);
-      total.joinKeys();
+      total.joinApplications();
       if (applicationId !== "") add(applicationId, tally);
       if (performance.now() - began < workMsMax) continue;
       await new Promise(setImmediate);
@@ -140,6 +140,7 @@ export function createStatistics(services: {
       operations += tally.operations.size - known;
       if (caller !== undefined && !isOperator && call.batch === undefined) {
         tally.countKey(caller.applicationKeyId, call.isSigned === true);
+        if (call.origin !== undefined) tally.countOrigin(call.origin);
       }
       if (caller !== undefined && !isOperator && !devices.has(caller.deviceId)) {
         if (devices.size >= devicesMax) devices.clear();

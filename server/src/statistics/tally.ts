@@ -1,6 +1,7 @@
 import type { AnsweredCall } from "../http/request-observer.ts";
 import { ByteReader, ByteWriter } from "../lib/bytes.ts";
 import { DistinctCounter } from "../lib/distinct-counter.ts";
+import { isOrigin } from "../lib/origins.ts";
 import { binOf, QuantileSketch } from "../lib/quantile-sketch.ts";
 
 /** The calls of one operation. */
@@ -41,6 +42,11 @@ const messageCharactersMax = 200;
 /** As many as can be active; further ones are counted together. */
 const keysMax = 100;
 const otherKeys = "";
+/** Of more origins, the rarest are not counted. */
+const originsMax = 100;
+const originCharactersMax = 200;
+/** All origins together take a quarter of a row at most. */
+const originsWrittenCharactersMax = 4_096;
 
 /** The activity in an interval of time. Tallies add up: over intervals, processes and applications. */
 export class Tally {
@@ -60,6 +66,8 @@ export class Tally {
   otherErrors = 0;
   /** By the id of the key; of all applications, and beyond a hundred keys, without an id. */
   readonly keys = new Map<string, KeyTally>();
+  /** Requests of web pages by the origin of the page; a page can send any, as far as an origin can have the form. */
+  readonly origins = new Map<string, number>();
   readonly #errors = new Map<string, ErrorTally>();
   /** The latency of operations that have none of their own. */
   readonly #otherLatency = new QuantileSketch();
@@ -103,11 +111,19 @@ export class Tally {
     this.#key(keyId).registrations += 1;
   }
 
-  /** Counts all keys together, because single ones of several applications have no meaning. */
-  joinKeys(): void {
+  /** Ignores texts that no list of origins could name. */
+  countOrigin(origin: string): void {
+    const calls = this.origins.get(origin);
+    if (calls !== undefined) this.origins.set(origin, calls + 1);
+    else if (origin.length <= originCharactersMax && isOrigin(origin)) this.#addOrigin(origin, 1);
+  }
+
+  /** Counts all keys together and drops origins, because single ones of several applications have no meaning. */
+  joinApplications(): void {
     const all = this.keyTotal;
     this.keys.clear();
     this.keys.set(otherKeys, all);
+    this.origins.clear();
   }
 
   get keyTotal(): KeyTally {
@@ -118,6 +134,7 @@ export class Tally {
 
   merge(other: Tally): void {
     for (const [keyId, counts] of other.keys) addTo(this.#key(keyId), counts);
+    for (const [origin, calls] of other.origins) this.#addOrigin(origin, calls);
     for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // of four
     for (const name of sums) this[name] += other[name];
     for (const [operation, { calls, errors, latency }] of other.operations) {
@@ -180,6 +197,8 @@ export class Tally {
       const [calls, signed, registrations] = [reader.integer(), reader.integer(), reader.integer()];
       tally.keys.set(keyId, { calls, signed, registrations });
     }
+    if (reader.isAtEnd) return tally; // of a version that did not count by origin
+    for (let left = reader.integer(); left > 0; left -= 1) tally.origins.set(reader.text(), reader.integer());
     return tally;
   }
 
@@ -200,6 +219,17 @@ export class Tally {
     return counts;
   }
 
+  /** A new origin replaces the rarest one, unless all have more calls: a flood of invented ones displaces no busy one. */
+  #addOrigin(origin: string, calls: number): void {
+    const known = this.origins.get(origin) ?? 0;
+    if (known === 0 && this.origins.size >= originsMax) {
+      const [rarest] = [...this.origins].reduce((one, other) => (other[1] < one[1] ? other : one));
+      if ((this.origins.get(rarest) ?? 0) > calls) return;
+      this.origins.delete(rarest);
+    }
+    this.origins.set(origin, known + calls);
+  }
+
   #addError(error: ErrorTally): void {
     const key = keyOf(error.operation, error.error, error.message);
     const known = this.#errors.get(key);
@@ -211,6 +241,17 @@ export class Tally {
   #addOtherLatency(sketch: QuantileSketch): void {
     this.#hasOtherLatency = true;
     this.#otherLatency.merge(sketch);
+  }
+
+  /** The busiest origins, as many as a row has space for. */
+  #shownOrigins(): (readonly [string, number])[] {
+    let characters = 0;
+    return [...this.origins]
+      .sort(([, a], [, b]) => b - a)
+      .filter(([origin]) => {
+        characters += origin.length;
+        return characters <= originsWrittenCharactersMax;
+      });
   }
 
   /** @param share of the failures and of the operations with a latency of their own */
@@ -255,6 +296,12 @@ export class Tally {
     for (const [keyId, { calls, signed, registrations }] of this.keys) {
       writer.text(keyId);
       for (const count of [calls, signed, registrations]) writer.integer(count);
+    }
+    const origins = this.#shownOrigins();
+    writer.integer(origins.length);
+    for (const [origin, calls] of origins) {
+      writer.text(origin);
+      writer.integer(calls);
     }
     return writer.finish();
   }

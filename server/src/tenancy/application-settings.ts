@@ -1,6 +1,7 @@
 import { parseOperationPattern } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
+import { isOrigin } from "../lib/origins.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
@@ -310,10 +311,6 @@ function texts(path: string, form: string, isRight: (text: string) => boolean): 
     problems.push(`${path} must be a list of at most ${textsMax} texts ${form}`);
     return [];
   };
-}
-
-function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
 }
 
 function readSignedRequests(value: unknown, problems: string[]): unknown {
