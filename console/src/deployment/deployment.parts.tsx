@@ -74,7 +74,7 @@ export function Facts({ deployment }: { readonly deployment: Deployment }) {
           ["Database", engines[engine]],
           ["Schema", schema],
           ["Region", region],
-          ["Running since", <Time key="since" value={since} isExact />],
+          ["Since", <Time key="since" value={since} isExact />],
         ]}
       />
     </section>
