@@ -93,10 +93,11 @@ const stepsMax = 200;
 async function reach(target: Locator): Promise<void> {
   const { keyboard: keys } = target.page();
   await target.and(target.page().locator(":enabled, a, [role=menuitem], [role=row], [role=grid]")).waitFor();
-  for (let steps = 0; steps < stepsMax; steps += 1) {
-    const key = await target.evaluate(nextKey);
-    if (key === undefined) return;
-    await keys.press(key);
+  for (let steps = 0; steps < stepsMax; ) {
+    const move = await target.evaluate(nextMove);
+    if (move === undefined) return;
+    for (let times = 0; times < move.times; times += 1) await keys.press(move.key);
+    steps += move.times;
   }
   assert.fail(`${stepsMax} keys do not reach ${target}`);
 }
@@ -125,12 +126,26 @@ async function leaveField(within: Locator): Promise<void> {
   }
 }
 
-/** Runs in the page: the key that moves the focus towards the element, if it is not there. */
-function nextKey(element: Element): string | undefined {
+/**
+ * Runs in the page: the key that moves the focus towards the element, if it is not there, and how often it is safe to press it
+ * without another look.
+ */
+function nextMove(element: Element): { key: string; times: number } | undefined {
   const active = document.activeElement;
   if (active === element) return undefined;
   const isBefore = active !== null && (element.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_PRECEDING) > 0;
   const menu = element.closest("[role=menu]");
-  if (menu?.contains(active)) return isBefore || active === menu ? "ArrowDown" : "ArrowUp";
-  return isBefore || active === document.body ? "Tab" : "Shift+Tab";
+  if (menu?.contains(active)) return { key: isBefore || active === menu ? "ArrowDown" : "ArrowUp", times: 1 };
+  const key = isBefore || active === document.body ? "Tab" : "Shift+Tab";
+  const stops = [
+    ...document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, [tabindex]"),
+  ].filter(
+    (each) =>
+      each.tabIndex >= 0 && each.matches(":not(:disabled)") && each.checkVisibility({ visibilityProperty: true }),
+  );
+  const places: readonly (Element | null)[] = stops;
+  const [from, to] = [places.indexOf(active), places.indexOf(element)];
+  // Some stops are one for the keyboard, such as radio buttons, and those outside of a dialog are none.
+  const isFar = from >= 0 && to >= 0 && element.closest("[role=dialog], [role=alertdialog]") === null;
+  return { key, times: isFar ? Math.max(1, Math.floor(Math.abs(to - from) / 2)) : 1 };
 }
