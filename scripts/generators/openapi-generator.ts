@@ -95,11 +95,16 @@ const kotlin: Generator = {
   mayBeSkipped: true,
   async run(workplace) {
     const folder = await generate("kotlin", workplace, ["--additional-properties=enumPropertyNaming=UPPERCASE"]);
-    writeFileSync(path.join(folder, "pom.xml"), kotlinProject);
-    await fetchPackages("mvn", ["-q", "-B", "dependency:resolve", "dependency:resolve-plugins"], { folder });
-    await execute("mvn", ["-q", "-B", "compile"], { folder });
+    await compileKotlin(folder);
   },
 };
+
+/** Compiles the sources in `src/main/kotlin` into `target/classes`. */
+export async function compileKotlin(folder: string): Promise<void> {
+  writeFileSync(path.join(folder, "pom.xml"), kotlinProject);
+  await fetchPackages("mvn", ["-q", "-B", "dependency:resolve", "dependency:resolve-plugins"], { folder });
+  await execute("mvn", ["-q", "-B", "compile"], { folder });
+}
 
 const goCalls = `package main
 
