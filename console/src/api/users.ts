@@ -1,4 +1,5 @@
 import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.contract.ts";
+import type { Checkin } from "../../../server/src/checkins/checkins.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
 import type { OperatedDevicePage } from "../../../server/src/devices/devices.operator.contract.ts";
 import type { IdentityPage } from "../../../server/src/identities/identities.contract.ts";
@@ -133,6 +134,19 @@ export const listDevicesOfUser = operation<OfUser & PageParameters, Static<typeo
   "/applications/{appid}/users/{userId}/devices",
   ["appid", "userId", "pageSize", "pagingToken"],
 );
+
+/** Without the true location, which the answer has, so that no screen shows it. */
+export type CheckinOfUser = Omit<Static<typeof Checkin>, "location"> & {
+  readonly comment?: string;
+  /** The location that other users see, if it is fuzzed. */
+  readonly shownLocation?: { readonly lat: number; readonly lng: number };
+};
+
+/** The check-ins of a user, private ones too. */
+export const listCheckinsOfUser = operation<
+  InApplication & { readonly userID: string } & PageParameters,
+  { readonly pageResults: readonly CheckinOfUser[]; readonly nextToken?: string }
+>("GET", "/applications/{appid}/checkins", ["appid", "userID", "pageSize", "pagingToken"]);
 
 export const listIdentitiesOfUser = operation<OfUser & PageParameters, Static<typeof IdentityPage>>(
   "GET",

@@ -55,7 +55,7 @@ export function AuditBars({ filters, counts, onZoom }: AuditBarsProps) {
   if (!isCounted(filters)) {
     const names = [filters.actor !== undefined && "actor", filters.target !== undefined && "target"];
     return (
-      <p className={styles.uncounted}>
+      <p className={styles.fact}>
         No bars: entries are not counted by {names.filter(Boolean).join(" and ")}, only by time, action, result,
         application and kind of actor.
       </p>
@@ -64,18 +64,23 @@ export function AuditBars({ filters, counts, onZoom }: AuditBarsProps) {
   const bars = counts && barsOf(counts);
   const name = counts?.interval ?? "day";
   return (
-    <TimeChart
-      title={`Entries by ${name} (UTC)${counts?.isAtLeast ? ", at least: the server is still counting" : ""}`}
-      times={bars?.times}
-      intervalMs={intervals[name]}
-      shape="bars"
-      isLow
-      onZoom={(from, to) => onZoom({ from: wordOf(from), to: wordOf(to) })}
-      series={[
-        { label: "Done", tone: 1, values: bars?.done ?? [], summary: sumOf(bars?.done) },
-        { label: "Refused", tone: 6, values: bars?.refused ?? [], summary: sumOf(bars?.refused) },
-      ]}
-    />
+    <div>
+      <TimeChart
+        title={`Entries by ${name} (UTC)${counts?.isAtLeast ? ", at least: the server is still counting" : ""}`}
+        times={bars?.times}
+        intervalMs={intervals[name]}
+        shape="bars"
+        isLow
+        onZoom={(from, to) => onZoom({ from: wordOf(from), to: wordOf(to) })}
+        series={[
+          { label: "Done", tone: 1, values: bars?.done ?? [], summary: sumOf(bars?.done) },
+          { label: "Refused", tone: 6, values: bars?.refused ?? [], summary: sumOf(bars?.refused) },
+        ]}
+      />
+      {counts !== undefined && (
+        <p className={styles.fact}>Entries are kept for {formatNumber(counts.keptDays)} days.</p>
+      )}
+    </div>
   );
 }
 

@@ -2,12 +2,15 @@ import { useNavigate } from "@tanstack/react-router";
 import IdCard from "lucide-react/icons/id-card";
 import KeyRound from "lucide-react/icons/key-round";
 import LogOut from "lucide-react/icons/log-out";
+import MapPin from "lucide-react/icons/map-pin";
 import Smartphone from "lucide-react/icons/smartphone";
 import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import {
+  type CheckinOfUser,
   type DeviceOfUser,
   type Identity,
+  listCheckinsOfUser,
   listDevicesOfUser,
   listIdentitiesOfUser,
   listTokensOfUser,
@@ -112,6 +115,59 @@ export function UserDevices(user: OfUser) {
         empty={
           <EmptyState icon={Smartphone} title="No device">
             The devices on which the user is signed in are listed here.
+          </EmptyState>
+        }
+      />
+    </Split>
+  );
+}
+
+const checkinColumns: readonly Column<CheckinOfUser>[] = [
+  {
+    name: "Comment",
+    width: "minmax(160px, 2fr)",
+    narrow: "title",
+    render: ({ comment }) => comment && showInvisible(comment),
+  },
+  {
+    name: "Created",
+    width: "minmax(220px, 1fr)",
+    narrow: "line",
+    render: ({ created }) => <Time value={created} isExact />,
+  },
+  {
+    name: "Others see it at",
+    width: "minmax(140px, 1fr)",
+    render: ({ shownLocation }) => shownLocation && `${degrees(shownLocation.lat)}, ${degrees(shownLocation.lng)}`,
+  },
+  {
+    name: "Read by",
+    width: "minmax(110px, 1fr)",
+    narrow: "end",
+    render: ({ readPermissions }) => (readPermissions === "App" ? "All users" : "The user"),
+  },
+  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+];
+
+/** A hundred metres. */
+function degrees(value: number): string {
+  return value.toFixed(3);
+}
+
+export function UserCheckins({ appid, userId }: OfUser) {
+  const pages = usePages(["users", appid, "checkins", userId], (page, options) =>
+    listCheckinsOfUser({ appid, userID: userId, ...page }, options),
+  );
+  return (
+    <Split>
+      <DataTable
+        label="Check-ins"
+        columns={checkinColumns}
+        pages={pages}
+        idOf={({ id }) => id}
+        empty={
+          <EmptyState icon={MapPin} title="No check-in yet">
+            Users check in at places with the app. Only places that others see fuzzed are shown here.
           </EmptyState>
         }
       />

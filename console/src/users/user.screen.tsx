@@ -15,16 +15,17 @@ import { userQuery } from "./user.counts.tsx";
 import { UserDialog } from "./user.dialogs.tsx";
 import { UserState } from "./user.facts.tsx";
 import { UserHistory } from "./user.history.tsx";
-import { UserDevices, UserIdentities, UserSignIns } from "./user.lists.tsx";
+import { UserCheckins, UserDevices, UserIdentities, UserSignIns } from "./user.lists.tsx";
 import { UserProfile } from "./user.profile.tsx";
 import styles from "./users.module.css";
 
-const tabs = ["profile", "sign-ins", "devices", "identities", "history"] as const;
+const tabs = ["profile", "sign-ins", "devices", "check-ins", "identities", "history"] as const;
 type Tab = (typeof tabs)[number];
 const labels: Readonly<Record<Tab, string>> = {
   profile: "Profile",
   "sign-ins": "Sign-ins",
   devices: "Devices",
+  "check-ins": "Check-ins",
   identities: "Identities",
   history: "History",
 };
@@ -126,6 +127,7 @@ function CurrentTab({ tab, appid, user }: CurrentTabProps) {
   if (tab === "profile") return <UserProfile user={user} />;
   if (tab === "sign-ins") return <UserSignIns {...ofUser} />;
   if (tab === "devices") return <UserDevices {...ofUser} />;
+  if (tab === "check-ins") return <UserCheckins {...ofUser} />;
   if (tab === "identities") return <UserIdentities {...ofUser} />;
   return <UserHistory {...ofUser} />;
 }

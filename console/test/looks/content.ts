@@ -145,6 +145,12 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
     lastName: "שלום",
   };
   const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
+  const ofUser = { Authorization: `Service ${signedUp.accessToken}` };
+  const profile = { locationFuzzing: true };
+  await send(`${url}/users/me`, "PATCH", profile, ofUser);
+  const checkin = { location: "48.2082,16.3738", comment: text, readPermissions: "App" };
+  await send(`${url}/checkins`, "POST", checkin, ofUser);
+  await send(`${url}/checkins`, "POST", { location: "48.21,16.37" }, ofUser);
   const frames = ["onPress (screen.js:12:3)", "listen (node_modules/react-dom/index.js:1:1)", "run (app.js:1:1)"];
   const stackTrace = `TypeError: ${text}\n${frames.map((frame) => `    at ${frame}`).join("\n")}`;
   await call("PATCH", `/applications/${appid}/settings`, { tokenLifetimes: { deviceMs: 7_200_000 } });

@@ -92,6 +92,7 @@ async function createHostileContent(
     const profile = { password: "correct horse", firstName: text, lastName: text, email: text, tag: text };
     const { result: user } = await send(`${url}/users`, "POST", { username: text, ...profile }, ofDevice);
     const ofUser = { Authorization: `Service ${user.accessToken}` };
+    await send(`${url}/checkins`, "POST", { location: "48.21,16.37", comment: text, tag: text }, ofUser);
     const identity = `${url}/users/me/identities/${encodeURIComponent(text)}`;
     await send(identity, "POST", { identityId: text }, ofUser);
     await send(`${url}/devices/current/crashreports`, "POST", { stackTrace: text, message: text }, ofUser);

@@ -283,6 +283,8 @@ export interface AuditCounts {
   readonly points: readonly AuditCount[];
   /** The 100 most frequent actions in the range. */
   readonly actions: readonly AuditActionCount[];
+  /** The number of days that entries are kept. */
+  readonly keptDays: number;
   /** True if there are more entries, which have not been counted yet. */
   readonly isAtLeast?: boolean;
 }

@@ -46,7 +46,8 @@ async function counts(query: string) {
   const { status, body } = await read(query);
   assert.equal(status, 200, JSON.stringify(body));
   const at = (date: string) => Number(/\d+/.exec(date)?.[0]);
-  const { from, to, points, actions, ...rest } = body.result;
+  const { from, to, points, actions, keptDays, ...rest } = body.result;
+  assert.equal(keptDays, 30);
   return {
     length: at(to) - at(from),
     points: points.map(({ time, entries, refused }: { time: string; entries: number; refused: number }) => [

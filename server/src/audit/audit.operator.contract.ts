@@ -88,6 +88,7 @@ export const AuditCounts = named(
       ),
       description: "The 100 most frequent actions in the range.",
     },
+    keptDays: Type.Integer({ description: "The number of days that entries are kept." }),
     isAtLeast: Type.Optional(
       Type.Boolean({ description: "True if there are more entries, which have not been counted yet." }),
     ),

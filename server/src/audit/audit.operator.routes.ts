@@ -54,7 +54,7 @@ const countAudit = operation({
   status: 200,
   result: AuditCounts,
   errors: [],
-  async handle({ parameters }, { audit, clock, database }) {
+  async handle({ parameters }, { audit, clock, config, database }) {
     const { interval = "day" } = parameters;
     const range = readCountedRange(interval, parameters, clock.now());
     await audit.save();
@@ -70,6 +70,7 @@ const countAudit = operation({
       to: formatDate(range.to),
       points: points.map(({ at, entries, refused }) => ({ time: formatDate(at), entries, refused })),
       actions,
+      keptDays: config.auditDays,
       ...(isAtLeast && { isAtLeast }),
     };
   },
