@@ -36,7 +36,10 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
       cwd: import.meta.dirname, // a folder without .env
       env: {
         ...plainEnvironment(),
-        RATE_LIMITS: "off", // all load comes from one caller at one address
+        // All load comes from one caller at one address.
+        RATE_LIMITS: "off",
+        IDEMPOTENCY_KEYS_PER_CALLER: "1000000",
+        IDEMPOTENCY_BYTES_PER_CALLER: "1073741824",
         ...settings,
         HOST: "127.0.0.1",
         PORT: String(port),
