@@ -18,6 +18,8 @@ interface Runtime {
 
 const runtimes: readonly Runtime[] = [
   { name: "Node.js 20.19", dependency: ["node", "20.19.5"], args: [] },
+  { name: "Node.js 22", dependency: ["node", "22.23.3"], args: [] },
+  { name: "Node.js 24", dependency: ["node", "24.21.0"], args: [] },
   { name: "Deno", dependency: ["deno", "2.9.6"], args: ["run", "--allow-all", "--node-modules-dir=manual"] },
   { name: "Bun", dependency: ["bun", "1.4.5"], args: ["run"] },
 ];
@@ -38,7 +40,7 @@ rmSync(folder, { recursive: true, force: true });
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function tryOut({ name, dependency: [dependency, version], args }: Runtime): Promise<void> {
-  const own = path.join(folder, dependency);
+  const own = path.join(folder, `${dependency}-${version}`);
   mkdirSync(own);
   const settings = { type: "module", dependencies: { [dependency]: version }, allowScripts: { [dependency]: true } };
   writeFileSync(path.join(own, "package.json"), JSON.stringify(settings));
