@@ -179,6 +179,36 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     for (const tab of tabs) await waitUntilTold(tab, ["ready", "1", "2"]);
   },
 
+  async "tabs with different filters share one stream, and a subscription that the service refuses ends alone"(setup) {
+    const { app, openTab } = setup;
+    const openStreams = () => app.app.streams.statistics().live;
+    const { tabs, checkIn } = await openFollowers(setup, "sharing");
+    const [ofAll] = tabs;
+    const [ofLunch, ofNothing, ofDeletions] = [await openTab(), await openTab(), await openTab()];
+    const followers = [
+      { tab: ofLunch, filter: { types: ["checkin.created"], tag: "lunch" }, first: "ready" },
+      { tab: ofNothing, filter: { types: ["nothing.*"] }, first: "end ParameterIncorrectFormat" },
+      { tab: ofDeletions, filter: { types: ["checkin.deleted"] }, first: "ready" },
+    ];
+    for (const { tab, filter, first } of followers) {
+      await createClient(tab, app);
+      await waitForUser(tab, await userOf(ofAll));
+      await tab.bringToFront();
+      await tab.evaluate((filter) => kit.follow(filter), filter);
+      await waitUntilTold(tab, [first]);
+    }
+    await checkIn("1");
+    const id = await checkIn("2", { tag: "lunch" });
+    for (const tab of tabs) await waitUntilTold(tab, ["ready", "1", "2"]);
+    await waitUntilTold(ofLunch, ["ready", "2"]);
+    const { status } = await app.call(`DELETE /checkins/${id}`, { token: `${await tokenOf(ofAll)}` });
+    assert.equal(status, 200);
+    await waitUntilTold(ofDeletions, ["ready", "checkin.deleted"]);
+    await waitUntilTold(ofNothing, ["end ParameterIncorrectFormat"]);
+    // The stream that a change of the filters has replaced may still be closing.
+    await until(() => openStreams() === 1);
+  },
+
   async "an upload reports the bytes that the browser has sent, and is stored once"({ app, openTab }) {
     const tab = await openTab();
     await createClient(tab, app);
@@ -269,16 +299,18 @@ async function openFollowers({ app, context, openTab }: Setup, userName: string)
   const requests = recordRequests(context, app);
   for (const tab of tabs) {
     await tab.bringToFront();
-    await tab.evaluate(() => kit.follow());
+    await tab.evaluate(() => kit.follow({ types: ["checkin.created"], userID: "me" }));
     await waitUntilTold(tab, ["ready"]);
   }
   const token = await tokenOf(second);
   return {
     tabs,
     streams: () => requests.filter((request) => request === "GET /events/stream").length,
-    async checkIn(comment: string): Promise<void> {
-      const body = { location: "48.2,16.37", comment };
-      assert.equal((await app.call("POST /checkins", { token: `${token}`, body })).status, 201);
+    async checkIn(comment: string, fields: object = {}): Promise<string> {
+      const given = { location: "48.2,16.37", comment, ...fields };
+      const { status, body } = await app.call("POST /checkins", { token: `${token}`, body: given });
+      assert.equal(status, 201);
+      return body.result.id;
     },
   };
 }
@@ -316,6 +348,10 @@ function ownId(tab: Page): Promise<string | undefined> {
 
 function tokenOf(tab: Page): Promise<string | undefined> {
   return tab.evaluate(() => kit.client?.session?.handoff().token);
+}
+
+function userOf(tab: Page): Promise<string | undefined> {
+  return tab.evaluate(() => kit.client?.session?.userId);
 }
 
 async function waitForUser(tab: Page, userId: string | undefined): Promise<void> {
