@@ -16,10 +16,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { migrate } from "../src/db/migrate.ts";
+import { openDatabase } from "../src/db/open.ts";
 import { version } from "../src/version.ts";
+import { sqliteUrl } from "./harness.ts";
 import { noEnvFile, outputOf, programEnvironment, serverEnvironment } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -70,6 +74,15 @@ function keptFunctions() {
       return { file: join(compiled, name), mtimeMs, size };
     }),
   );
+}
+
+function schemaOf(dataFolder: string): unknown[] {
+  const database = new DatabaseSync(join(dataFolder, "rollcall.db"), { readOnly: true });
+  try {
+    return database.prepare("select name, sql from sqlite_schema order by name").all();
+  } finally {
+    database.close();
+  }
 }
 
 function replaceInSource(file: string, text: string, replacement: string): void {
@@ -162,6 +175,15 @@ describe("the bundle of a checkout", () => {
       await start();
       assert.deepEqual(keptFunctions(), replaced);
     }
+  });
+
+  it("an empty database gets the schema that the migrations of the sources create", async () => {
+    await serve({});
+    const ofSources = join(checkout, "of-sources");
+    const database = await openDatabase(sqliteUrl(ofSources), { connectionsMax: 1, timeoutMs: 10_000 });
+    await migrate(database);
+    await database.close();
+    assert.deepEqual(schemaOf(join(checkout, "data")), schemaOf(ofSources));
   });
 
   it("no functions are kept when NODE_DISABLE_COMPILE_CACHE is set", async () => {

@@ -93,7 +93,7 @@ async function migrateNow(
     if (applied.size === 0) {
       onEmpty?.();
       if (missing[0] !== undefined) onMigration(missing[0].name, 0, missing.length);
-      await createNewSchema(missing, ddl, queries);
+      await createNewSchema(list, database.dialect, queries);
       await record(missing, queries);
       await seed(transaction);
     } else {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "./database.ts";
-import type { Dialect } from "./dialect.ts";
+import { type Dialect, sqliteDialect } from "./dialect.ts";
+import { migrations } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** Begins the text of several statements that are run together. */
@@ -11,13 +12,19 @@ const scriptMark = "-- script\n";
  * schema again, and on PostgreSQL each statement is a round trip. The tables have the columns of later migrations from the
  * start. `fill` of the migrations is left out, because there are no rows.
  */
-export async function createNewSchema(
-  migrations: readonly Migration[],
-  ddl: Dialect["ddl"],
-  queries: Queries,
-): Promise<void> {
-  const statements = migrations.flatMap((migration) => migration.statements(ddl)).map((each) => textOf(each, queries));
-  await sql.raw(scriptMark + mergeAddedColumns(statements).join(";\n")).execute(queries);
+export async function createNewSchema(list: readonly Migration[], dialect: Dialect, queries: Queries): Promise<void> {
+  const kept = list === migrations ? await keptScript(dialect) : undefined;
+  await sql.raw(kept ?? scriptOfNewSchema(list, dialect, queries)).execute(queries);
+}
+
+async function keptScript(dialect: Dialect): Promise<string | undefined> {
+  const { newSchemaScripts } = await import("./new-schema-scripts.ts");
+  return dialect === sqliteDialect ? newSchemaScripts.sqlite : newSchemaScripts.postgres;
+}
+
+export function scriptOfNewSchema(list: readonly Migration[], { ddl }: Dialect, queries: Queries): string {
+  const statements = list.flatMap((migration) => migration.statements(ddl)).map((each) => textOf(each, queries));
+  return scriptMark + mergeAddedColumns(statements).join(";\n");
 }
 
 /** Whether the text is that of several statements, of which a driver may otherwise run only the first. */
