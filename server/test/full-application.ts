@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
+import { countAuditLog } from "../src/audit/audit.counting.ts";
 import { leaseMsMax } from "../src/db/leases.ts";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";
+
+/** An hour of the audit log is counted after its end. */
+const twoHoursMs = 7_200_000;
 
 /** An application with data of every kind. */
 export interface FullApplication {
@@ -86,6 +90,7 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   const hook = { url: "https://1.1.1.1/hook", types: ["*"], headers: { authorization: "Bearer" } };
   await succeed(`POST /_/api/applications/${appid}/webhooks`, operator.token, hook);
   await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
+  await countAuditLog(test.now() + twoHoursMs, test.app.database);
   await succeed("GET /events", jane.token); // from now on the application has a log
   await succeed("PUT /metadata/me/event", jane.token, { value: 1 });
   await test.app.eventLog.settle(appid);
