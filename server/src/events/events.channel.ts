@@ -11,6 +11,7 @@ import type { LogFollower } from "../event-log/follower.ts";
 import type { LogHead } from "../event-log/heads.store.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createYield } from "../lib/yield.ts";
 import type { Log } from "../log.ts";
 import type { Policies } from "../tenancy/policies.ts";
 import { type ByeReason, eventFrame, type ResetReason, resetFrame } from "./events.frames.ts";
@@ -45,8 +46,6 @@ interface ChannelHooks {
 /** The number of rows of the log that one round reads, fewer if many streams want them. */
 const rowsPerRound = 200;
 const deliveriesPerRound = 20_000;
-/** The number of streams that are served before other work of the process runs. */
-const streamsPerTick = 500;
 const retryMs = 250;
 /** How long an event is read again whose object cannot be presented for an unexpected reason. */
 const failingMsMax = 2_000;
@@ -82,6 +81,9 @@ export class EventChannel {
   #position: number;
   #lastId: string;
   #cursor: string | undefined;
+  /** The position up to which the last round has read for streams that catch up. */
+  #readTo = 0;
+  #giveWay = createYield();
   #head: LogHead | undefined;
   #isErased = false;
   #isRunning = false;
@@ -182,10 +184,12 @@ export class EventChannel {
   }
 
   async #run(): Promise<void> {
+    this.#giveWay = createYield();
     try {
       while (this.#isWoken && !this.#isClosed) {
         this.#isWoken = false;
         await this.#serve();
+        await this.#giveWay(); // a round on SQLite does not wait for anything
       }
     } catch (err) {
       if (!this.#isClosed) this.#retryLater(err);
@@ -276,24 +280,35 @@ export class EventChannel {
       else ready.push(stream);
     }
     if (ready.length === 0) return true;
-    const from = ready.reduce((least, { position }) => Math.min(least, position), this.#position);
-    const rows = (await this.#list(from, ready.length)).filter(({ position }) => position <= this.#position);
+    const reading = this.#chooseReading(ready);
+    const from = reading.reduce((least, { position }) => Math.min(least, position), this.#position);
+    const rows = (await this.#list(from, reading.length)).filter(({ position }) => position <= this.#position);
     const last = rows.at(-1);
     if (last === undefined || rows[0]?.position !== from + 1) {
       this.#reset(
-        ready.filter(({ position }) => position === from),
+        reading.filter(({ position }) => position === from),
         "expired",
       );
       return false;
     }
-    const cut = await this.#deliver(rows, ready);
-    for (const stream of ready) {
+    const cut = await this.#deliver(rows, reading);
+    this.#readTo = last.position;
+    for (const stream of reading) {
       if (stream.isEnded || cut.has(stream)) continue;
       stream.position = Math.max(stream.position, last.position);
       if (stream.position === this.#position) this.#catchUp(stream);
     }
     for (const [stream, position] of cut) this.#block(stream, position);
     return false;
+  }
+
+  /**
+   * The streams that are as far as the last round has read. Those that came since with older cursors wait until these have
+   * caught up and then read together: otherwise each would let all others wait while it reads the same events again.
+   */
+  #chooseReading(ready: readonly EventStream[]): readonly EventStream[] {
+    const further = ready.filter(({ position }) => position >= this.#readTo);
+    return further.length > 0 ? further : ready;
   }
 
   #catchUp(stream: EventStream): void {
@@ -331,7 +346,6 @@ export class EventChannel {
     await Promise.all(rows.flatMap((row, index) => (shown[index] ?? []).map((showing) => this.#present(row, showing))));
     await this.#confirm(); // after the reads, whose results are from before any later revocation
     const cut = new Map<EventStream, number>();
-    let sent = 0;
     for (const [index, row] of rows.entries()) {
       let delivered = 0;
       for (const { frame, seen, isLost, streams: wanting } of shown[index] ?? []) {
@@ -340,8 +354,8 @@ export class EventChannel {
           if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
           if (stream.send(frame)) delivered += isLost === true ? 0 : 1;
           else cut.set(stream, row.position - 1);
-          sent += 1;
-          if (sent % streamsPerTick === 0) await new Promise(setImmediate);
+          const pause = this.#giveWay();
+          if (pause !== undefined) await pause; // no microtask for each stream
         }
       }
       if (delivered > 0) this.#hooks.delivered(row, delivered);
@@ -353,12 +367,10 @@ export class EventChannel {
   async #choose(rows: readonly PlacedEvent[], streams: readonly EventStream[]): Promise<Showing[][]> {
     const readers = new Map<string, ReadEvent>();
     const chosen: Showing[][] = [];
-    let visits = 0;
     for (const row of rows) {
+      await this.#giveWay();
       const showings = new Map<string, Showing | undefined>();
       for (const stream of streams) {
-        visits += 1;
-        if (visits % (streamsPerTick * 8) === 0) await new Promise(setImmediate);
         if (stream.isEnded || stream.position >= row.position) continue;
         const lens = lensOf(row, stream.caller);
         if (lens === undefined) continue;

@@ -330,6 +330,43 @@ describe("a noisy application beside a quiet one: E25, hostile.md 55", () => {
   });
 });
 
+describe("streams that come back to thousands of events: hostile.md 54, spec/streams#resume", () => {
+  it("one after the other, share what they read of the log", async () => {
+    const application = await test.createApplication("Long");
+    const signUp = () => test.signUp(undefined, application);
+    const writer = await signUp();
+    const readers = await Promise.all(Array.from({ length: 4 }, signUp));
+    const [reader] = readers;
+    assert.ok(reader);
+    const first = await listenFromNow(reader);
+    await checkIn("first", reader.token);
+    await first.next();
+    first.cut();
+    const request = { method: "POST", path: "/checkins", parameters: { location: "1,2" } };
+    const requests = Array.from({ length: 50 }, () => request);
+    for (let n = 0; n < 4_000; n += requests.length) await call("POST /batch", { requests }, writer.token);
+    await checkIn("last", reader.token);
+
+    async function comeBack(user: TestUser, afterMs: number): Promise<void> {
+      await sleep(afterMs);
+      const { next } = await listen(user, "", first.lastId);
+      assert.equal((await next()).data.isResumed, true);
+      assert.equal((await next()).data.object.tag, "last");
+    }
+    const statements = () => test.app.database.statistics().statements.counts.reduce((sum, each) => sum + each, 0);
+    const countStatements = async (work: () => Promise<unknown>) => {
+      const before = statements();
+      await work();
+      return statements() - before;
+    };
+    const alone = await countStatements(async () => comeBack(await signUp(), 0));
+    const all = await countStatements(() =>
+      Promise.all(readers.flatMap((user) => Array.from({ length: 10 }, (_, n) => comeBack(user, 5 * n)))),
+    );
+    assert.ok(all < 15 * alone, `${all} statements for forty streams, ${alone} for one`);
+  });
+});
+
 /** A proxy that cuts a connection after a time without a byte from the server. */
 async function startImpatientProxy(port: number, silenceMs: number) {
   const sockets = new Set<Socket>();

@@ -1,4 +1,5 @@
 import type { Queries } from "../../db/database.ts";
+import { createYield } from "../../lib/yield.ts";
 import { Cell, type ValueStats } from "./cell.ts";
 import { Groups } from "./groups.ts";
 import { granularityOf, type Interval, intervalStart } from "./intervals.ts";
@@ -6,7 +7,6 @@ import { dimensionOf, readAll, readGroups } from "./rollups.ts";
 import { rollupId, seriesOf, startOfRollup } from "./series.ts";
 import { readRollups } from "./snapshot.store.ts";
 import { readWaiting } from "./waiting.ts";
-import { createYield } from "./yield.ts";
 
 export interface ChartRange {
   readonly interval: Interval;

@@ -4,13 +4,13 @@ import { isUniqueViolation } from "../../db/dialect.ts";
 import { isHeld } from "../../db/leases.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { IdGenerator } from "../../lib/ids.ts";
+import { createYield } from "../../lib/yield.ts";
 import { Batch } from "./batch.ts";
 import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./batches.store.ts";
 import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./inbox.store.ts";
 import { readPayload } from "./payload.ts";
 import { addStoredBytes } from "./stored-bytes.store.ts";
 import { type PreparedUnit, unitsOf } from "./units.ts";
-import { createYield } from "./yield.ts";
 
 export interface CompactionServices {
   readonly database: Database;

@@ -1,12 +1,12 @@
 import type { Queries } from "../../db/database.ts";
 import { isOnSide, type Stream, sortRows, type Take } from "../../db/stream.ts";
 import type { Key } from "../../lib/keyset.ts";
+import { createYield } from "../../lib/yield.ts";
 import type { ChunkPart } from "./payload.ts";
 import { listChunks } from "./series.store.ts";
 import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./series.ts";
 import { readKey, type WaitingSnapshot } from "./snapshot.store.ts";
 import { readWaiting } from "./waiting.ts";
-import { createYield } from "./yield.ts";
 
 /** One event as it was reported. */
 export interface RawEvent {

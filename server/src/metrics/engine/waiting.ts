@@ -1,3 +1,4 @@
+import { createYield } from "../../lib/yield.ts";
 import { Batch, type Bucket, bucketsOf, type Wanted } from "./batch.ts";
 import { rowIdsOf } from "./compaction.ts";
 import type { WaitingRow } from "./inbox.store.ts";
@@ -5,7 +6,6 @@ import { type InboxPayload, readPayload, type StoredEvent } from "./payload.ts";
 import { dimensionOf } from "./rollups.ts";
 import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./series.ts";
 import type { WaitingSnapshot } from "./snapshot.store.ts";
-import { createYield } from "./yield.ts";
 
 /**
  * Events that are in no chunk or roll-up yet, read together with those that are. Of inbox rows under compaction, only
