@@ -1,7 +1,7 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ApiError } from "../../../server/src/errors.ts";
-import { spans } from "../../../server/src/statistics/statistics.store.ts";
+import { spans } from "../../../server/src/lib/spans.ts";
 import { Tally } from "../../../server/src/statistics/tally.ts";
 import type { TestServer } from "../servers.ts";
 import { connect, send } from "../suite.ts";

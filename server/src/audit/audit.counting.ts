@@ -2,6 +2,7 @@ import type { Database, Queries } from "../db/database.ts";
 import type { AuditCountRow, AuditRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { earliestMs } from "../lib/dates.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import {
   type CountedFilters,
   type CountedInterval,
@@ -10,7 +11,6 @@ import {
   insertCountedHour,
   listKeptCounts,
   type Range,
-  spans,
 } from "./audit.counts.store.ts";
 import { auditSteps, auditStream, isRefusal } from "./audit.store.ts";
 
@@ -90,10 +90,6 @@ export function readCountedRange(
   throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${pointsMax} intervals apart.`, {
     parameter: "from",
   });
-}
-
-function startOf(interval: CountedInterval, at: number): number {
-  return Math.floor(at / spans[interval]) * spans[interval];
 }
 
 /** More than the log of most deployments has in an hour. */

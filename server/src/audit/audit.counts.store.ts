@@ -2,11 +2,10 @@ import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { AuditCountRow } from "../db/tables.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import type { AuditFilters } from "./audit.store.ts";
 
-/** The lengths of the intervals that entries are counted by, in milliseconds. */
-export const spans = { hour: 3_600_000, day: 86_400_000 } as const;
-export type CountedInterval = keyof typeof spans;
+export type CountedInterval = "hour" | "day";
 
 /** The time for which hours are kept. */
 const hoursKeptMs = 8 * spans.day;
@@ -100,7 +99,7 @@ export async function insertCountedHour(
     const days = some.map((count) => ({
       ...count,
       span: spans.day,
-      starts_at: Math.floor(count.starts_at / spans.day) * spans.day,
+      starts_at: startOf("day", count.starts_at),
     }));
     await queries.insertInto("audit_counts").values(hours).execute();
     await queries

@@ -2,8 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { countMax } from "../lib/counted.ts";
-import { startOf } from "./statistics.compaction.ts";
-import { spans } from "./statistics.store.ts";
+import { spans, startOf } from "../lib/spans.ts";
 
 /** The current activity of an application, for a list of applications. */
 export interface Activity {

@@ -1,11 +1,11 @@
 import type { Database } from "../db/database.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import {
   deleteStatistics,
   findPending,
   hasOldStatistics,
   lockTotal,
   putTotal,
-  spans,
   takePending,
 } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
@@ -49,10 +49,6 @@ export async function compactStatistics(
     if (!(await hasOldStatistics(applicationId, spans[interval], before, database.reads))) continue;
     await database.write(({ queries }) => deleteStatistics(applicationId, spans[interval], before, queries));
   }
-}
-
-export function startOf(interval: keyof typeof spans, at: number): number {
-  return Math.floor(at / spans[interval]) * spans[interval];
 }
 
 /** Adds the pending intervals to the one that begins at a time, in one transaction, so that nothing counts twice. */

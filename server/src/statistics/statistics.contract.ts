@@ -1,7 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Flag, Text, WireDate } from "../contract/wire.ts";
-import type { Interval as IntervalWord } from "./statistics.store.ts";
+import type { Interval as IntervalWord } from "../lib/spans.ts";
 
 export const pointsMax = 2_000;
 

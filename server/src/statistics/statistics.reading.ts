@@ -2,7 +2,7 @@ import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { earliestMs, formatDate } from "../lib/dates.ts";
-import { startOf } from "./statistics.compaction.ts";
+import { type Interval, spans, startOf } from "../lib/spans.ts";
 import {
   type ApplicationStatistics,
   type DaySums,
@@ -10,7 +10,7 @@ import {
   type ReadStatistics,
   type Series,
 } from "./statistics.contract.ts";
-import { type Interval, listStatistics, type Range, spans } from "./statistics.store.ts";
+import { listStatistics, type Range } from "./statistics.store.ts";
 import type { CountedKind } from "./statistics.totals.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 

@@ -1,11 +1,8 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
+import { type Interval, spans } from "../lib/spans.ts";
 
-/** The lengths of the intervals that statistics are kept by, in milliseconds. */
-export const spans = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
-
-export type Interval = keyof typeof spans;
 type Span = (typeof spans)[Interval];
 
 /** The counts of one process in a minute, or of all processes in a longer interval. */

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from "kysely";
 import { countRows } from "../db/count-rows.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { countMax } from "../lib/counted.ts";
+import { startOf } from "../lib/spans.ts";
 import { findUsage } from "../storage/usage.ts";
-import { startOf } from "./statistics.compaction.ts";
 
 const kinds = ["devices", "users", "checkins"] as const;
 export type CountedKind = (typeof kinds)[number];

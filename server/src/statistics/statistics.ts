@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import type { Log } from "../log.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
-import { startOf } from "./statistics.compaction.ts";
 import { readKeys } from "./statistics.reading.ts";
-import { insertStatistics, type StatisticsRow, spans } from "./statistics.store.ts";
+import { insertStatistics, type StatisticsRow } from "./statistics.store.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
 /** Counts the activity of applications in memory, and writes it every minute (spec/statistics). */
