@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { StreamMessage } from "../../verify/stream-messages.ts";
+import type { NewEvent } from "../src/event-log/recorder.ts";
 import { destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 import { createRandom, pointWithin } from "./attacker.ts";
 import { openStream, type TestStream } from "./event-streams.ts";
@@ -50,6 +51,52 @@ async function untilNow(streamsOpen: readonly TestStream[], by: TestUser): Promi
 async function makePrivate(id: string, user: TestUser): Promise<void> {
   await call(`PATCH /checkins/${id}`, user, { readPermissions: "User" });
 }
+
+// spec/events#privacy
+describe("events of several users that a process reads together: hostile.md 46", () => {
+  /** Records changes in one transaction, so that streams find all of them at once. */
+  async function recordTogether(events: readonly NewEvent[]): Promise<void> {
+    const { appid } = test.application;
+    await test.app.database.write(({ queries }) => test.app.events.record(appid, events, queries));
+  }
+
+  it("are shown to each reader as its own reads show them", async () => {
+    const users = [await people.signUpFuzzed(), await people.signUpFuzzed(), await people.signUpFuzzed()];
+    const made = await Promise.all(
+      users.map((user, n) =>
+        call("POST /checkins", user, { readPermissions: "App", location: text(vienna), comment: `${n}` }),
+      ),
+    );
+    const own = await Promise.all(users.map((user) => listen("", user)));
+    const changed = { type: "checkin.changed", changed: ["comment"], wasShown: true, isShown: true } as const;
+    await recordTogether(users.map(({ id }, n) => ({ ...changed, objectId: made[n].id, userId: id })));
+    for (const [reader, stream] of own.entries()) {
+      for (const [owner, { id }] of made.entries()) {
+        const { data } = await stream.next();
+        assert.equal(data.objectID, id);
+        const { location } = await call(`GET /checkins/${id}`, users[reader] ?? attacker);
+        assert.deepEqual(data.object.location, location, `of user ${owner}, as user ${reader} sees it`);
+        assert.equal(distanceMeters(data.object.location, vienna) === 0, reader === owner);
+      }
+    }
+  });
+
+  it("and so are private values of one key", async () => {
+    const users = [await test.signUp(), await test.signUp(), await test.signUp()];
+    const setAll = () =>
+      users.map(
+        ({ id }) => ({ type: "metadata.changed", objectId: test.application.appid, key: "secret", slot: id }) as const,
+      );
+    for (const user of users)
+      await call("PUT /metadata/app/secret", user, { value: `of ${user.id}`, visibility: "User" });
+    const own = await Promise.all(users.map((user) => listen(",metadata.*", user)));
+    await recordTogether(setAll());
+    for (const [reader, stream] of own.entries()) {
+      const { data } = await stream.next();
+      assert.equal(data.object.value, `of ${users[reader]?.id}`);
+    }
+  });
+});
 
 // spec/events#privacy, spec/streams#resume
 describe("a stream that resumes: hostile.md 46", () => {

@@ -365,7 +365,7 @@ export class EventChannel {
 
   /** Finds the streams that each event concerns, before its object is read. */
   async #choose(rows: readonly PlacedEvent[], streams: readonly EventStream[]): Promise<Showing[][]> {
-    const readers = new Map<string, ReadEvent>();
+    const readers = new Map<Caller, ReadEvent>();
     const chosen: Showing[][] = [];
     for (const row of rows) {
       await this.#giveWay();
@@ -384,11 +384,12 @@ export class EventChannel {
     return chosen;
   }
 
-  #show(row: PlacedEvent, lens: string, caller: Caller, readers: Map<string, ReadEvent>): Showing | undefined {
+  /** @param readers by the caller that reads: an owner of one event is another user for the next */
+  #show(row: PlacedEvent, lens: string, caller: Caller, readers: Map<Caller, ReadEvent>): Showing | undefined {
     const view = viewOf(row, caller);
     if (view === undefined) return undefined;
     const reader = { ...caller, policy: this.#policy ?? caller.policy };
-    const read = readers.getOrInsertComputed(lens, () => createEventReader(reader, ownCall, this.#services));
+    const read = readers.getOrInsertComputed(caller, () => createEventReader(reader, ownCall, this.#services));
     return { key: `${row.id} ${lens}`, view, read, streams: [] };
   }
 
