@@ -1,12 +1,12 @@
 import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
+import type { Begun } from "./begin.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
 import { startPlacing } from "./event-log/placing.ts";
 import { PlainFailure } from "./failure.ts";
 import { compileAddressPattern } from "./http/address-pattern.ts";
-import { reservePort } from "./http/early-port.ts";
 import { isOutputKept } from "./lib/kept-output.ts";
 import { onStop } from "./lib/stop-signals.ts";
 import { startDelivery } from "./mail/delivery.ts";
@@ -39,16 +39,16 @@ export interface StartOptions {
 /** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
 export async function serve(
   config: Config,
+  { releasePorts, log, releaseLog, database, created }: Begun,
   { isJson = false, isThrowaway = false, isResumed = false }: StartOptions = {},
 ): Promise<void> {
   const throwaway = isThrowaway ? beginThrowaway(config, { isJson, isResumed }) : undefined;
   compileAddressPattern();
-  const releasePorts = await reservePorts(config); // before any file or database is created
-  const app = await buildApp(config, throwaway && { log: throwaway.log }).catch(async (error) => {
-    await releasePorts();
+  const app = await buildApp(config, { database, log }).catch(async (error) => {
+    await Promise.all([releasePorts(), database?.close()]);
     throw error;
   });
-  const { log, transport } = app;
+  const { transport } = app;
   const stopping = Promise.withResolvers<string>();
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
@@ -56,6 +56,7 @@ export async function serve(
     const { demo, creatingOwner } = await migrateFirst(
       config,
       app,
+      created,
       throwaway === undefined ? ofDeployment() : ofThrowaway,
     );
     onStop(stopping.resolve); // from now on there may be requests in flight
@@ -69,6 +70,7 @@ export async function serve(
     await listening;
     const url = config.publicUrl ?? transport.url();
     throwaway?.announce(transport.url(), createdAtFirst(first));
+    releaseLog();
     throwaway?.onAbandoned(() => stopping.resolve("disconnect"));
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
@@ -76,6 +78,7 @@ export async function serve(
     logConsole(config, url, app);
   } catch (error) {
     onStop(() => process.exit(1));
+    if (throwaway === undefined) releaseLog();
     await releasePorts();
     await app.close(0);
     throw error;
@@ -109,21 +112,6 @@ function logConsole({ console, operatorAddresses }: Config, url: string, { log }
   if (workerNumber !== undefined && workerNumber > 1) return;
   const from = operatorAddresses.length === 0 ? "all addresses" : operatorAddresses.join(", ");
   log.info({ console: console ? `${url}/_/console/` : "off", from }, "open to operators");
-}
-
-/** Reserves the ports, except in workers: they share a port that their supervisor has probed. */
-async function reservePorts({ host, port, metricsHost, metricsPort = 0 }: Config): Promise<() => Promise<void>> {
-  const reserved: (() => Promise<void>)[] = [];
-  const release = async () => void (await Promise.all(reserved.splice(0).map((each) => each())));
-  if (workerNumber !== undefined) return release;
-  try {
-    if (port !== 0) reserved.push(await reservePort(host, port));
-    if (metricsPort !== 0) reserved.push(await reservePort(metricsHost, metricsPort));
-  } catch (error) {
-    await release();
-    throw error;
-  }
-  return release;
 }
 
 /**
@@ -176,15 +164,26 @@ function createdAtFirst({ demo, owner }: FirstStart) {
   return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
 }
 
-/** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
+/**
+ * Brings the schema up to date; a new embedded database gets a demo application in the same transaction.
+ *
+ * @param created the creation of the schema, if it has begun already
+ */
 async function migrateFirst(
   config: Config,
   app: App,
+  created: Promise<unknown> | undefined,
   { demoName, settings, mustChangePassword }: FirstStartOptions,
 ): Promise<{ readonly demo: NewApplication | undefined; readonly creatingOwner: Promise<NewOperator | undefined> }> {
   let demo: NewApplication | undefined;
   let newOwner: Promise<NewOperator> | undefined;
   const makeOwner = () => newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
+  function beginOwner() {
+    newOwner = makeOwner(); // its password is hashed in another thread while the migrations run
+    newOwner.catch(() => {}); // thrown below
+  }
+  if (created !== undefined) beginOwner();
+  await created;
   await migrate(
     app.database,
     async ({ queries }) => {
@@ -194,10 +193,7 @@ async function migrateFirst(
     },
     {
       onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
-      onEmpty() {
-        newOwner = makeOwner(); // its password is hashed in another thread while the migrations run
-        newOwner.catch(() => {}); // thrown below
-      },
+      onEmpty: beginOwner,
     },
   );
   const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());

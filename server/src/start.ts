@@ -9,9 +9,11 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const { keepCounts, metricsRequest } = await import("./insight/kept-counts.ts");
     return supervise(config, { [metricsRequest]: keepCounts });
   }
-  const { serve } = await import("./serve.ts");
   try {
-    await serve(config, options);
+    const { begin } = await import("./begin.ts");
+    const begun = await begin(config, options.isJson === true || options.isThrowaway === true);
+    const { serve } = await import("./serve.ts");
+    await serve(config, begun, options);
   } catch (error) {
     process.channel?.unref(); // in a worker, nothing else keeps the channel alive
     throw error;

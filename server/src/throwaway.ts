@@ -2,7 +2,6 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { onStop } from "./lib/stop-signals.ts";
-import { createHeldLog, type Log } from "./log.ts";
 
 /** The record that the caller of a throwaway server receives. The testing kit parses it as JSON. */
 export interface ThrowawayRecord {
@@ -15,8 +14,6 @@ export interface ThrowawayRecord {
 
 /** A server that leaves no data behind. */
 export interface Throwaway {
-  /** Writes nothing before `announce`, so that the record is the first line of standard output. */
-  readonly log: Log;
   /** Prints the record. @param created undefined when the server resumes a folder */
   announce(url: string, created: Pick<ThrowawayRecord, "appid" | "appkey" | "operator"> | undefined): void;
   /** Calls back when the program that started this one with an IPC channel has ended or disconnected. */
@@ -25,22 +22,19 @@ export interface Throwaway {
 
 /** Deletes the folder of the data when the process ends; before it listens, only a folder of its own. */
 export function beginThrowaway(
-  { dataDir, logLevel }: Config,
+  { dataDir }: Config,
   { isJson, isResumed }: { readonly isJson: boolean; readonly isResumed: boolean },
 ): Throwaway {
-  const { log, release } = createHeldLog(logLevel);
   const removeAtExit = () =>
     void process.once("exit", () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 3 }));
   if (!isResumed) removeAtExit();
   onStop(() => process.exit(0)); // without a listener, a signal would end the process and leave the folder
   return {
-    log,
     announce(url, created) {
       if (isResumed) removeAtExit(); // a failed attempt must leave the folder for another one
       const record = created === undefined ? readThrowawayRecord(dataDir) : recordOf(url, created, dataDir);
       if (created !== undefined) writeFileSync(recordFile(dataDir), JSON.stringify(record), { mode: 0o600 });
       process.stdout.write(isJson ? `${JSON.stringify(record)}\n` : describe(record));
-      release();
     },
     onAbandoned(stop) {
       if (process.connected === undefined) return;

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { isEmpty } from "../src/db/begin-schema.ts";
+import { openDatabase } from "../src/db/open.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { failureOf } from "./failing-starts.ts";
 
@@ -50,5 +54,23 @@ describe("a start that cannot use its database names DATABASE_URL, the target an
       await other((to) => to.searchParams.set("sslmode", "require")),
       /^DATABASE_URL: \S+ does not accept TLS connections, which sslmode requires \(ECONNRESET\)\.$/,
     );
+  });
+});
+
+describe("a start whose port is in use", () => {
+  it("leaves an empty database empty", {
+    skip: isEmbedded && "needs PostgreSQL",
+  }, async (t) => {
+    const empty = await createTestDeployment({ isMigrated: false });
+    t.after(empty.remove);
+    const taken = createServer().listen(0, "127.0.0.1");
+    t.after(() => taken.close());
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const { DATABASE_URL } = empty.settings;
+    assert.match(await failureOf({ DATABASE_URL, PORT: `${port}` }), /^PORT: .* is in use/);
+    const database = await openDatabase(DATABASE_URL, { connectionsMax: 1, timeoutMs: 5_000 });
+    t.after(() => database.close());
+    assert.equal(await isEmpty(database), true);
   });
 });
