@@ -13,7 +13,7 @@ export interface Begun {
   readonly log: Log;
   /** Writes the lines that the log holds back. */
   releaseLog(): void;
-  /** On PostgreSQL. */
+  /** Open, if it is PostgreSQL. */
   readonly database?: Database;
   /** Resolves when the schema of an empty database is there. */
   readonly created?: Promise<unknown>;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { createTokenUses, type TokenUses } from "./token-uses.ts";
 
-/** More than one statement stores, and no length that a statement has. */
+/** Needs several statements, the last of which repeats an item. */
 const count = 1_203;
 const secondMs = 1_000;
 
