@@ -21,6 +21,7 @@ export async function measureClient(
   options: Options,
   report: (progress: string) => void,
 ): Promise<Row[]> {
+  execFileSync(process.execPath, [fileURLToPath(import.meta.resolve("../scripts/compile-sdk.ts"))]);
   return [...(await measureCalls(fixture, options, report)), ...measureImport(options), await measureMemory()];
 }
 
@@ -70,7 +71,6 @@ function describeBare(rates: readonly ClientRate[]): string {
 }
 
 function measureImport({ starts }: Options): Row[] {
-  execFileSync(process.execPath, [fileURLToPath(import.meta.resolve("../scripts/compile-sdk.ts"))]);
   const script = fileURLToPath(import.meta.resolve("./client/import.mjs"));
   const runs: { ms: number; bytes: number }[] = Array.from({ length: starts }, () =>
     JSON.parse(execFileSync(process.execPath, ["--expose-gc", script], { encoding: "utf8" })),

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { buildSync } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "..");
 const sdk = path.join(root, "sdk");
@@ -21,7 +21,14 @@ const { exports }: { exports: Record<string, { default: string } | string> } = J
   readFileSync(path.join(sdk, "package.json"), "utf8"),
 );
 const entries = Object.values(exports).filter((each) => typeof each === "object");
-buildSync({
+/** Bundlers of apps get the first of these, because one that finds no `node:http` would fail. */
+const nodeForms: Plugin = {
+  name: "node-forms",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/exchange-text\.js$/ }, () => ({ path: path.join(output, "parts/node/exchange-text.js") }));
+  },
+};
+await build({
   entryPoints: entries.map(({ default: file }) => path.join(output, path.relative("dist", file))),
   outdir: path.join(output, "bundle"),
   bundle: true,
@@ -31,5 +38,6 @@ buildSync({
   target: "node20.19",
   packages: "external",
   sourcemap: true,
+  plugins: [nodeForms],
 });
 copyFileSync(path.join(root, "LICENSE"), path.join(output, "../LICENSE"));

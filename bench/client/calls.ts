@@ -1,7 +1,5 @@
-/** Calls by the client, and the same ones by bare `fetch`, in one process. A worker. */
+/** Calls by the client, as compiled for Node.js, and the same ones by bare `fetch`, in one process. A worker. */
 import { randomUUID } from "node:crypto";
-import { createCheckin, getCheckin } from "../../sdk/src/generated/calls.ts";
-import { connect } from "../../sdk/src/nouns/connect.ts";
 import { answerRequests, readSetting } from "../worker.ts";
 import type { ClientRate, ClientRound, ClientSetting } from "./plan.ts";
 
@@ -9,6 +7,11 @@ const { url, token, checkinId } = readSetting<ClientSetting>();
 const location = { lat: 48.2082, lng: 16.3738 };
 const comment = "Coffee with a view";
 
+const bundle = new URL("../../sdk/dist/bundle/", import.meta.url);
+const { connect }: typeof import("../../sdk/src/index.ts") = await import(`${new URL("index.js", bundle)}`);
+const { createCheckin, getCheckin }: typeof import("../../sdk/src/calls.ts") = await import(
+  `${new URL("calls.js", bundle)}`
+);
 const client = connect({ url, token });
 const authorization = `Service ${token}`;
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { type AnswerDocument, createAnswerJudge } from "../src/parts/testing/answer-judge.ts";
 import { createBatchJudge } from "../src/parts/testing/batch-judge.ts";
 import { createOperationFinder } from "../src/parts/testing/find-operation.ts";
+import { networkOfNode } from "./network-of-node.ts";
 
 /** The document of this version of the service. */
 export const answerDocument: AnswerDocument = JSON.parse(
@@ -17,7 +18,7 @@ const findOperation = createOperationFinder(answerDocument);
  * Compares each answer of the service with the OpenAPI document, those to the items of a batch too. A test in which one differs fails,
  * also if the call was made in the background. Answers that a test has made up have no address, and are not compared.
  */
-export function checkedFetch(network: typeof fetch = fetch): typeof fetch {
+export function checkedFetch(network: typeof fetch = networkOfNode): typeof fetch {
   return async (input, init) => {
     const response = await network(input, init);
     if (response.url === "" || !/^application\/json\b/.test(response.headers.get("content-type") ?? ""))

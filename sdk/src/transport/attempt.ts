@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { AnyCall } from "../wire/call.ts";
 import { type Judged, judge, judgeSilence, type Repeatability, readEnvelope } from "./answer.ts";
 import { isFile, openDownload } from "./download.ts";
+import { exchangeText } from "./exchange-text.ts";
 import { type Limits, type Run, timeoutOf } from "./limits.ts";
 import type { CallOptions, TransportOptions } from "./options.ts";
 import { readTunnelled, type WireRequest } from "./request.ts";
@@ -78,7 +79,11 @@ export function attemptOnce(
       redirect: isDownload ? "follow" : "manual",
       ...(isForm && { duplex: "half" }),
     };
-    if (!isForm || !uploads) return (options.fetch ?? fetch)(url, init as RequestInit);
+    if (!isForm || !uploads)
+      return (options.fetch ?? (exchangeText && !headers && !isForm && !isDownload ? exchangeText : fetch))(
+        url,
+        init as RequestInit,
+      );
     const moved = (done: number) => {
       restart();
       report(done);
