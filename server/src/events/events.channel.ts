@@ -14,11 +14,11 @@ import type { Clock } from "../lib/clock.ts";
 import { createYield } from "../lib/yield.ts";
 import type { Log } from "../log.ts";
 import type { Policies } from "../tenancy/policies.ts";
+import { Audience, type Recipients } from "./events.audience.ts";
 import { type ByeReason, eventFrame, type ResetReason, resetFrame } from "./events.frames.ts";
 import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from "./events.reading.ts";
 import { concernedBy, SeenRevocations } from "./events.revoked.ts";
 import { type EventStream, live } from "./events.stream.ts";
-import { type EventView, viewOf } from "./events.views.ts";
 
 /** The services that streams use. */
 export interface StreamServices {
@@ -44,45 +44,67 @@ interface ChannelHooks {
 }
 
 /** The number of rows of the log that one round reads, fewer if many streams want them. */
-const rowsPerRound = 200;
+const rowsPerRound = 100;
 const deliveriesPerRound = 20_000;
 const retryMs = 250;
+/** How many times as long as a walk the pause after it is, in which clients connect that walk together next. */
+const restFactor = 3;
+const restMsMax = 500;
+/** New streams wait for so long for others, with which they are confirmed. */
+const joinMs = 20;
 /** How long an event is read again whose object cannot be presented for an unexpected reason. */
 const failingMsMax = 2_000;
 /** No client sends this call. */
 const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
 
-/** An event as a group of streams sees it: all streams that may read the same data of it. */
-interface Showing {
-  /** Identifies the event and the view. */
-  readonly key: string;
-  readonly view: EventView;
+/** An event as its recipients see it. */
+interface Showing extends Recipients {
   readonly read: ReadEvent;
-  readonly streams: EventStream[];
   seen?: SeenEvent | undefined;
   frame?: Buffer;
   /** It could not be presented. */
   isLost?: boolean;
 }
 
+/** An event that some streams receive. */
+interface Shown {
+  readonly row: PlacedEvent;
+  readonly showings: readonly Showing[];
+}
+
+/** A part of the log that was sent, up to a row, but for the streams whose clients must read first. */
+interface Sent {
+  readonly last: PlacedEvent;
+  /** The position up to which each of these streams was sent events. */
+  readonly cut: ReadonlyMap<EventStream, number>;
+}
+
 /**
- * The streams of one application. Those that have everything are live and share their position; others read the log
- * separately until they have caught up. Each event is read and presented once for its owner and once for others.
+ * The streams of one application. Those that have everything are live and share their position. Others catch up: they walk
+ * through the log together, and those that come meanwhile with older cursors wait for the next walk, so that none of them makes
+ * all others read the same events again. Each event is read and presented once for its owner and once for others.
  */
 export class EventChannel {
   readonly applicationId: string;
   readonly #services: StreamServices;
   readonly #hooks: ChannelHooks;
-  readonly #live = new Set<EventStream>();
-  readonly #behind = new Set<EventStream>();
+  readonly #live = new Audience();
+  readonly #walking = new Audience();
+  /** Streams that join the others before the next round. */
+  readonly #waiting = new Set<EventStream>();
+  readonly #blocked = new Set<EventStream>();
   readonly #unconfirmed = new Set<EventStream>();
   readonly #stop: () => void;
   #log: string;
   #position: number;
   #lastId: string;
   #cursor: string | undefined;
-  /** The position up to which the last round has read for streams that catch up. */
-  #readTo = 0;
+  /** The position up to which the walk has come. */
+  #walkedTo = 0;
+  #walkBeganAt = 0;
+  #restsUntil = 0;
+  #alarm: NodeJS.Timeout | undefined;
+  #alarmAt = Number.POSITIVE_INFINITY;
   #giveWay = createYield();
   #head: LogHead | undefined;
   #isErased = false;
@@ -93,7 +115,7 @@ export class EventChannel {
   #revision: string | undefined;
   #policy: ApplicationPolicy | undefined;
   #revocations: SeenRevocations;
-  /** Since when events could not be presented, by `Showing.key`. */
+  /** Since when events could not be presented, by `keyOf`. */
   readonly #failingSince = new Map<string, number>();
 
   constructor(applicationId: string, end: Cursor, services: StreamServices, hooks: ChannelHooks) {
@@ -112,56 +134,58 @@ export class EventChannel {
   }
 
   get size(): number {
-    return this.#live.size + this.#behind.size;
+    return this.#live.size + this.behindCount;
   }
 
   get behindCount(): number {
-    return this.#behind.size;
+    return this.#walking.size + this.#waiting.size + this.#blocked.size;
   }
 
   *streams(): Generator<EventStream> {
     yield* this.#live;
-    yield* this.#behind;
+    yield* this.#walking;
+    yield* this.#waiting;
+    yield* this.#blocked;
   }
 
-  blocked(): EventStream[] {
-    return [...this.#behind].filter((stream) => stream.isBlocked);
-  }
-
-  /** Whether a cursor is exactly at the position of the live streams. */
-  isAtEnd({ log, position, id }: Cursor): boolean {
-    return log === this.#log && position === this.#position && (id === "" || this.#lastId.endsWith(id));
+  blocked(): readonly EventStream[] {
+    return [...this.#blocked];
   }
 
   /** Adds a stream that has received everything up to a position. */
   add(stream: EventStream, { log, position }: Cursor): void {
     this.#unconfirmed.add(stream); // its token may have ended since it was checked
-    if (log !== this.#log) this.#reset([stream], "log");
-    else if (position === this.#position) this.#live.add(stream);
-    else {
-      stream.position = position;
-      this.#behind.add(stream);
-    }
-    this.wake();
+    stream.position = position;
+    if (log !== this.#log) stream.resetReason = "log";
+    this.#waiting.add(stream);
+    this.#wakeAfter(joinMs);
   }
 
   remove(stream: EventStream): void {
-    this.#live.delete(stream);
-    this.#behind.delete(stream);
+    this.#take(stream);
     this.#unconfirmed.delete(stream);
+  }
+
+  #take(stream: EventStream): void {
+    this.#live.delete(stream);
+    this.#walking.delete(stream);
+    this.#waiting.delete(stream);
+    this.#blocked.delete(stream);
   }
 
   /** The cursor from which the client of a stream continues. */
   cursorOf(stream: EventStream): string {
     const { eventLog } = this.#services;
     if (stream.position !== live) {
-      return eventLog.seal(this.applicationId, { log: this.#log, position: stream.position, id: "" });
+      const position = this.#walking.has(stream) ? Math.max(stream.position, this.#walkedTo) : stream.position;
+      return eventLog.seal(this.applicationId, { log: this.#log, position, id: "" });
     }
-    this.#cursor ??= eventLog.seal(this.applicationId, {
-      log: this.#log,
-      position: this.#position,
-      id: this.#lastId,
-    });
+    return this.#cursorOfEnd();
+  }
+
+  #cursorOfEnd(): string {
+    const end = { log: this.#log, position: this.#position, id: this.#lastId };
+    this.#cursor ??= this.#services.eventLog.seal(this.applicationId, end);
     return this.#cursor;
   }
 
@@ -173,6 +197,7 @@ export class EventChannel {
 
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#alarm);
     this.#stop();
   }
 
@@ -181,6 +206,18 @@ export class EventChannel {
     if (this.#isRunning || this.#isClosed) return;
     this.#isRunning = true;
     void this.#run();
+  }
+
+  /** Wakes once for all that request it meanwhile. */
+  #wakeAfter(ms: number): void {
+    const at = performance.now() + ms;
+    if (at >= this.#alarmAt) return;
+    clearTimeout(this.#alarm);
+    this.#alarmAt = at;
+    this.#alarm = setTimeout(() => {
+      this.#alarmAt = Number.POSITIVE_INFINITY;
+      this.wake();
+    }, ms).unref();
   }
 
   async #run(): Promise<void> {
@@ -201,7 +238,7 @@ export class EventChannel {
   #retryLater(err: unknown): void {
     const isAway = err instanceof ApiError && err.condition === "ServiceUnavailable";
     if (!isAway) this.#services.log.error({ err, application: this.applicationId }, "streams could not be served");
-    setTimeout(() => this.wake(), retryMs).unref();
+    this.#wakeAfter(retryMs);
   }
 
   async #serve(): Promise<void> {
@@ -211,8 +248,9 @@ export class EventChannel {
     }
     await this.#confirm();
     await this.#followName();
+    this.#admit();
     const isFurther = await this.#serveLive();
-    const isCaughtUp = await this.#serveBehind();
+    const isCaughtUp = await this.#walk();
     if (isFurther || !isCaughtUp) this.#isWoken = true;
   }
 
@@ -236,13 +274,45 @@ export class EventChannel {
     this.#cursor = undefined;
   }
 
-  /** Lets streams continue from the end of the log. */
+  /** Lets waiting streams join the others. Only between rounds, because a round has chosen the streams of its events. */
+  #admit(): void {
+    const ready: EventStream[] = [];
+    for (const stream of this.#waiting) {
+      if (stream.resetReason !== undefined) this.#reset([stream], stream.resetReason);
+      else if (stream.position === this.#position) this.#goLive(stream);
+      else if (stream.position < this.#position) ready.push(stream); // others are ahead of this process
+    }
+    if (this.#walking.size === 0 && ready.length > 0) {
+      const restMs = this.#restsUntil - performance.now();
+      if (restMs > 0) {
+        this.#wakeAfter(restMs);
+        return;
+      }
+      this.#walkBeganAt = performance.now();
+      this.#walkedTo = ready.reduce((least, { position }) => Math.min(least, position), this.#position);
+    }
+    for (const stream of ready) {
+      if (stream.position < this.#walkedTo) continue;
+      this.#waiting.delete(stream);
+      this.#walking.add(stream);
+    }
+  }
+
+  #goLive(stream: EventStream): void {
+    this.#take(stream);
+    stream.position = live;
+    if (!stream.isEnded) this.#live.add(stream);
+  }
+
+  /** Lets streams continue from the end of the log, as soon as their clients can be told. */
   #reset(streams: readonly EventStream[], reason: ResetReason): void {
     for (const stream of streams) {
-      this.#behind.delete(stream);
-      this.#live.add(stream);
-      stream.position = live;
-      stream.send(resetFrame(this.cursorOf(stream), reason));
+      stream.resetReason = reason;
+      if (stream.isBlocked || stream.isEnded) continue;
+      if (stream.send(resetFrame(this.#cursorOfEnd(), reason))) {
+        stream.resetReason = undefined;
+        this.#goLive(stream);
+      } else this.#block(stream, stream.position);
     }
   }
 
@@ -250,14 +320,12 @@ export class EventChannel {
   async #serveLive(): Promise<boolean> {
     const end = this.#head?.position ?? this.#position;
     if (this.#position >= end) return false;
-    const found = await this.#list(this.#position, this.#live.size);
-    const rows = found.filter(({ position }) => position <= end);
-    const last = rows.at(-1);
-    if (last === undefined || rows[0]?.position !== this.#position + 1) {
-      await this.#skipGap(last);
+    const rows = await this.#list(this.#position, end);
+    if (!isFilled(rows) || rows[0].position !== this.#position + 1) {
+      await this.#skipGap(rows.at(-1));
       return false;
     }
-    const cut = await this.#deliver(rows, this.#live);
+    const { last, cut } = await this.#deliver(rows, this.#live);
     this.#moveTo(last.position, last.id);
     for (const [stream, position] of cut) this.#block(stream, position);
     return last.position < end;
@@ -272,85 +340,71 @@ export class EventChannel {
   }
 
   /** @returns false if there is more to send at once */
-  async #serveBehind(): Promise<boolean> {
-    const ready: EventStream[] = [];
-    for (const stream of this.#behind) {
-      if (stream.isBlocked || stream.position > this.#position) continue;
-      if (stream.position === this.#position) this.#catchUp(stream);
-      else ready.push(stream);
+  async #walk(): Promise<boolean> {
+    if (this.#walking.size === 0) return true;
+    if (this.#walkedTo < this.#position) {
+      const rows = await this.#list(this.#walkedTo, this.#position);
+      const first = rows[0]?.position ?? this.#position + 1;
+      if (first > this.#walkedTo + 1) this.#walkOverGap(first - 1);
+      if (isFilled(rows)) {
+        const { last, cut } = await this.#deliver(rows, this.#walking);
+        this.#walkedTo = last.position;
+        for (const [stream, position] of cut) this.#block(stream, position);
+      }
     }
-    if (ready.length === 0) return true;
-    const reading = this.#chooseReading(ready);
-    const from = reading.reduce((least, { position }) => Math.min(least, position), this.#position);
-    const rows = (await this.#list(from, reading.length)).filter(({ position }) => position <= this.#position);
-    const last = rows.at(-1);
-    if (last === undefined || rows[0]?.position !== from + 1) {
-      this.#reset(
-        reading.filter(({ position }) => position === from),
-        "expired",
-      );
-      return false;
+    if (this.#walkedTo < this.#position) return false;
+    for (const stream of this.#walking) {
+      this.#goLive(stream);
+      const pause = this.#giveWay();
+      if (pause !== undefined) await pause;
     }
-    const cut = await this.#deliver(rows, reading);
-    this.#readTo = last.position;
-    for (const stream of reading) {
-      if (stream.isEnded || cut.has(stream)) continue;
-      stream.position = Math.max(stream.position, last.position);
-      if (stream.position === this.#position) this.#catchUp(stream);
-    }
-    for (const [stream, position] of cut) this.#block(stream, position);
+    const now = performance.now();
+    this.#restsUntil = now + Math.min(restMsMax, restFactor * (now - this.#walkBeganAt));
     return false;
   }
 
-  /**
-   * The streams that are as far as the last round has read. Those that came since with older cursors wait until these have
-   * caught up and then read together: otherwise each would let all others wait while it reads the same events again.
-   */
-  #chooseReading(ready: readonly EventStream[]): readonly EventStream[] {
-    const further = ready.filter(({ position }) => position >= this.#readTo);
-    return further.length > 0 ? further : ready;
-  }
-
-  #catchUp(stream: EventStream): void {
-    this.#behind.delete(stream);
-    stream.position = live;
-    if (!stream.isEnded) this.#live.add(stream);
+  /** Retention has dropped events that walking streams have not sent yet. */
+  #walkOverGap(to: number): void {
+    this.#reset(
+      [...this.#walking].filter(({ position }) => position < to),
+      "expired",
+    );
+    this.#walkedTo = to;
   }
 
   /** Stops a stream at a position until its client has read. */
   #block(stream: EventStream, position: number): void {
     if (stream.isEnded) return;
-    this.#live.delete(stream);
-    this.#behind.add(stream);
+    this.#take(stream);
+    this.#blocked.add(stream);
     stream.position = position;
     stream.isBlocked = true;
     stream.readAt = performance.now();
     stream.unreadBytes = stream.sink.waitingBytes;
     stream.sink.onDrain(() => {
       stream.isBlocked = false;
+      if (this.#blocked.delete(stream)) this.#waiting.add(stream);
       this.wake();
     });
   }
 
-  #list(after: number, streams: number): Promise<readonly PlacedEvent[]> {
-    const count = Math.max(1, Math.min(rowsPerRound, Math.floor(deliveriesPerRound / Math.max(1, streams))));
-    return this.#services.eventLog.list(this.applicationId, after, count);
+  /** The rows of the log after a position, up to another one. */
+  async #list(after: number, to: number): Promise<readonly PlacedEvent[]> {
+    const rows = await this.#services.eventLog.list(this.applicationId, after, rowsPerRound);
+    return rows.filter(({ position }) => position <= to);
   }
 
-  /** @returns the streams whose clients must read first, and their positions */
-  async #deliver(
-    rows: readonly PlacedEvent[],
-    streams: Iterable<EventStream>,
-  ): Promise<ReadonlyMap<EventStream, number>> {
-    const shown = await this.#choose(rows, [...streams]);
-    await Promise.all(rows.flatMap((row, index) => (shown[index] ?? []).map((showing) => this.#present(row, showing))));
+  /** Sends rows to the streams that they concern, as many as one round may. */
+  async #deliver(rows: Filled<PlacedEvent>, audience: Audience): Promise<Sent> {
+    const { shown, last } = await this.#choose(rows, audience);
+    await Promise.all(shown.flatMap(({ row, showings }) => showings.map((showing) => this.#present(row, showing))));
     await this.#confirm(); // after the reads, whose results are from before any later revocation
     const cut = new Map<EventStream, number>();
-    for (const [index, row] of rows.entries()) {
+    for (const { row, showings } of shown) {
       let delivered = 0;
-      for (const { frame, seen, isLost, streams: wanting } of shown[index] ?? []) {
+      for (const { frame, seen, isLost, streams } of showings) {
         if (frame === undefined) continue;
-        for (const stream of wanting) {
+        for (const stream of streams) {
           if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
           if (stream.send(frame)) delivered += isLost === true ? 0 : 1;
           else cut.set(stream, row.position - 1);
@@ -360,37 +414,36 @@ export class EventChannel {
       }
       if (delivered > 0) this.#hooks.delivered(row, delivered);
     }
-    return cut;
+    return { last, cut };
   }
 
   /** Finds the streams that each event concerns, before its object is read. */
-  async #choose(rows: readonly PlacedEvent[], streams: readonly EventStream[]): Promise<Showing[][]> {
+  async #choose(
+    rows: Filled<PlacedEvent>,
+    audience: Audience,
+  ): Promise<{ readonly shown: readonly Shown[]; readonly last: PlacedEvent }> {
     const readers = new Map<Caller, ReadEvent>();
-    const chosen: Showing[][] = [];
+    const shown: Shown[] = [];
+    let [last] = rows;
+    let deliveries = 0;
     for (const row of rows) {
-      await this.#giveWay();
-      const showings = new Map<string, Showing | undefined>();
-      for (const stream of streams) {
-        if (stream.isEnded || stream.position >= row.position) continue;
-        const lens = lensOf(row, stream.caller);
-        if (lens === undefined) continue;
-        const showing = showings.getOrInsertComputed(lens, () => this.#show(row, lens, stream.caller, readers));
-        if (showing !== undefined && wants(stream, row, showing.view)) showing.streams.push(stream);
-      }
-      chosen.push(
-        [...showings.values()].flatMap((each) => (each === undefined || each.streams.length === 0 ? [] : each)),
-      );
+      if (deliveries >= deliveriesPerRound) break;
+      const showings = audience.find(row).map((recipients) => this.#show(recipients, readers));
+      if (showings.length > 0) shown.push({ row, showings });
+      deliveries += showings.reduce((sum, { streams }) => sum + streams.length, 0);
+      last = row;
+      const pause = this.#giveWay();
+      if (pause !== undefined) await pause;
     }
-    return chosen;
+    return { shown, last };
   }
 
   /** @param readers by the caller that reads: an owner of one event is another user for the next */
-  #show(row: PlacedEvent, lens: string, caller: Caller, readers: Map<Caller, ReadEvent>): Showing | undefined {
-    const view = viewOf(row, caller);
-    if (view === undefined) return undefined;
+  #show(recipients: Recipients, readers: Map<Caller, ReadEvent>): Showing {
+    const [{ caller }] = recipients.streams;
     const reader = { ...caller, policy: this.#policy ?? caller.policy };
     const read = readers.getOrInsertComputed(caller, () => createEventReader(reader, ownCall, this.#services));
-    return { key: `${row.id} ${lens}`, view, read, streams: [] };
+    return { ...recipients, read };
   }
 
   async #present(row: PlacedEvent, showing: Showing): Promise<void> {
@@ -402,7 +455,7 @@ export class EventChannel {
     try {
       showing.seen = await showing.read(row, showing.view);
       if (showing.seen !== undefined) showing.frame = eventFrame(cursor, presentEvent(showing.seen));
-      this.#failingSince.delete(showing.key);
+      this.#failingSince.delete(keyOf(row, showing));
     } catch (err) {
       if (!this.#isLost(err, row, showing)) throw err; // the whole round runs again
       // Its clients must not miss the event without knowing, and others must not wait for it.
@@ -412,7 +465,8 @@ export class EventChannel {
   }
 
   /** Whether an event is given up that could not be presented. */
-  #isLost(err: unknown, row: PlacedEvent, { key }: Showing): boolean {
+  #isLost(err: unknown, row: PlacedEvent, showing: Showing): boolean {
+    const key = keyOf(row, showing);
     if (err instanceof ApiError && err.condition === "ServiceUnavailable") return false;
     const now = performance.now();
     if (now - this.#failingSince.getOrInsertComputed(key, () => now) < failingMsMax) return false;
@@ -475,21 +529,14 @@ export class EventChannel {
 
 const isNobody = () => false;
 
-/**
- * The group of callers that see the same data of an event: its owner, all other users, or all devices without a user.
- * Data of one device is read for each of its tokens.
- *
- * @returns undefined for values of another user
- */
-function lensOf({ object_id, user_id, slot }: PlacedEvent, caller: Caller): string | undefined {
-  if (slot !== null && slot !== "") return slot === caller.userId ? "slot" : undefined;
-  if (object_id === caller.deviceId) return `token ${caller.tokenId}`;
-  if (caller.userId === undefined) return "device";
-  return user_id === caller.userId ? "owner" : "other";
+function keyOf({ id }: PlacedEvent, { key }: Recipients): string {
+  return `${id} ${key}`;
 }
 
-function wants({ filters }: EventStream, row: PlacedEvent, { type }: EventView): boolean {
-  return filters.some((filter) => filter.matchesRow(row) && filter.matchesType(type));
+type Filled<Item> = readonly [Item, ...Item[]];
+
+function isFilled<Item>(items: readonly Item[]): items is Filled<Item> {
+  return items.length > 0;
 }
 
 function wantsObject({ filters }: EventStream, seen: SeenEvent): boolean {

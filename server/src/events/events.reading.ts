@@ -86,6 +86,10 @@ export function createEventReader(
 
 /** The conditions of a reader, cheapest first. */
 export interface EventFilter {
+  /** With ids in place of words, so that equal conditions of several callers are equal. */
+  readonly conditions: EventFilters;
+  /** The user or object that its events must be about, if it has such a condition. */
+  readonly subject: string | undefined;
   matchesRow(event: PlacedEvent): boolean;
   matchesType(type: string): boolean;
   matchesObject(seen: SeenEvent): boolean;
@@ -93,10 +97,22 @@ export interface EventFilter {
 
 /** @throws ApiError ParameterIncorrectFormat */
 export function createFilter(filters: EventFilters, caller: Caller): EventFilter {
+  const conditions = resolveWords(filters, caller);
   return {
-    matchesRow: (event) => matchesRow(event, filters, caller),
+    conditions,
+    subject: conditions.objectID ?? conditions.userID,
+    matchesRow: (event) => matchesRow(event, conditions),
     matchesType: readClientPatterns(filters.types),
-    matchesObject: (seen) => matchesObject(seen, filters, caller),
+    matchesObject: (seen) => matchesObject(seen, conditions, caller),
+  };
+}
+
+/** @returns an empty id for a user or object that the caller has not */
+function resolveWords({ userID, objectID, ...others }: EventFilters, caller: Caller): EventFilters {
+  return {
+    ...others,
+    ...(userID !== undefined && { userID: resolveUserId(userID, caller.userId ?? "") }),
+    ...(objectID !== undefined && { objectID: objectIdOf(objectID, caller) ?? "" }),
   };
 }
 
@@ -149,10 +165,10 @@ async function mayReadCarrier(
   return (await read(path)) !== undefined;
 }
 
-function matchesRow(event: PlacedEvent, filters: EventFilters, caller: Caller): boolean {
+function matchesRow(event: PlacedEvent, filters: EventFilters): boolean {
   const { userID, objectID, key, keyPrefix, visibility } = filters;
-  if (userID !== undefined && event.user_id !== resolveUserId(userID, caller.userId ?? "")) return false;
-  if (objectID !== undefined && event.object_id !== objectIdOf(objectID, caller)) return false;
+  if (userID !== undefined && event.user_id !== userID) return false;
+  if (objectID !== undefined && event.object_id !== objectID) return false;
   if (key !== undefined && event.key !== key) return false;
   if (keyPrefix !== undefined && event.key?.startsWith(keyPrefix) !== true) return false;
   return visibility === undefined || (event.slot !== null && (event.slot === "" ? "App" : "User") === visibility);

@@ -1,7 +1,7 @@
 import type { Caller } from "../contract/route.ts";
 import type { StreamSink } from "../contract/stream-result.ts";
 import type { Timed } from "../lib/timer-wheel.ts";
-import { type ByeReason, byeFrame } from "./events.frames.ts";
+import { type ByeReason, byeFrame, type ResetReason } from "./events.frames.ts";
 import type { EventFilter } from "./events.reading.ts";
 
 /** A stream is stopped when its client has more unread bytes than this. */
@@ -15,9 +15,13 @@ export class EventStream {
   /** The client that opened it, with the policy of that moment. */
   readonly caller: Caller;
   readonly filters: readonly EventFilter[];
+  /** Equal for streams with equal conditions. */
+  readonly interest: string;
   readonly sink: StreamSink;
-  /** The position up to which events were sent, or {@link live}. */
+  /** The position up to which events were sent, at least; or {@link live}. */
   position = live;
+  /** Why it has to begin again, as soon as its client can be told. */
+  resetReason: ResetReason | undefined;
   /** Its client has not read the bytes that were sent. */
   isBlocked = false;
   /** When a blocked client last read bytes, and the bytes that were unread then. */
@@ -41,6 +45,7 @@ export class EventStream {
   ) {
     this.caller = caller;
     this.filters = filters;
+    this.interest = JSON.stringify(filters.map(({ conditions }) => conditions));
     this.sink = sink;
     this.expiresAt = expiresAt;
     this.lastsUntil = lastsUntil;

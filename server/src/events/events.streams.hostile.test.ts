@@ -367,6 +367,46 @@ describe("streams that come back to thousands of events: hostile.md 54, spec/str
   });
 });
 
+describe("streams that come back while events flow: hostile.md 54, spec/streams#resume", () => {
+  it("miss none of them, and receive them in order", async () => {
+    const application = await test.createApplication("Flow");
+    const [writer, ...readers] = await Promise.all(
+      Array.from({ length: 9 }, () => test.signUp(undefined, application)),
+    );
+    assert.ok(writer);
+    const count = 150;
+    const cursors = await Promise.all(
+      readers.map(async (user) => {
+        const stream = await listenFromNow(user);
+        stream.cut();
+        return stream.lastId;
+      }),
+    );
+    const written = (async () => {
+      for (let n = 0; n < count; n += 1) await checkIn(`${n}`, writer.token);
+    })();
+    const received = readers.map(async (user, reader) => {
+      const tags: string[] = [];
+      let lastId = cursors[reader];
+      while (tags.at(-1) !== `${count - 1}`) {
+        const stream = await listen(user, "", lastId);
+        assert.equal((await stream.next()).data.isResumed, true);
+        for (let n = 0; n <= reader && tags.at(-1) !== `${count - 1}`; n += 1) {
+          const { data, id } = await stream.next();
+          tags.push(data.object.tag);
+          lastId = id;
+        }
+        stream.cut();
+        open.delete(stream);
+      }
+      return tags;
+    });
+    const expected = Array.from({ length: count }, (_, n) => `${n}`);
+    for (const tags of await Promise.all(received)) assert.deepEqual(tags, expected);
+    await written;
+  });
+});
+
 /** A proxy that cuts a connection after a time without a byte from the server. */
 async function startImpatientProxy(port: number, silenceMs: number) {
   const sockets = new Set<Socket>();

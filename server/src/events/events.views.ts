@@ -40,6 +40,11 @@ export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
   return kind === "user" ? view : { type: `${kind}.created`, kind };
 }
 
+/** False for an event that only its user or its device may see: a cheap answer for most events. */
+export function mayConcernOthers({ type, was_shown, is_shown }: EventRow): boolean {
+  return was_shown === 1 || is_shown === 1 || type.startsWith("metadata.");
+}
+
 /** The reader's own values, and shared values of objects that the reader may read. */
 function mayKnowMetadata({ object_id, user_id, slot, is_shown }: EventRow, reader: Reader): boolean {
   if (slot !== "") return slot === reader.userId;
