@@ -20,11 +20,15 @@ const goals = {
   acrossMs: 100,
   allMs: 250,
   backMs: 30_000,
+  quietFactor: 2,
 };
 /** The clients are a thousand here and ten thousand there, so an event takes long to arrive everywhere. */
 const eventMsMax = 60_000;
 const cutMsMax = 120_000;
+/** How many check-ins one call makes. */
+const checkinsPerCall = 50;
 const settleSeconds = 5;
+const probeMs = 10;
 const metricsToken = "token-of-the-benchmark";
 
 interface Plan {
@@ -32,6 +36,7 @@ interface Plan {
   readonly restSeconds: number;
   readonly events: number;
   readonly eventsToAll: number;
+  readonly missedEvents: number;
 }
 
 interface Clients {
@@ -58,6 +63,7 @@ export async function measureEvents(
   const server = await startServer(settings);
   const other = await startServer(settings);
   const clients = await prepare(server, credentials, plan);
+  const quietToken = await registerDevice(server.port, await createApplication(deployment), "quiet");
   const rows: Row[] = [];
   const add = (row: Row) => {
     rows.push(row);
@@ -108,6 +114,8 @@ export async function measureEvents(
   add(await measureArrival(allName, fresh, () => tell(clients, fresh, plan.eventsToAll), goals.allMs));
   await untilQuiet(patienceSeconds);
   add(await cutAll(clients, fresh, `${all} streams cut at once`));
+  await untilQuiet(patienceSeconds);
+  for (const row of await missEvents({ clients, server: fresh, quietToken, plan })) add(row);
 
   await clients.process.end();
   for (const each of [server, other, fresh]) await each.stop();
@@ -234,5 +242,78 @@ async function cutAll({ process, writer }: Clients, { port }: ServerProcess, nam
     against: `${formatMany(ready)} back, ${formatMany(complete)} with the event, ${formatMany(refusals)} refusals`,
     goal: { text: `≤ ${goals.backMs / 1_000} s`, isMet: tookMs <= goals.backMs && complete === ready },
     details: { tookMs, ready, complete, refusals },
+  };
+}
+
+/** All come back to a log of events of another user, while another application makes a few calls. */
+async function missEvents({
+  clients: { process, writer },
+  server: { port },
+  quietToken,
+  plan,
+}: {
+  readonly clients: Clients;
+  readonly server: ServerProcess;
+  readonly quietToken: string;
+  readonly plan: Plan;
+}): Promise<Row[]> {
+  const probe = () => startProbe(() => call(port, "GET", "/devices/current", quietToken));
+  await process.ask({ kind: "reset" });
+  await process.ask({ kind: "leave" });
+  const request = { method: "POST", path: "/checkins", parameters: { location: "1,2" } };
+  const requests = Array.from({ length: checkinsPerCall }, () => request);
+  for (let events = 0; events < plan.missedEvents; events += checkinsPerCall) {
+    await call(port, "POST", "/batch", writer, { requests });
+  }
+  await call(port, "POST", "/checkins", writer, { location: "1,2", readPermissions: "App" });
+  const alone = probe();
+  await delay(settleSeconds * 1_000);
+  const alonePercentiles = await alone.end();
+  const beside = probe();
+  const { tookMs, complete, refusals } = await process.ask({ kind: "return", events: 1, msMax: cutMsMax });
+  const besidePercentiles = await beside.end();
+  const [all, missed] = [formatMany(plan.streams), formatMany(plan.missedEvents)];
+  return [
+    {
+      name: `${all} streams that missed ${missed} events`,
+      measured: `back in ${(tookMs / 1_000).toFixed(1)} s`,
+      against: `${formatMany(complete)} back with their event, ${formatMany(refusals)} refusals`,
+      goal: { text: `≤ ${goals.backMs / 1_000} s`, isMet: tookMs <= goals.backMs && complete === plan.streams },
+      details: { tookMs, complete, refusals },
+    },
+    {
+      name: "a quiet application meanwhile",
+      measured: `${formatMany(besidePercentiles.count)} calls`,
+      p50Ms: besidePercentiles.p50Ms,
+      p99Ms: besidePercentiles.p99Ms,
+      against: `p99 ${alonePercentiles.p99Ms.toFixed(1)} ms before`,
+      goal: {
+        text: `p99 ≤ × ${goals.quietFactor}`,
+        isMet: besidePercentiles.p99Ms <= goals.quietFactor * alonePercentiles.p99Ms,
+      },
+      details: { alone: alonePercentiles, beside: besidePercentiles },
+    },
+  ];
+}
+
+interface Percentiles {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Calls at a steady rate, whether or not earlier calls have been answered. */
+function startProbe(ask: () => Promise<unknown>): { end(): Promise<Percentiles> } {
+  const calls: Promise<number>[] = [];
+  const timer = setInterval(() => {
+    const startedAt = performance.now();
+    calls.push(ask().then(() => performance.now() - startedAt));
+  }, probeMs);
+  return {
+    async end() {
+      clearInterval(timer);
+      const rising = (await Promise.all(calls)).toSorted((a, b) => a - b);
+      return { count: rising.length, p50Ms: percentile(rising, 0.5), p99Ms: percentile(rising, 0.99) };
+    },
   };
 }

@@ -25,6 +25,7 @@ export interface Options {
     readonly restSeconds: number;
     readonly events: number;
     readonly eventsToAll: number;
+    readonly missedEvents: number;
   };
   /** Compares a small database with a grown one, in place of the other measurements. */
   readonly isGrowth: boolean;
@@ -106,8 +107,8 @@ export function readOptions(args: readonly string[], names: readonly string[], d
     slowUploads: isQuick ? { count: 50, bytes: 1_000_000, seconds: 3 } : { count: 200, bytes: 5_000_000, seconds: 12 },
     largeFileBytes: isQuick ? 100_000_000 : 1_000_000_000,
     events: isQuick
-      ? { streams: 1_000, restSeconds: 5, events: 10, eventsToAll: 3 }
-      : { streams: 10_000, restSeconds: 60, events: 100, eventsToAll: 20 },
+      ? { streams: 1_000, restSeconds: 5, events: 10, eventsToAll: 3, missedEvents: 1_000 }
+      : { streams: 10_000, restSeconds: 60, events: 100, eventsToAll: 20, missedEvents: 10_000 },
     isGrowth: values.growth ?? false,
     isPeers: values.peers ?? false,
     peers: {

@@ -8,6 +8,10 @@ export type StreamOrder =
   | { readonly kind: "received"; readonly events: number; readonly msMax: number }
   /** Cuts all connections at once, and lets the clients come back as each stream has told them; answers when all are ready. */
   | { readonly kind: "cut"; readonly msMax: number }
+  /** Cuts all connections at once, and keeps the clients away. */
+  | { readonly kind: "leave" }
+  /** Lets them come back as after a cut; answers when all are ready and have received so many events. */
+  | { readonly kind: "return"; readonly events: number; readonly msMax: number }
   | { readonly kind: "close" };
 
 export interface StreamReport {

@@ -25,6 +25,7 @@ class BenchStream {
   #retryMs = 1_000;
   #lastId: string | undefined;
   #isClosed = false;
+  #isAway = false;
 
   constructor(port: number, token: string) {
     this.#port = port;
@@ -58,7 +59,7 @@ class BenchStream {
       if (this.#isClosed || socket !== this.#socket) return;
       this.isReady = false;
       if (!isAccepted) refusals += 1;
-      setTimeout(() => void this.open().then(resolve), isAccepted ? this.#retryMs : waitMs);
+      if (!this.#isAway) setTimeout(() => void this.open().then(resolve), isAccepted ? this.#retryMs : waitMs);
     });
     return promise;
   }
@@ -78,6 +79,16 @@ class BenchStream {
   cut(): void {
     this.isReady = false;
     this.#socket?.destroy();
+  }
+
+  leave(): void {
+    this.#isAway = true;
+    this.cut();
+  }
+
+  return(): void {
+    this.#isAway = false;
+    setTimeout(() => void this.open(), this.#retryMs);
   }
 
   close(): void {
@@ -132,6 +143,15 @@ answerRequests<StreamOrder, StreamReport>(async (order) => {
       for (const stream of streams) stream.cut();
       await until(() => streams.every(({ isReady }) => isReady), order.msMax);
       return report(performance.now() - startedAt);
+    }
+    case "leave":
+      for (const stream of streams) stream.leave();
+      return report(0);
+    case "return": {
+      const isBack = ({ isReady, events }: BenchStream) => isReady && events >= order.events;
+      for (const stream of streams) stream.return();
+      const tookMs = await until(() => streams.every(isBack), order.msMax);
+      return report(tookMs, isBack);
     }
     case "close":
       for (const stream of streams) stream.close();
