@@ -76,8 +76,10 @@ export async function changeOwned<Row extends OwnedRow>(
   { database, fuzzing, clock, events }: ChangeServices & { readonly fuzzing: Fuzzing },
   queries: Queries,
 ): Promise<Row> {
-  await lockRow(database.dialect, kind.table, applicationId, id, queries);
-  const found = await getReadable<Row>(kind.table, applicationId, userId, id, queries);
+  const [, found] = await Promise.all([
+    lockRow(database.dialect, kind.table, applicationId, id, queries),
+    getReadable<Row>(kind.table, applicationId, userId, id, queries), // sent behind the lock
+  ]);
   const permissions = changedPermissions(found, userId, given);
   const { user_id: ownerId } = found;
   if (ownerId === null) throw new ApiError("ObjectPermissionDenied"); // only operators change public objects
@@ -96,7 +98,7 @@ export async function changeOwned<Row extends OwnedRow>(
     modified_at: clock.now(),
   };
   await noteSharing(found, ownerId, row, fuzzing, queries);
-  await updateOwned(kind.table, row, queries);
+  await updateOwned(kind.table, found, row, queries);
   await events.record(applicationId, changedEvent(kind, found, row), queries);
   return row;
 }
@@ -122,7 +124,7 @@ export async function changePublic<Row extends OwnedRow>(
     tag: changedText(found.tag, given.tag),
     modified_at: clock.now(),
   };
-  await updateOwned(kind.table, row, queries);
+  await updateOwned(kind.table, found, row, queries);
   await events.record(applicationId, changedEvent(kind, found, row), queries);
   return row;
 }
@@ -139,8 +141,10 @@ export async function lockPublic<Row extends OwnedRow>(
   { dialect }: Database,
   queries: Queries,
 ): Promise<Row> {
-  await lockRow(dialect, table, applicationId, id, queries);
-  const found = await findLive<Row>(table, applicationId, id, queries);
+  const [, found] = await Promise.all([
+    lockRow(dialect, table, applicationId, id, queries),
+    findLive<Row>(table, applicationId, id, queries), // sent behind the lock
+  ]);
   if (found === undefined) throw new ApiError("ItemDoesNotExist");
   if (found.user_id !== null) throw new ApiError("ObjectPermissionDenied");
   return found;

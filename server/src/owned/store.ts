@@ -7,6 +7,7 @@ import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
 const runAddition = prepareShapes({ isAddition: true });
 const runLookup = prepareShapes({ isLookup: true });
+const runUpdate = prepareShapes();
 
 export async function insertOwned(table: OwnedTableName, row: OwnedRow, queries: Queries): Promise<void> {
   const values: object = row;
@@ -85,13 +86,24 @@ function findWhere<Row extends OwnedRow>(
   );
 }
 
-/** Overwrites an object. */
-export async function updateOwned(table: OwnedTableName, row: OwnedRow, queries: Queries): Promise<void> {
-  const { application_id, id, ...changed } = row;
-  const columns = Object.entries(changed).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
-  await sql`
-    update ${sql.table(table)} set ${sql.join(columns)}
-    where application_id = ${application_id} and id = ${id}`.execute(queries);
+/** Stores the columns that a change has given other values: each further one would rewrite its indexes. */
+export async function updateOwned<Row extends OwnedRow>(
+  table: OwnedTableName,
+  before: Row,
+  row: Row,
+  queries: Queries,
+): Promise<void> {
+  const columns = (Object.keys(row) as (keyof Row & string)[]).filter((column) => row[column] !== before[column]);
+  if (columns.length === 0) return;
+  const values: object = row;
+  await runUpdate(queries, `update ${table} ${columns}`, { ...values }, (parameter) =>
+    compilable(
+      sql`update ${sql.table(table)}
+        set ${sql.join(columns.map((column) => sql`${sql.ref(column)} = ${parameter(column)}`))}
+        where application_id = ${parameter("application_id")} and id = ${parameter("id")}`,
+      queries,
+    ),
+  );
 }
 
 /** @returns the deleted row, unless it was already deleted */
