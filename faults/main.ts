@@ -15,7 +15,8 @@ clients), verifies every answered write, and counts what was lost.
 
   --only TEXT          run the scenarios with this text in their name; may be given several times
   --kills N            total number of kills of the server (200)
-  --long               200 kills and 50 clients in the scenarios of the client, instead of 20 and 20
+  --long               200 kills and 50 clients in the scenarios of the client, instead of 20 and 20; 10,000 streams, instead
+                       of 2,000
   --seed N             of the random choices in the scenarios of the client (1); "random" chooses one
   --list               print the names of the scenarios
   --json               print the result as one JSON document

@@ -4,7 +4,7 @@ import type { Tally } from "./tally.ts";
 export interface Effort {
   /** Kills of the server on SQLite and on PostgreSQL. */
   readonly kills: { readonly sqlite: number; readonly postgres: number };
-  /** Whether the scenarios of the client have ten times as many kills, and more clients. */
+  /** Whether the scenarios of the client have ten times as many kills and more clients, and that of streams ten thousand. */
   readonly isLong: boolean;
   /** Of the random choices in the scenarios of the client. */
   readonly seed: number;

@@ -6,6 +6,7 @@ import { databaseOutages } from "./outages.ts";
 import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
 import { slowClients } from "./slow-clients.ts";
+import { manyStreams } from "./streams.ts";
 
 /** All scenarios of the server, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
@@ -17,4 +18,5 @@ export const scenarios: readonly Scenario[] = [
   ...fullDisks,
   slowClients,
   flood,
+  manyStreams,
 ];
