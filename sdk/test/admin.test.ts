@@ -29,6 +29,14 @@ describe("the operators' client", () => {
     await assert.rejects(admin.send(getOwnOperator()), NotSignedIn);
   });
 
+  it("refuses what is no call, such as the function that describes one", async () => {
+    const rule = { name: "ConfigurationError", message: /^call must be the result of a function/ };
+    for (const wrong of [undefined, getOwnOperator, {}] as never[]) {
+      assert.throws(() => admin.send(wrong), rule);
+      await assert.rejects(Promise.resolve(admin.pages(wrong)), rule);
+    }
+  });
+
   it("signs in, creates applications and finds users", async () => {
     const session = await admin.signIn({ name: operator.name, password: operator.password });
     assert.ok(session.expires instanceof Date);

@@ -5,7 +5,7 @@ import { BatchFailed } from "../src/batch/batch.ts";
 import { createCheckin, deleteCheckin, getCheckin, putMetadata } from "../src/generated/calls.ts";
 import { type Connection, connect } from "../src/nouns/connect.ts";
 import { ServiceError } from "../src/wire/errors.ts";
-import { readCall, refusal } from "./answers.ts";
+import { readCall, refusal, success } from "./answers.ts";
 import { checkedFetch } from "./checked-fetch.ts";
 
 let test: TestApp;
@@ -146,8 +146,8 @@ describe("a batch", () => {
     assert.equal((await ada.checkins.search({ tag: "busy" })).items.length, 1);
   });
 
-  it("reports what is known of each item when a repeat is refused", async () => {
-    const { connection } = connectThrough(async (count, answer) => {
+  it("reports what is known of each item when a repeat is refused, which is not repeated again", async () => {
+    const { connection, requests } = connectThrough(async (count, answer) => {
       if (count > 1) return refusal(403, "AuthUserAccountDisabled");
       const envelope = await (await answer()).json();
       const [first, second] = envelope.result.responses;
@@ -165,6 +165,7 @@ describe("a batch", () => {
     const { error } = outcome;
     assert.ok(error instanceof ServiceError);
     assert.ok(error.is("AuthUserAccountDisabled"));
+    assert.equal(requests.length, 2);
     const { outcome: known, call, idempotencyKey } = error;
     assert.deepEqual([known, call?.operation], ["unknown", "createCheckin"]);
     const { id } = await ada.send(createCheckin({ location, tag: "perhaps" }), { idempotencyKey });
@@ -173,6 +174,20 @@ describe("a batch", () => {
       found.items.map((checkin) => checkin.id),
       [id],
     );
+  });
+
+  it("is repeated as often as one call when its repeats are not answered", async () => {
+    const { connection, requests } = connectThrough(async (count) => {
+      if (count > 1) throw new TypeError("there is no connection");
+      const busy = await refusal(503, "ServiceUnavailable").json();
+      return success({ responses: [{ ...busy, key: "0" }] });
+    });
+    const batch = connection.batch({ mode: "atomic" });
+    const lost = batch.add(createCheckin({ location }));
+    const error = await batch.send().catch((error: unknown) => error);
+    assert.ok(error instanceof BatchFailed && error.outcome === "unknown" && error.isRetryable);
+    assert.throws(() => error.results.get(lost), { name: "ConnectionError" });
+    assert.equal(requests.length, 1 + 4);
   });
 
   it("is sent in several requests when it is large, and is refused when its mode does not allow that", async () => {
@@ -206,6 +221,8 @@ describe("a batch", () => {
     const lone = { ...readCall, operation: { ...readCall.operation, isBatchable: false } };
     // @ts-expect-error its type says that it cannot be in a batch
     assert.throws(() => batch.add(lone), { name: "ConfigurationError" });
+    const rule = { name: "ConfigurationError", message: /^call must be the result of a function/ };
+    for (const wrong of [undefined, createCheckin, {}]) assert.throws(() => batch.add(wrong as never), rule);
     assert.throws(() => batch.add(getCheckin("")), { name: "ConfigurationError", message: /ids and keys/ });
     const unwritable = putMetadata("me", "key", { value: 5n });
     assert.throws(() => batch.add(unwritable), { name: "ConfigurationError", message: /BigInt/ });

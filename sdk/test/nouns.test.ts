@@ -245,6 +245,10 @@ describe("the methods of the client", () => {
   it("work without a store and a registration: an invalid token is an error and has no further effect", async () => {
     const dead = connect({ url: test.url, token: "nonsense", fetch: checkedFetch() });
     await assert.rejects(dead.users.me(), { name: "AuthAccessTokenInvalid", attempts: 1 });
+    for (const wrong of [undefined, {}] as never[]) {
+      assert.throws(() => connect(wrong), { name: "ConfigurationError", message: /^connect: url or root must be / });
+      assert.throws(() => createAdmin(wrong), { name: "ConfigurationError", message: /^createAdmin: url must be / });
+    }
     assert.throws(() => connect({ url: "http://service.example", token: "t" }), { name: "ConfigurationError" });
     for (const token of ["", "two\nlines", "tok\u0439n", undefined]) {
       const wrong = { url: test.url, token: token as string };

@@ -59,6 +59,11 @@ describe("the methods of a client with sessions", () => {
     }
   });
 
+  it("refuse what is no call, such as the function that describes one", () => {
+    const rule = { name: "ConfigurationError", message: /^call must be the result of a function/ };
+    for (const wrong of [undefined, createCheckin, {}] as never[]) assert.throws(() => rollcall.send(wrong), rule);
+  });
+
   it("reject with errors that differ by class", async () => {
     const error = await rollcall
       .signUp({ userName: "ada", password: "correct horse" })

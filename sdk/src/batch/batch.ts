@@ -108,7 +108,7 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
   const results: BatchResults = {
     outcome<T>(item: Item<T>) {
       const outcome = entryOf.get(item)?.outcome;
-      if (!outcome) throw new ConfigurationError("ConfigurationError: the item is not of this batch");
+      if (!outcome) throw new ConfigurationError("the item is not of this batch");
       // The item carries the type of its result.
       return outcome as ItemOutcome<T>;
     },
@@ -175,7 +175,7 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
       const count = fitting(left);
       const piece = left.slice(0, count);
       if (mode !== "independent" && count < left.length)
-        throw new ConfigurationError(`ConfigurationError: a batch of mode ${mode} has at most 200 items and 900 KiB`);
+        throw new ConfigurationError(`a batch of mode ${mode} has at most 200 items and 900 KiB`);
       try {
         const needsUser = piece.some(({ call }) => call.operation.caller === "user");
         const sent = send((needsUser ? runUserBatch : runBatch)(bodyOf(piece)), options);
@@ -191,6 +191,8 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
           // The class and the message of the error are those of the batch, and all else is about the item.
           const about = detailsOf(entry, error.isRetryable);
           entry.outcome = { ok: false, error: Object.assign(Object.create(error), about) };
+          // The call of the batch has been repeated as often as that may help.
+          entry.judged = { ...entry.judged, repeats: undefined };
         }
         return;
       }
@@ -215,10 +217,10 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
 
   return {
     add<T>(call: BatchableCall<T>): Item<T> {
+      const keyed = keyCall(call, undefined);
       if (!call.operation.isBatchable)
         throw new ConfigurationError("it cannot be in a batch", { call: describeCall(call) });
       const index = entries.length;
-      const keyed = keyCall(call, undefined);
       const parameters = encodeParameters(call.parameters ?? {});
       const find = () => references.find([call.path, parameters]);
       const needs = prepare(keyed, find).filter((needed) => needed < index);

@@ -237,8 +237,8 @@ export function createSessions(
       return current();
     },
     principal(client, call, ofUser) {
-      const { id, caller } = call.operation;
       const choose = (): Principal => {
+        const { id, caller } = call.operation;
         const userId = ofUser ?? current()?.userId;
         if (ofDevice.has(id) || (!userId && caller === "device")) return device.principal(client);
         const details = { call: describeCall(call) };
@@ -268,7 +268,7 @@ export function createSessions(
         };
       };
       return () => {
-        if (caller === "anyone" && !ofUser)
+        if (call.operation.caller === "anyone" && !ofUser)
           return fixedPrincipal("", { root: state.now?.device?.root ?? client.url, token: "" });
         return state.now ? choose() : state.load().then(choose);
       };
@@ -298,7 +298,7 @@ export function createSessions(
       await state.load();
       const session = find(userId);
       if (!session) throw new NotSignedIn("use: the user is not signed in");
-      if (session.state === "ended") throw new SessionEnded("use: the session of the user has ended");
+      if (session.state === "ended") throw new SessionEnded("use: the session has ended");
       const before = current()?.login;
       here = isHere ? userId : undefined;
       if (!isHere) await state.change((now) => (now.current === userId ? now : { ...now, current: userId }));

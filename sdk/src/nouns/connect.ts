@@ -30,7 +30,8 @@ export interface Connection extends Nouns {
  *
  * @throws ConfigurationError if an address is wrong
  */
-export function connect({ url, token, root = url, insecure = false, ...options }: ConnectOptions): Connection {
+export function connect(connectOptions: ConnectOptions): Connection {
+  const { url, token, root = url, insecure, ...options }: ConnectOptions = Object(connectOptions);
   const address = checkAddress("connect: url or root", root, insecure);
   checkToken("connect: token", token);
   const transport = createTransport(options, { uploads });

@@ -3,7 +3,7 @@ import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Call } from "../wire/call.ts";
 import { isNamed } from "../wire/errors.ts";
 
-/** Sends calls for a principal. */
+/** Sends calls for a principal. @throws ConfigurationError for what is no call */
 export type Send = <T>(call: Call<T>, options?: CallOptions) => Sent<T>;
 
 interface PageQuery {

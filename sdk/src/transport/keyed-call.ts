@@ -12,8 +12,12 @@ export interface KeyedCall extends Repeatability {
   isUncertain: boolean;
 }
 
-/** @param ownKey the key of the app, for the repeat of an earlier call */
+/**
+ * @param ownKey the key of the app, for the repeat of an earlier call
+ * @throws ConfigurationError for what is no call, such as the function that describes it
+ */
 export function keyCall(call: AnyCall, ownKey: string | undefined): KeyedCall {
+  if (!call?.operation) throw new ConfigurationError("call must be the result of a function, not the function");
   const { isIdempotent, isRepeatable, method } = call.operation;
   const isRead = method === "GET";
   const key = isIdempotent ? (ownKey ?? newUuid()) : undefined;

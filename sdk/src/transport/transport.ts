@@ -81,14 +81,11 @@ export function createTransport(
   const services = { options, clock, limits, uploads, spare: [] };
 
   function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
+    const keyed = keyCall(call, callOptions.idempotencyKey);
     const { isDownload, hasFile } = call.operation;
     const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
     const startedAt = clock.now();
-    const started: Started = {
-      ...keyCall(call, callOptions.idempotencyKey),
-      callOptions,
-      until: startedAt + limitMs,
-    };
+    const started: Started = { ...keyed, callOptions, until: startedAt + limitMs };
     const describe = () => detailsOf(started, started.canRepeat);
     const work = (run: Run) => begin(started, source, run);
     const sent = limits.run(limitMs, "total", callOptions.signal, describe, work);

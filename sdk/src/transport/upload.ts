@@ -63,7 +63,7 @@ function sendByXhr(
     const release = whenAborted(signal, () => request.abort());
     request.onloadend = () => {
       release();
-      reject(new TypeError("the upload has failed")); // unless it has loaded
+      reject(new TypeError("the upload failed")); // unless it has loaded
     };
     request.send(body);
   });

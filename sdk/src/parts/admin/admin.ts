@@ -38,7 +38,8 @@ export interface Admin {
 }
 
 /** @throws ConfigurationError if the address is wrong */
-export function createAdmin({ url, token: firstToken = "", insecure = false, ...options }: AdminOptions): Admin {
+export function createAdmin(adminOptions: AdminOptions): Admin {
+  const { url, token: firstToken = "", insecure, ...options }: AdminOptions = Object(adminOptions);
   const root = checkAddress("createAdmin: url", url, insecure);
   if (firstToken) checkToken("createAdmin: token", firstToken);
   const transport = createTransport(options, { moreDates: operatorDateMembers });
@@ -52,11 +53,11 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
   }
 
   function send<T>(call: Call<T>, callOptions?: CallOptions): Sent<T> {
-    const isAnonymous = call.operation.caller === "anyone";
+    const isAnonymous = call?.operation?.caller === "anyone";
     const ofCall = isAnonymous ? "" : token;
-    const details = { call: describeCall(call) };
     const findPrincipal = () => {
-      if (ofCall === "" && !isAnonymous) throw new NotSignedIn("no operator is signed in", details);
+      if (ofCall === "" && !isAnonymous)
+        throw new NotSignedIn("no operator is signed in", { call: describeCall(call) });
       return fixedPrincipal("operator", { root, token: ofCall });
     };
     const sent = transport.send(call, findPrincipal, callOptions);
@@ -64,7 +65,8 @@ export function createAdmin({ url, token: firstToken = "", insecure = false, ...
       if (ofCall === "" || !(cause instanceof ServiceError) || !cause.is("AuthFailed")) throw cause;
       end(ofCall);
       const { attempts, outcome } = cause;
-      throw new SessionEnded("the session of the operator has ended", { ...details, attempts, outcome, cause });
+      const details = { call: describeCall(call), attempts, outcome, cause };
+      throw new SessionEnded("the session of the operator has ended", details);
     };
     const meta = sent.meta.catch(fail);
     meta.catch(() => {});
