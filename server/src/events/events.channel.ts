@@ -44,9 +44,11 @@ interface ChannelHooks {
 }
 
 /** The number of rows of the log that one round reads, fewer if many streams want them. */
-const rowsPerRound = 100;
+const rowsPerRound = 50;
 const deliveriesPerRound = 20_000;
 const retryMs = 250;
+/** The time for which a round lets other work of the process wait. */
+const heldMsMax = 1;
 /** How many times as long as a walk the pause after it is, in which clients connect that walk together next. */
 const restFactor = 3;
 const restMsMax = 500;
@@ -105,7 +107,7 @@ export class EventChannel {
   #restsUntil = 0;
   #alarm: NodeJS.Timeout | undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
-  #giveWay = createYield();
+  #giveWay = createYield(heldMsMax);
   #head: LogHead | undefined;
   #isErased = false;
   #isRunning = false;
@@ -221,7 +223,7 @@ export class EventChannel {
   }
 
   async #run(): Promise<void> {
-    this.#giveWay = createYield();
+    this.#giveWay = createYield(heldMsMax);
     try {
       while (this.#isWoken && !this.#isClosed) {
         this.#isWoken = false;
