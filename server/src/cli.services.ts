@@ -46,6 +46,7 @@ export function createCommandServices(config: Config, database: Database): Comma
     background: { run() {} }, // the command itself does the follow-up work, and reports its progress
     bytes,
     clock,
+    config,
     database,
     events,
     ids,

@@ -151,4 +151,5 @@ export type CommandServices = Pick<
 > & {
   readonly background: Pick<Background, "run">;
   readonly bytes: Pick<ByteStore, "deleteAll" | "read">;
+  readonly config: Pick<Config, "operatorIdleMs">;
 };

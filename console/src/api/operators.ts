@@ -13,10 +13,11 @@ interface OfOperator {
   readonly operatorId: string;
 }
 
-export const listOperators = operation<PageParameters, Static<typeof OperatorPage>>("GET", "/operators", [
-  "pageSize",
-  "pagingToken",
-]);
+export const listOperators = operation<{ include?: "access" } & PageParameters, Static<typeof OperatorPage>>(
+  "GET",
+  "/operators",
+  ["include", "pageSize", "pagingToken"],
+);
 
 /** Returns a password that the server has generated. */
 export const createOperator = operation<{ name: string; role: Role }, Static<typeof CreatedOperator>>(

@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../api/audit.ts";
+import { actorName, partsOf, refusalOf, wordsOf } from "../lib/audit-words.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -7,7 +8,6 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { Panel } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./audit.module.css";
-import { actorName, partsOf, refusalOf, wordsOf } from "./audit.words.ts";
 
 interface AuditPanelProps {
   readonly entry: AuditEntry;

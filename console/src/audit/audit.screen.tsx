@@ -4,6 +4,7 @@ import ScrollText from "lucide-react/icons/scroll-text";
 import { useEffect } from "react";
 import { type AuditCounts, type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
+import { actorName, refusalOf, wordsOf } from "../lib/audit-words.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { useRole } from "../shell/session.ts";
@@ -19,7 +20,6 @@ import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
 import { AuditBars, useAuditCounts } from "./audit.bars.tsx";
 import { AuditPanel } from "./audit.panel.tsx";
-import { actorName, refusalOf, wordsOf } from "./audit.words.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
   { name: "Time", width: "minmax(220px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },

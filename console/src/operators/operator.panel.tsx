@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { listAudit } from "../api/audit.ts";
 import type { Operator } from "../api/operators.ts";
 import { listSessions } from "../api/sessions.ts";
+import { wordsOf } from "../lib/audit-words.ts";
 import { showInvisible } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -24,7 +25,7 @@ const entriesShown = 8;
 const sessionsShown = 20;
 
 export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose }: OperatorPanelProps) {
-  const { id, name, role, created, lastLogin, mustChangePassword } = operator;
+  const { id, name, role, created, lastLogin, mustChangePassword, isLastOwner } = operator;
   const sessions = useQuery({
     queryKey: ["sessions", id],
     enabled: showsSessions,
@@ -45,6 +46,11 @@ export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose 
           ...(mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),
         ]}
       />
+      {isLastOwner && (
+        <p className={styles.hint}>
+          This is the last owner, which cannot be deleted or given another role: invite another owner first.
+        </p>
+      )}
       <PanelActions actions={actions} />
       {sessions !== undefined && (
         <section className={styles.part}>
@@ -68,7 +74,7 @@ export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose 
           <ul>
             {audit.pageResults.map((entry) => (
               <li key={entry.id}>
-                <code>{showInvisible(entry.action)}</code>
+                <span>{wordsOf(entry.action)}</span>
                 <Time value={entry.at} />
               </li>
             ))}

@@ -10,7 +10,7 @@ import { useState } from "react";
 import { listOperators, type Operator } from "../api/operators.ts";
 import { usePages } from "../api/pages.ts";
 import { endSessions } from "../api/sessions.ts";
-import { showInvisible } from "../lib/format.ts";
+import { formatNumber, showInvisible } from "../lib/format.ts";
 import { useRole, useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -26,7 +26,12 @@ import { ChangeRole, CreateOperator, DeleteOperator, NewPassword } from "./opera
 
 const columns: readonly Column<Operator>[] = [
   { name: "Name", width: "minmax(160px, 2fr)", narrow: "title", render: ({ name }) => showInvisible(name) },
-  { name: "Role", width: "minmax(90px, 1fr)", narrow: "end", render: ({ role }) => role },
+  {
+    name: "Role",
+    width: "minmax(110px, 1fr)",
+    narrow: "end",
+    render: ({ role, isLastOwner }) => (isLastOwner ? "last owner" : role),
+  },
   {
     name: "Password",
     width: "minmax(120px, 1fr)",
@@ -38,6 +43,12 @@ const columns: readonly Column<Operator>[] = [
     width: "minmax(120px, 1fr)",
     narrow: "line",
     render: ({ lastLogin }) => (lastLogin === undefined ? "Never signed in" : <Time value={lastLogin} />),
+  },
+  {
+    name: "Sessions now",
+    width: "140px",
+    isNumber: true,
+    render: ({ sessions }) => sessions !== undefined && formatNumber(sessions),
   },
   { name: "Created", width: "minmax(110px, 1fr)", render: ({ created }) => <Time value={created} /> },
 ];
@@ -52,7 +63,9 @@ export function OperatorsScreen() {
   const [opened, setOpened] = useState<Opened>();
   const me = useSession().operator;
   const isOwner = useRole("owner");
-  const pages = usePages(["operators", "list"], listOperators);
+  const pages = usePages(["operators", "list"], (page, options) =>
+    listOperators({ include: "access", ...page }, options),
+  );
   const open = pages.rows.find(({ id }) => id === panel);
   const close = () => setOpened(undefined);
 
@@ -62,8 +75,11 @@ export function OperatorsScreen() {
 
   function actionsOf(operator: Operator): MenuAction[] {
     const isMe = operator.id === me.id;
+    const isLastOwner = operator.isLastOwner === true;
     return [
-      { label: "Change the role …", icon: UserCog, run: () => setOpened({ dialog: "role", operator }) },
+      ...(isLastOwner
+        ? []
+        : [{ label: "Change the role …", icon: UserCog, run: () => setOpened({ dialog: "role", operator }) } as const]),
       ...(isMe
         ? []
         : [

@@ -716,6 +716,10 @@ export interface CreatedOperator {
   readonly lastLogin?: Date;
   /** Until the password is changed, all other operations are refused. */
   readonly mustChangePassword?: boolean;
+  /** With `include=access`: the sessions that have not ended, at most 1,000; of others, for owners only. */
+  readonly sessions?: number;
+  /** With `include=access`, of the only owner, which cannot be deleted or given another role. */
+  readonly isLastOwner?: boolean;
   /** The password that was made for the operator. */
   readonly password?: string;
 }
@@ -1338,6 +1342,8 @@ export interface ListOperatorSessionsQuery {
 
 /** What listOperators looks for. */
 export interface ListOperatorsQuery {
+  /** Additional members of the result. */
+  readonly include?: OperatorInclude | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
@@ -2040,7 +2046,18 @@ export interface Operator {
   readonly lastLogin?: Date;
   /** Until the password is changed, all other operations are refused. */
   readonly mustChangePassword?: boolean;
+  /** With `include=access`: the sessions that have not ended, at most 1,000; of others, for owners only. */
+  readonly sessions?: number;
+  /** With `include=access`, of the only owner, which cannot be deleted or given another role. */
+  readonly isLastOwner?: boolean;
 }
+
+/**
+ * Additional members of the result.
+ *
+ * - `access`: How many sessions each operator has, and which one is the last owner.
+ */
+export type OperatorInclude = "access";
 
 export interface OperatorPage {
   readonly pageResults: readonly Operator[];
@@ -2875,7 +2892,7 @@ export const proveOperatorPassword: (fields: ProveOperatorPasswordRequest) => Ca
 /**
  * List the operators, oldest first
  *
- * All operators of the deployment.
+ * All operators of the deployment, with their sessions on request.
  */
 export const listOperators: (fields?: ListOperatorsQuery) => Call<OperatorPage> = /* @__PURE__ */ define("listOperators", "GET /_/api/operators", "os");
 

@@ -18,7 +18,14 @@ const Name = Text({ maxLength: 1024, description: "Unique, at most 256 character
 
 export const OperatorPath = Type.Object({ operatorId: IdInput("Operator") });
 
-export const ListOperators = Type.Object(pagingParameters);
+const Include = enumeration("OperatorInclude", "Additional members of the result.", {
+  access: "How many sessions each operator has, and which one is the last owner.",
+});
+
+export const ListOperators = Type.Object({
+  include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
+  ...pagingParameters,
+});
 
 export const CreateOperator = Type.Object({
   name: Name,
@@ -48,6 +55,16 @@ const members = {
     ...Type.Literal(true),
     description: "Until the password is changed, all other operations are refused.",
   }),
+  sessions: Type.Optional(
+    Type.Integer({
+      description:
+        "With `include=access`: the sessions that have not ended, at most 1,000; of others, for owners only.",
+    }),
+  ),
+  isLastOwner: Type.Optional({
+    ...Type.Literal(true),
+    description: "With `include=access`, of the only owner, which cannot be deleted or given another role.",
+  }),
 };
 
 export const Operator = named("Operator", "An operator of the deployment.", Type.Object(members));
@@ -59,7 +76,10 @@ export const CreatedOperator = extended("CreatedOperator", "A new operator.", Op
 export const OperatorPage = PageOf(Operator);
 
 /** Never includes the hash of the password. */
-export function presentOperator(row: OperatorRow): Static<typeof Operator> {
+export function presentOperator(
+  row: OperatorRow,
+  access: { readonly sessions?: number | undefined; readonly isLastOwner?: boolean } = {},
+): Static<typeof Operator> {
   return {
     id: row.id,
     name: row.name,
@@ -68,5 +88,7 @@ export function presentOperator(row: OperatorRow): Static<typeof Operator> {
     created: formatDate(row.created_at),
     ...(row.last_login_at !== null && { lastLogin: formatDate(row.last_login_at) }),
     ...(row.must_change_password === 1 && { mustChangePassword: true as const }),
+    ...(access.sessions !== undefined && { sessions: access.sessions }),
+    ...(access.isLastOwner === true && { isLastOwner: true as const }),
   };
 }

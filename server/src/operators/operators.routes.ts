@@ -20,8 +20,10 @@ import {
 import { requireCurrentPassword } from "./operators.current-password.ts";
 import { OperatorNameError, readOperatorName } from "./operators.names.ts";
 import { newOperator } from "./operators.new.ts";
+import { countOperatorSessions } from "./operators.sessions.store.ts";
 import {
   deleteOperator,
+  findLastOwner,
   findOperator,
   insertOperator,
   listOperatorPage,
@@ -34,17 +36,27 @@ export const listOperators = operation({
   path: "/_/api/operators",
   operation: "listOperators",
   summary: "List the operators, oldest first",
-  description: "All operators of the deployment.",
+  description: "All operators of the deployment, with their sessions on request.",
   tag: "Operators",
   caller: "operator",
   parameters: ListOperators,
   status: 200,
   result: OperatorPage,
   errors: [],
-  async handle({ caller, parameters, call }, { database, paging }: CommandServices) {
+  async handle({ caller, parameters, call }, { database, paging, config, clock }: CommandServices) {
     const request = await paging.read("operators", caller, parameters, call);
     const page = await listOperatorPage(request.position, request.size, database.reads);
-    return paging.present("operators", caller, request, page, presentOperator);
+    if (request.filters.include === undefined)
+      return paging.present("operators", caller, request, page, (row) => presentOperator(row));
+    const ids = page.rows.map(({ id }) => id);
+    const readable = caller.role === "owner" ? ids : ids.filter((id) => id === caller.operatorId);
+    const now = clock.now();
+    const alive = { now, usedAfter: now - config.operatorIdleMs };
+    const sessions = await countOperatorSessions(readable, alive, database.reads);
+    const lastOwner = await findLastOwner(database.reads);
+    return paging.present("operators", caller, request, page, (row) =>
+      presentOperator(row, { sessions: sessions.get(row.id), isLastOwner: row.id === lastOwner }),
+    );
   },
 });
 

@@ -3,6 +3,7 @@ import { deleteOperatorSession } from "../auth/operator-sessions.ts";
 import { condition, equals, numberOrderBy } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
+import { rowLimit } from "../db/row-limit.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { OperatorSessionRow } from "../db/tables.ts";
 import { firstIdAt } from "../lib/ids.ts";
@@ -46,6 +47,28 @@ export function listOperatorSessionPage(
     position,
     size,
   );
+}
+
+const countedMax = 1_000;
+
+/** The numbers of live sessions of some operators; a count stops at 1,000. */
+export async function countOperatorSessions(
+  operatorIds: readonly string[],
+  { now, usedAfter }: Alive,
+  queries: Queries,
+): Promise<ReadonlyMap<string, number>> {
+  if (operatorIds.length === 0) return new Map();
+  const statement = sql<{ id: string; sessions: number }>`
+    select id, (
+      select count(*) from (
+        select 1 from operator_sessions
+        where operator_id = operators.id and expires_at > ${now} and used_at > ${usedAfter}
+        limit ${rowLimit(countedMax)}
+      ) as live
+    ) as sessions
+    from operators where id in (${sql.join(operatorIds)})`;
+  const { rows } = await queries.executeQuery(statement.compile(queries));
+  return new Map(rows.map(({ id, sessions }) => [id, Number(sessions)]));
 }
 
 export function findOperatorSession(digest: string, queries: Queries): Promise<OperatorSessionRow | undefined> {

@@ -34,6 +34,12 @@ export async function hasOperators(queries: Queries): Promise<boolean> {
   return (await queries.selectFrom("operators").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
+/** @returns the id of the only owner, if there is one */
+export async function findLastOwner(queries: Queries): Promise<string | undefined> {
+  const owners = await queries.selectFrom("operators").select("id").where("role", "=", "owner").limit(2).execute();
+  return owners.length === 1 ? owners[0]?.id : undefined;
+}
+
 /** A page of operators, oldest first. */
 export function listOperatorPage(position: Position, size: number, queries: Queries): Promise<Page<OperatorRow>> {
   const scope = {

@@ -166,6 +166,39 @@ describe("GET /_/api/operators", () => {
     }
   });
 
+  // spec/operators#access-of-operators
+  it("counts the live sessions with include=access: all of them for an owner, the own ones for others", async () => {
+    const [grace, vera] = [await test.createOperator(), await test.createOperator(undefined, "viewer")];
+    const sessionsOf = async (caller: TestOperator) => {
+      const { body } = await call("GET /_/api/operators?include=access&pageSize=1000", undefined, caller);
+      const listed: { id: string; sessions?: number }[] = body.result.pageResults;
+      return [grace, vera].map(({ id }) => listed.find((each) => each.id === id)?.sessions);
+    };
+    assert.deepEqual(await sessionsOf(owner), [1, 1]);
+    await signIn(grace.name, grace.password);
+    assert.deepEqual(await sessionsOf(owner), [2, 1]);
+    assert.deepEqual(await sessionsOf(vera), [undefined, 1]);
+    await call("DELETE /_/api/sessions", undefined, grace);
+    assert.deepEqual(await sessionsOf(owner), [1, 1]);
+    test.advance(test.config.operatorIdleMs);
+    assert.deepEqual(await sessionsOf(await test.createOperator()), [0, 0]);
+    const { body } = await call("GET /_/api/operators", undefined, await test.createOperator());
+    for (const listed of body.result.pageResults) assert.ok(!("sessions" in listed) && !("isLastOwner" in listed));
+  });
+
+  // spec/operators#access-of-operators
+  it("marks the last owner with include=access, and no owner while there are two", async () => {
+    const [first, second] = await makeOwners(2);
+    const marked = async () => {
+      const { body } = await call("GET /_/api/operators?include=access&pageSize=1000", undefined, first);
+      const listed: { id: string; isLastOwner?: true }[] = body.result.pageResults;
+      return listed.filter(({ isLastOwner }) => isLastOwner).map(({ id }) => id);
+    };
+    assert.deepEqual(await marked(), []);
+    await call(`DELETE /_/api/operators/${second?.id}`, undefined, first);
+    assert.deepEqual(await marked(), [first?.id]);
+  });
+
   it("returns the caller as me, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
