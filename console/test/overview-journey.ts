@@ -13,7 +13,13 @@ export const overviewJourney: Checks = {
     await call("PATCH", `/applications/${appid}/settings`, { tokenLifetimes: { deviceMs: 7_200_000 } });
     const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/overview`);
-    await page.getByText(`Settings changed by ${server.operator.name}`).waitFor();
+    const latest = page
+      .locator("section")
+      .filter({ has: page.getByRole("heading", { name: "Latest in the audit log" }) });
+    await latest.scrollIntoViewIfNeeded();
+    const entry = latest.getByRole("listitem").filter({ hasText: server.operator.name });
+    await entry.getByRole("link", { name: "Change application settings" }).waitFor();
+    await entry.getByRole("link", { name: "Create application", exact: true }).waitFor();
     const devices = page.locator("dl > div").filter({ has: page.getByText("Devices", { exact: true }) });
     assert.equal(await devices.locator("dd").first().innerText(), "1");
 
@@ -21,6 +27,7 @@ export const overviewJourney: Checks = {
     await page.getByRole("button", { name: "1 hour", exact: true }).click();
     await page.waitForFunction(() => location.hash.endsWith("?range=1h"));
     const plot = page.locator(".u-over").first();
+    await plot.scrollIntoViewIfNeeded();
     const box = await plot.boundingBox();
     assert.ok(box !== null);
     await page.mouse.move(box.x + box.width / 4, box.y + 40);

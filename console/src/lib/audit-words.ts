@@ -1,8 +1,11 @@
 import type { AuditEntry } from "../api/audit.ts";
 
-/** The name of an operation as words: "createOperatorSession" is "Create operator session". */
+/** The name of an operation as words: "createOperatorSession" is "Create operator session", "changeOperatedUser" "Change user". */
 export function wordsOf(action: string): string {
-  const words = action.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
+  const words = action
+    .replace("Operated", "")
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, " ")
+    .toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 

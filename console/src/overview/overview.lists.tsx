@@ -1,12 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, type RefObject, useRef } from "react";
+import { listAudit } from "../api/audit.ts";
 import { getApplicationImpact } from "../api/keys.ts";
 import type { Overview } from "../api/statistics.ts";
+import { actorName, refusalOf, wordsOf } from "../lib/audit-words.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import { useSeen } from "../lib/use-seen.ts";
 import parts from "../ui/parts.module.css";
 import { Time } from "../ui/time.tsx";
-import { listChanges } from "./overview.changes.ts";
 import styles from "./overview.module.css";
 
 const shownMax = 8;
@@ -51,7 +53,7 @@ export function Troubles({ overview: { statistics, newCrashes } }: ListsProps) {
   );
 }
 
-/** The most frequent operations, and the changes of operators. */
+/** The most frequent operations, the devices, and the latest entries of the audit log. */
 export function Activity({ overview }: ListsProps) {
   const { operations = [] } = overview.statistics;
   return (
@@ -71,16 +73,41 @@ export function Activity({ overview }: ListsProps) {
         ))}
       </List>
       <DevicesOfLastDay />
-      <List title="Changes" nothing="No settings or keys were changed in this period.">
-        {listChanges(overview)
-          .slice(0, shownMax)
-          .map(({ at, label }) => (
-            <Row key={`${at} ${label}`} detail={<Time value={`/Date(${at})/`} />}>
-              {label}
-            </Row>
-          ))}
-      </List>
+      <LatestEntries />
     </div>
+  );
+}
+
+/** The latest entries of the audit log, whatever the period is; read once they are in sight, once a minute at most. */
+function LatestEntries() {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
+  const section = useRef<HTMLElement>(null);
+  const isSeen = useSeen(section);
+  const { data } = useQuery({
+    queryKey: ["audit", appid, "latest"],
+    enabled: isSeen,
+    queryFn: ({ signal }) => listAudit({ appid, pageSize: shownMax }, { signal }),
+    staleTime: 60_000,
+  });
+  const nothing = data === undefined ? "" : "There is no entry about this application.";
+  return (
+    <List title="Latest in the audit log" nothing={nothing} section={section}>
+      {(data?.pageResults ?? []).map((entry) => (
+        <Row
+          key={entry.id}
+          detail={
+            <>
+              {showInvisible(actorName(entry))} · <Time value={entry.at} />
+              {refusalOf(entry) !== undefined && " · refused"}
+            </>
+          }
+        >
+          <Link to="/apps/$appid/audit" params={{ appid }} search={{ panel: entry.id }}>
+            {wordsOf(entry.action)}
+          </Link>
+        </Row>
+      ))}
+    </List>
   );
 }
 
@@ -126,11 +153,12 @@ interface ListProps {
   /** The text for an empty list. */
   readonly nothing: string;
   readonly children: readonly ReactNode[];
+  readonly section?: RefObject<HTMLElement | null>;
 }
 
-function List({ title, nothing, children }: ListProps) {
+function List({ title, nothing, children, section }: ListProps) {
   return (
-    <section className={`${parts.counts} ${styles.list}`}>
+    <section ref={section} className={`${parts.counts} ${styles.list}`}>
       <h2>{title}</h2>
       {children.length === 0 ? <p>{nothing}</p> : <ol>{children}</ol>}
     </section>

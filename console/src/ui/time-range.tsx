@@ -1,5 +1,5 @@
 import CalendarClock from "lucide-react/icons/calendar-clock";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { Dialog, DialogTrigger } from "react-aria-components/Dialog";
 import { Popover } from "react-aria-components/Popover";
 import { usePreferences } from "../lib/preferences.ts";
@@ -29,10 +29,17 @@ interface TimeRangePickerProps {
 /** Chooses the time range of a page; `t` opens it. */
 export function TimeRangePicker({ search, fallback, range, onChange }: TimeRangePickerProps) {
   const [isOpen, setOpen] = useState(false);
-  useShortcuts([{ keys: "t", label: "Choose the time range", run: () => setOpen(true) }]);
+  const name = useRef<HTMLSpanElement>(null);
+  useShortcuts([{ keys: "t", label: "Choose the time range", run: open }]);
   const isFixed = fixedRangeOf(search) !== undefined;
   const current = namedRanges.find(({ name }) => name === (search.range ?? fallback));
   const label = isFixed || current === undefined ? <RangeText {...range} /> : current.label;
+
+  /** On a page that is scrolled, the ranges would open out of sight, where the button is. */
+  function open() {
+    name.current?.parentElement?.scrollIntoView({ block: "nearest" });
+    setOpen(true);
+  }
 
   function choose(next: RangeSearch) {
     setOpen(false);
@@ -43,7 +50,9 @@ export function TimeRangePicker({ search, fallback, range, onChange }: TimeRange
     <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
       <Button>
         <CalendarClock size={16} aria-hidden />
-        <span className={styles.unseen}>Time range: </span>
+        <span ref={name} className={styles.unseen}>
+          Time range:{" "}
+        </span>
         {label}
       </Button>
       <Popover className={styles.popover} placement="bottom end" offset={4}>

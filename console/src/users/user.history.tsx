@@ -3,6 +3,7 @@ import History from "lucide-react/icons/history";
 import { type AuditEntry, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import type { OfUser } from "../api/users.ts";
+import { actorName, partsOf, refusalOf, wordsOf } from "../lib/audit-words.ts";
 import { showInvisible } from "../lib/format.ts";
 import { buttonClass } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -14,14 +15,14 @@ import styles from "./users.module.css";
 
 const columns: readonly Column<AuditEntry>[] = [
   { name: "When", width: "230px", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
-  { name: "Action", width: "minmax(140px, 1.5fr)", narrow: "title", render: ({ action }) => action },
+  { name: "Action", width: "minmax(190px, 1.5fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
   {
     name: "By",
     width: "minmax(120px, 1fr)",
     narrow: "end",
-    render: ({ actor: { kind, name, id } }) => showInvisible(name ?? id ?? kind),
+    render: (entry) => showInvisible(actorName(entry)),
   },
-  { name: "Details", width: "minmax(160px, 2fr)", render: ({ details }) => detailsOf(details) },
+  { name: "Details", width: "minmax(160px, 3fr)", render: (entry) => detailsOf(entry) },
   { name: "Address", width: "130px", render: ({ address }) => address },
   {
     name: "Request",
@@ -84,7 +85,21 @@ function SwitchLink({ isCurrent, by, children }: SwitchLinkProps) {
   );
 }
 
-function detailsOf(details: unknown): string {
-  const text = JSON.stringify(details);
-  return text === undefined || text === "{}" ? "" : showInvisible(text);
+/** In one line: the condition of a refusal, the values before and after a change, and the remaining members. */
+function detailsOf(entry: AuditEntry): string {
+  const refusal = refusalOf(entry);
+  const { changes, others } = partsOf(entry.details);
+  const rest = Object.entries(others).filter(([name]) => name !== "error");
+  const parts = [
+    ...(refusal === undefined ? [] : [`Refused: ${refusal}`]),
+    ...changes.map(({ member, from, to }) => `${wordsOf(member)}: ${textOf(from)} → ${textOf(to)}`),
+    ...rest.map(([name, value]) => (value === "given" ? wordsOf(name) : `${wordsOf(name)}: ${textOf(value)}`)),
+  ];
+  return showInvisible(parts.join(" · "));
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null || value === "") return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -148,6 +148,10 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
   const ofUser = { Authorization: `Service ${signedUp.accessToken}` };
   const profile = { locationFuzzing: true };
   await send(`${url}/users/me`, "PATCH", profile, ofUser);
+  const ofOperator = `/applications/${appid}/users/${signedUp.id}`;
+  await call("PATCH", ofOperator, { celebMode: true, email: "long@example.com" });
+  await call("POST", `${ofOperator}/disable`);
+  await call("POST", `${ofOperator}/enable`);
   const checkin = { location: "48.2082,16.3738", comment: text, readPermissions: "App" };
   await send(`${url}/checkins`, "POST", checkin, ofUser);
   await send(`${url}/checkins`, "POST", { location: "48.21,16.37" }, ofUser);
