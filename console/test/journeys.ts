@@ -39,10 +39,10 @@ export const journeys: Checks = {
     await row.waitFor({ state: "detached" });
   },
 
-  async "an owner invites a viewer, who must sign in, and is offered nothing to change"({ open, server }) {
+  async "an owner invites a viewer, who must sign in, and is offered nothing to change"(setup) {
+    const { open, server } = setup;
     await (await connect(server))("POST", "/applications", { name: "Only shown" });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/operators`);
     await page.getByRole("button", { name: "Invite an operator" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("Vera");

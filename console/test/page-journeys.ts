@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, seenOrigins } from "./looks/content.ts";
-import { type Checks, connect, openSignedIn, send, signIn } from "./suite.ts";
+import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
 export const pageJourneys: Checks = {
@@ -37,9 +37,8 @@ export const pageJourneys: Checks = {
     await page.getByRole("heading", { level: 1, name: "Operators" }).waitFor();
   },
 
-  async "the page says before its session ends, and when it was loaded without encryption"({ open, server }) {
-    const page = await open();
-    await signIn(page, server);
+  async "the page says before its session ends, and when it was loaded without encryption"({ openSession }) {
+    const page = await openSession();
     const fourMinutes = 4 * 60_000;
     const { idleMs } = await page.evaluate(readSession);
     const soonEnded = Date.now() + idleMs - fourMinutes;

@@ -12,7 +12,9 @@ export interface Setup {
   readonly hand: Hand;
   /** A new browser profile with one tab, at the sign-in. It fails the check when a page performs a forbidden action. */
   open(profile?: Profile): Promise<Page>;
-  /** A new tab of the profile that an earlier check with the same input device has shared, at the list of applications. */
+  /** Like `open`, signed in by a call, at the list of applications: for checks of which the sign-in is no part. */
+  openSession(profile?: Profile): Promise<Page>;
+  /** The tab of the profile that an earlier check with the same input device has shared, at the list of applications. */
   reopen(): Promise<Page | undefined>;
   /** Keeps the profile of the tab for `reopen`: its operator is signed in, and stays so. */
   share(page: Page): void;
@@ -30,11 +32,10 @@ export async function signIn(page: Page, { operator }: Pick<TestServer, "operato
 }
 
 /** A tab of an operator who is signed in, in a profile that checks share. */
-export async function openSignedIn({ server, open, reopen, share }: Setup): Promise<Page> {
+export async function openSignedIn({ openSession, reopen, share }: Setup): Promise<Page> {
   const known = await reopen();
   if (known !== undefined) return known;
-  const page = await open();
-  await signIn(page, server);
+  const page = await openSession();
   share(page);
   return page;
 }

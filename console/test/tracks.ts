@@ -26,13 +26,18 @@ const toursOfOneEngine: Checks = { ...pageJourneys, ...traceJourney };
 /** Both tracks of looks show the same objects, which take some seconds to create. */
 const startForLooks = shareServer(startOnSqlite);
 
-/** Of about the same length, so that the processors are busy until the end. */
+/** The longest first, so that the processors are busy until the end. */
 export const tracks: readonly Track[] = [
+  { engine: "SQLite", start: startForLooks, parts: [{ name: "looks", checks: looksInWindows, hand: mouse }] },
   {
-    engine: "SQLite",
-    start: startForLooks,
-    parts: [{ name: "looks", checks: looksInWindows, hand: mouse }],
+    engine: "PostgreSQL",
+    start: startOnOwnPostgres,
+    parts: [
+      { name: "journeys", checks: tours, hand: mouse },
+      { name: "jobs by mouse", checks: jobs, hand: mouse },
+    ],
   },
+  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "jobs by keyboard", checks: jobs, hand: keyboard }] },
   {
     engine: "SQLite",
     start: startForLooks,
@@ -44,34 +49,13 @@ export const tracks: readonly Track[] = [
   {
     engine: "SQLite",
     start: startOnSqlite,
-    parts: [{ name: "security", checks: security, hand: mouse }],
-  },
-  {
-    engine: "SQLite",
-    start: startOnSqlite,
-    parts: [{ name: "jobs by mouse", checks: jobs, hand: mouse }],
-  },
-  {
-    engine: "SQLite",
-    start: startOnSqlite,
     parts: [{ name: "journeys", checks: { ...tours, ...toursOfOneEngine }, hand: mouse }],
   },
-  {
-    engine: "SQLite",
-    start: startOnSqlite,
-    parts: [{ name: "jobs by keyboard", checks: jobs, hand: keyboard }],
-  },
-  {
-    engine: "PostgreSQL",
-    start: startOnOwnPostgres,
-    parts: [
-      { name: "journeys", checks: tours, hand: mouse },
-      { name: "jobs by mouse", checks: jobs, hand: mouse },
-    ],
-  },
+  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "security", checks: security, hand: mouse }] },
+  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "jobs by mouse", checks: jobs, hand: mouse }] },
 ];
 
-/** Several tracks get one server, which starts with the first and stops with the last. */
+/** Tracks that run at the same time get one server, which starts with the first and stops with the last. */
 function shareServer(start: () => Promise<TestServer>): () => Promise<TestServer> {
   let started: Promise<TestServer> | undefined;
   let tracksOfServer = 0;
@@ -83,7 +67,9 @@ function shareServer(start: () => Promise<TestServer>): () => Promise<TestServer
       ...server,
       async stop() {
         tracksOfServer -= 1;
-        if (tracksOfServer === 0) await server.stop();
+        if (tracksOfServer > 0) return;
+        started = undefined;
+        await server.stop();
       },
     };
   };

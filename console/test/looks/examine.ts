@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
-import type { Page } from "playwright-core";
+import type { CDPSession, Page } from "playwright-core";
 import { isCalling } from "../profiles.ts";
 import type { Setup } from "../suite.ts";
 import { addressOf, type Ids } from "./content.ts";
@@ -48,7 +49,7 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
     await show(page, view, shown);
     shown = view;
     await settle(page);
-    if (hasPicture) await page.screenshot({ path: path.join(pictures, `${screen}-${name}.jpg`), quality: 92 }); // PNG takes much longer
+    if (hasPicture) await savePicture(page, path.join(pictures, `${screen}-${name}.jpg`));
     const found: string[] = await page.evaluate(findAll);
     if (rules !== undefined) found.push(...(await findViolations(page, rules)));
     problems.push(...found.map((problem) => `${screen}, ${name}: ${problem}`));
@@ -56,6 +57,17 @@ export async function examine(page: Page, screen: string, tour: Tour, { pictures
   await show(page, tour.views[0], shown);
   return problems;
 }
+
+/** Takes two thirds of the time of Playwright's way, which changes the page before; PNG takes much longer. */
+async function savePicture(page: Page, file: string): Promise<void> {
+  const session = debuggers.get(page) ?? page.context().newCDPSession(page);
+  debuggers.set(page, session);
+  const picture = { format: "jpeg", quality: 92, optimizeForSpeed: true } as const;
+  const { data } = await (await session).send("Page.captureScreenshot", picture);
+  await writeFile(file, data, "base64");
+}
+
+const debuggers = new WeakMap<Page, Promise<CDPSession>>();
 
 /** At once, because each call of the browser takes longer than they do. */
 const findAll = `[${[findMisfits, findOverlaps, findMotion].map((find) => `...(${find})()`).join(", ")}]`;
@@ -106,7 +118,13 @@ const rulesOfColours = { type: "rule", values: ["color-contrast", "link-in-text-
 /** Runs in the page. */
 async function runAxe(runOnly: object): Promise<string[]> {
   const { axe } = globalThis as typeof globalThis & { axe: { run: (options: object) => Promise<AxeResults> } };
-  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"], preload: false, iframes: false });
+  const { violations } = await axe.run({
+    runOnly,
+    resultTypes: ["violations"],
+    reporter: "no-passes",
+    preload: false,
+    iframes: false,
+  });
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("; ")}`,
   );

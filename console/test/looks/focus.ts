@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { type Setup, signIn } from "../suite.ts";
+import type { Setup } from "../suite.ts";
 import { contentOf } from "./content.ts";
 import { openScreen, settle } from "./examine.ts";
 import { screens } from "./screens.ts";
 
 /** Tabs through some screens, as an operator without a mouse, or with colours of the system, does. */
-export async function findFocusProblems({ open, server }: Setup): Promise<void> {
+export async function findFocusProblems({ openSession, server }: Setup): Promise<void> {
   const ids = await contentOf(server);
   const problems: string[] = [];
-  const page = await open({ reducedMotion: "reduce" });
-  await signIn(page, server);
+  const page = await openSession();
   for (const screen of screens.filter(({ name }) => walked.includes(name))) {
     for (const forcedColors of ["none", "active"] as const) {
       await page.emulateMedia({ forcedColors });

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { closedPort } from "../looks/content.ts";
 import { openScreen, settle } from "../looks/examine.ts";
 import { screens } from "../looks/screens.ts";
-import { type Checks, connect, send, signIn } from "../suite.ts";
+import { type Checks, connect, send } from "../suite.ts";
 
 /**
  * Texts that were markup, code or an address in another product. They set the title of the page if the console does not
@@ -30,10 +30,10 @@ const texts = [
 ];
 
 export const hostileTexts: Checks = {
-  async "hostile texts of apps stay texts on every screen, and direction marks are shown"({ open, server }) {
+  async "hostile texts of apps stay texts on every screen, and direction marks are shown"({ openSession, server }) {
     const call = await connect(server);
     const ids = await createHostileContent(server.url, call);
-    const page = await open();
+    const page = await openSession();
     const titles: string[] = [];
     await page.exposeFunction("noteTitle", (title: string) => titles.push(title));
     await page.addInitScript(watchTitle);
@@ -41,7 +41,7 @@ export const hostileTexts: Checks = {
       titles.push(dialog.message());
       void dialog.accept();
     });
-    await signIn(page, server);
+    await page.reload();
     for (const screen of screens.filter(({ at }) => !/\$(empty|three|many)/.test(at))) {
       const { name } = screen;
       await openScreen(page, server.url, screen, ids);

@@ -16,10 +16,9 @@ export const pageSecurity: Checks = {
     assert.ok(cookies.every(({ httpOnly, sameSite }) => httpOnly && sameSite === "Strict"));
   },
 
-  async "a key is nowhere in the browser once its dialog is closed"({ open, server }) {
+  async "a key is nowhere in the browser once its dialog is closed"({ openSession, server }) {
     const { result: application } = await (await connect(server))("POST", "/applications", { name: "Once" });
-    const page = await open();
-    await signIn(page, server);
+    const page = await openSession();
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/keys`);
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("Version 2");
