@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../api/audit.ts";
-import { actorName, partsOf, refusalOf, wordsOf } from "../lib/audit-words.ts";
 import { showInvisible } from "../lib/format.ts";
+import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import type { FilterValues } from "../ui/filter-chips.tsx";
