@@ -1,3 +1,4 @@
+import { networkOfNode } from "../../sdk/test/network-of-node.ts";
 import { createDeployment, type Deployment } from "../deployment.ts";
 import { underLoad } from "../kills.ts";
 import { getSharedPostgres } from "../postgres.ts";
@@ -85,7 +86,7 @@ class Network {
     if (this.#server === undefined) throw new TypeError("fetch failed");
     const url = new URL(`${input}`);
     url.port = `${this.#server.port}`;
-    return fetch(url, init);
+    return networkOfNode(url, init);
   };
 
   /** Sends requests that come in an outage after the restart. */
