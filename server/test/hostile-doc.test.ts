@@ -49,8 +49,8 @@ describe("docs/hostile.md", () => {
   });
 
   it("names every scenario, and only existing ones", () => {
-    const named = rows.flatMap(scenariosOf);
-    assert.deepEqual(named.toSorted(), scenarios.map(({ name }) => name).toSorted());
+    const named = new Set(rows.flatMap(scenariosOf)); // a scenario may show two cases
+    assert.deepEqual([...named].toSorted(), scenarios.map(({ name }) => name).toSorted());
   });
 
   it("names existing tests only", () => {
