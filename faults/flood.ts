@@ -5,7 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
 import { createApi } from "./api.ts";
-import { createDeployment, type Deployment } from "./deployment.ts";
+import { createDeployment } from "./deployment.ts";
+import { signUp } from "./people.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
 import { type Server, startServer } from "./server.ts";
@@ -41,7 +42,9 @@ export const flood: Scenario = {
     const folder = mkdtempSync(path.join(fastFolder(), "rollcall-flood-"));
     const deployment = await createDeployment({ DATA_DIR: folder });
     const server = await startServer(deployment.settings);
-    const token = await signUp(deployment, server, tally);
+    const api = createApi(server.port, tally, { isCounted: false });
+    const { token } = await signUp(api, deployment, "flood");
+    api.close();
     await checkIn(server, token, tally);
     const probes = await Probes.begin(deployment, server.port, tally);
     await sleep(calmMs);
@@ -83,15 +86,6 @@ export const flood: Scenario = {
     rmSync(folder, { recursive: true, force: true });
   },
 };
-
-async function signUp({ application }: Deployment, { port }: Server, tally: Tally): Promise<string> {
-  const api = createApi(port, tally, { isCounted: false });
-  const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
-  const account = { username: "flood", password: "a good password" };
-  const user = await api.call("POST /users", { token: device.body.result.accessToken, body: account });
-  api.close();
-  return user.body.result.accessToken;
-}
 
 /** Creates check-ins that fill one large page. */
 async function checkIn({ port }: Server, token: string, tally: Tally): Promise<void> {

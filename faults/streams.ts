@@ -3,6 +3,7 @@ import type { StreamOrder, StreamReport } from "../bench/client/stream-plan.ts";
 import { startWorker } from "../bench/worker.ts";
 import { type Api, createApi, untilAnswered } from "./api.ts";
 import { createDeployment, type Deployment, runCli } from "./deployment.ts";
+import { password, registerDevice, signUp } from "./people.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServer } from "./server.ts";
@@ -22,7 +23,6 @@ const backMsMax = 30_000;
 /** The factor by which the quiet application may wait longer, and a wait that is short enough on a shared machine. */
 const p99FactorMax = 2;
 const p99MsMax = 500;
-const password = "a good password";
 
 /** Many streams of one application, and what other applications notice of them. */
 export const manyStreams: Scenario = {
@@ -40,7 +40,7 @@ export const manyStreams: Scenario = {
     const server = await startServer(deployment.settings);
     const api = createApi(server.port, tally, { isCounted: false });
     const tokens = await signInAll(api, deployment, streams);
-    const writer = (await signUp(api, deployment, "writer")).token;
+    const { token: writer } = await untilAnswered(() => signUp(api, deployment, "writer"));
     const clients = startWorker<StreamOrder, StreamReport>(import.meta.resolve("../bench/client/streams.ts"), {});
     const probes = await Probes.begin({ ...deployment, application: quiet }, server.port, tally);
     await sleep(2 * calmMs); // the sign-ins leave work behind
@@ -103,10 +103,10 @@ async function signInAll(api: Api, deployment: Deployment, streams: number): Pro
   const found = await Promise.all(
     Array.from({ length: users }, async (_, user) => {
       const username = `listener-${user}`;
-      const tokens = [(await signUp(api, deployment, username)).token];
+      const tokens = [(await untilAnswered(() => signUp(api, deployment, username))).token];
       while (tokens.length < devicesPerUser) {
         const body = { username, password };
-        const token = await registerDevice(api, deployment);
+        const token = await untilAnswered(() => registerDevice(api, deployment));
         const { body: login } = await untilAnswered(() => api.call("POST /users/login", { token, body }));
         tokens.push(login.result.accessToken);
       }
@@ -114,17 +114,6 @@ async function signInAll(api: Api, deployment: Deployment, streams: number): Pro
     }),
   );
   return found.flat();
-}
-
-async function registerDevice(api: Api, { application }: Deployment): Promise<string> {
-  const body = { ...application, platform: "faults" };
-  return (await untilAnswered(() => api.call("POST /devices", { body }))).body.result.accessToken;
-}
-
-async function signUp(api: Api, deployment: Deployment, username: string): Promise<{ token: string }> {
-  const token = await registerDevice(api, deployment);
-  const { body } = await untilAnswered(() => api.call("POST /users", { token, body: { username, password } }));
-  return { token: body.result.accessToken };
 }
 
 /** A check-in that all streams receive. */

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, type ApiOptions, createApi, Unanswered, untilAnswered } from "./api.ts";
 import type { Deployment } from "./deployment.ts";
 import { Ledger } from "./ledger.ts";
+import { signUp } from "./people.ts";
 import type { Tally } from "./tally.ts";
-import type { Person, Sequence, Work, Writer } from "./writer.ts";
+import type { Sequence, Work, Writer } from "./writer.ts";
 import { writeAccounts } from "./writers/accounts.ts";
 import { writeAtomicBatches, writeSequentialBatches } from "./writers/batches.ts";
 import { writeCheckins, writeCheckinsOnce } from "./writers/checkins.ts";
@@ -61,7 +62,8 @@ export class Workload {
       },
     };
     const sequences: Sequence[] = [];
-    for (const writer of writers) sequences.push(writer(work, await untilAnswered(() => signUp(api, work))));
+    for (const writer of writers)
+      sequences.push(writer(work, await untilAnswered(() => signUp(api, work, work.newName()))));
     api.close();
     return new Workload(tally, ledger, sequences, options);
   }
@@ -105,14 +107,6 @@ export class Workload {
     await work(api);
     api.close();
   }
-}
-
-async function signUp(api: Api, { application, newName }: Work): Promise<Person> {
-  const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
-  const deviceToken: string = device.body.result.accessToken;
-  const account = { username: newName(), password: "a good password" };
-  const user = await api.call("POST /users", { token: deviceToken, body: account });
-  return { deviceToken, token: user.body.result.accessToken };
 }
 
 async function signInOperator(api: Api, { operator }: Deployment): Promise<string> {

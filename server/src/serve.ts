@@ -45,6 +45,7 @@ export async function serve(
   const throwaway = isThrowaway ? beginThrowaway(config, { isJson, isResumed }) : undefined;
   compileAddressPattern();
   const app = await buildApp(config, { database, log }).catch(async (error) => {
+    if (throwaway === undefined) releaseLog();
     await Promise.all([releasePorts(), database?.close()]);
     throw error;
   });

@@ -20,6 +20,10 @@ export interface Alive {
 
 const listed = sql`digest as id, operator_id, created_at, used_at, expires_at, proved_at, address, browser, is_cookie`;
 
+function isAlive(now: number, usedAfter: number) {
+  return sql<boolean>`expires_at > ${now} and used_at > ${usedAfter}`;
+}
+
 /** The live sessions of an operator, newest first. */
 export function listOperatorSessionPage(
   operatorId: string,
@@ -35,11 +39,7 @@ export function listOperatorSessionPage(
     tie: "digest",
     conditions: [
       equals("operator_id", operatorId),
-      condition(
-        "alive",
-        { now, usedAfter },
-        (parameter) => sql`expires_at > ${parameter("now")} and used_at > ${parameter("usedAfter")}`,
-      ),
+      condition("alive", { now, usedAfter }, (parameter) => isAlive(parameter("now"), parameter("usedAfter"))),
     ],
   };
   return readPage(
@@ -62,7 +62,7 @@ export async function countOperatorSessions(
     select id, (
       select count(*) from (
         select 1 from operator_sessions
-        where operator_id = operators.id and expires_at > ${now} and used_at > ${usedAfter}
+        where operator_id = operators.id and ${isAlive(now, usedAfter)}
         limit ${rowLimit(countedMax)}
       ) as live
     ) as sessions

@@ -128,13 +128,5 @@ async function lockOperator(id: string, dialect: Dialect, queries: Queries): Pro
 }
 
 async function isLastOwner({ id, role }: OperatorRow, queries: Queries): Promise<boolean> {
-  if (role !== "owner") return false;
-  const other = await queries
-    .selectFrom("operators")
-    .select("id")
-    .where("role", "=", "owner")
-    .where("id", "<>", id)
-    .limit(1)
-    .executeTakeFirst();
-  return other === undefined;
+  return role === "owner" && (await findLastOwner(queries)) === id;
 }
