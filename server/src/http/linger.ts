@@ -5,23 +5,38 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 const keepAliveMsMax = 350;
 /** The same, for the last connections. */
 const lingerMsMax = 150;
+/**
+ * Clients of a worker that still serves open connections here, too. One that comes in the instant of the close is reset,
+ * so the close waits until no more come.
+ */
+const quietMs = 25;
 const pollMs = 10;
 const ticksMax = 200;
 
 /**
  * Keeps accepting connections for a moment: new connections, and requests on kept-alive ones, are answered with
- * `Connection: close`. Closing at once would reset them. Takes no time when there are no connections.
+ * `Connection: close`. Closing at once would reset them.
  */
 export async function lingerOn(server: Server, graceMs: number): Promise<void> {
-  await waitUntilUnused(server, Math.min(keepAliveMsMax, graceMs));
+  await waitUntilUnused(server, quietMs, Math.min(keepAliveMsMax, graceMs));
   await waitUntilAccepted(server);
   Server.prototype.close.call(server); // an HTTP server's own close would also close idle connections
-  await waitUntilUnused(server, Math.min(lingerMsMax, graceMs));
+  await waitUntilUnused(server, 0, Math.min(lingerMsMax, graceMs));
 }
 
-async function waitUntilUnused(server: Server, withinMs: number): Promise<void> {
+/** Resolves when there are no connections and none has come for `forMs`, or after `withinMs`. */
+async function waitUntilUnused(server: Server, forMs: number, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs;
-  while (performance.now() < until && (await connectionsOf(server)) > 0) await setTimeout(pollMs);
+  let quietSince = performance.now();
+  const onConnection = () => {
+    quietSince = performance.now();
+  };
+  server.on("connection", onConnection);
+  for (let now = quietSince; now < until; now = performance.now()) {
+    if (now - quietSince >= forMs && (await connectionsOf(server)) === 0) break;
+    await setTimeout(pollMs);
+  }
+  server.off("connection", onConnection);
 }
 
 /** Connections in the accept queue are reset when the listener closes; Node accepts one per tick. */
