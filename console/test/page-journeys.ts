@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
-import { addHistory, seenOrigins } from "./looks/content.ts";
+import { addHistory, newVersions, seenOrigins } from "./looks/content.ts";
 import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
@@ -163,6 +163,45 @@ export const pageJourneys: Checks = {
       first,
       second,
     ]);
+  },
+
+  async "the overview names the new versions of the app, marks them on its charts, and has them in their tables"(
+    setup,
+  ) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Released" });
+    const { appid } = application;
+    await registerDevice(server.url, application);
+    addHistory(server.dataDir ?? "", appid);
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/overview?range=24h`);
+    const legend = page.getByRole("list", { name: "Markers on the charts" });
+    const [first, latest] = newVersions;
+    for (const { name } of newVersions) await legend.getByText(`New app version ${name}, `).waitFor();
+    assert.equal(await legend.getByRole("listitem").count(), newVersions.length); // without the first one, and without changes
+
+    const chart = page.getByRole("region", { name: "Calls", exact: true });
+    const plot = chart.locator(".u-over");
+    const box = await plot.boundingBox();
+    assert.ok(box !== null);
+    const hours = 24;
+    await plot.hover({ position: { x: (box.width * (hours - latest.hoursAgo - 0.5)) / hours, y: 40 } });
+    await chart.getByText(`New app version ${latest.name}`, { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: "Calls as a table" }).click();
+    const rows = page.getByRole("group", { name: "Calls, numbers" }).getByRole("row");
+    await rows
+      .filter({ has: page.getByRole("cell", { name: `New app version ${latest.name}`, exact: true }) })
+      .waitFor();
+    const versions = await rows.getByText("New app version").allInnerTexts();
+    assert.deepEqual(
+      versions,
+      [latest, first].map(({ name }) => `New app version ${name}`),
+    );
+
+    await legend.getByRole("link", { name: first.name, exact: true }).click();
+    await page.waitForFunction(() => location.hash.includes("/devices?appVersion="));
   },
 
   async "a key is rotated step by step, with the versions that use each, and the shared secret names its author"(

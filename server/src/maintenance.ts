@@ -26,6 +26,7 @@ import { reshiftUser } from "./privacy/reshifting.ts";
 import { listApplicationRegions } from "./regions/regions.directory.store.ts";
 import { compactStatistics } from "./statistics/statistics.compaction.ts";
 import { keepCounts } from "./statistics/statistics.totals.ts";
+import { deleteRareVersions } from "./statistics/statistics.versions.ts";
 import { eraseOldOrphans } from "./storage/orphaned-objects.ts";
 import { loadGuardedSettings, retentionOf } from "./tenancy/application-settings.ts";
 import { sealOutdatedSettings } from "./tenancy/settings-changes.ts";
@@ -173,6 +174,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
     await maintainEvents(appid, app, signal);
     await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
     await compactStatistics(appid, clock.now(), database, signal);
+    await deleteRareVersions(appid, database);
     await keepCounts(appid, clock.now(), database, signal);
     await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
   }

@@ -37,6 +37,7 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   await succeed("POST /checkins", john.token, { location: "0,0" });
   const place = { location: "1.25,-2.5", name: "Café", website: "https://example.org", isPublic: true };
   const { id: locationId } = await succeed("POST /locations", jane.token, place);
+  await succeed("PATCH /devices/current", jane.deviceToken, { appVersion: "1.0" });
   await succeed("POST /checkins", john.token, { location: locationId });
   await succeed(`POST /locations/${locationId}/flag`, john.token, { flagReason: "closed" });
   await succeed("POST /users/me/identities/crm", jane.token, { identityId: "12" });

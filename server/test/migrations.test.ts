@@ -300,6 +300,36 @@ describe("migrate", () => {
     });
   });
 
+  it("versions of the app that devices of an older release have are known, and not new", async () => {
+    const older = await createEmpty();
+    const released = migrations.findIndex(({ name }) => name === "0056-app-versions");
+    await withDatabase(older, async (database) => {
+      await migrateTo(released, database);
+      await database.write(async ({ queries }) => {
+        await sql`insert into applications (application_id, name, token_version, created_at)
+          values ('a', 'a', 0, 0)`.execute(queries);
+        for (const [id, version] of [
+          ["d1", "1.0"],
+          ["d2", null],
+          ["d3", "1.1"],
+          ["d4", "1.1"],
+        ] as const) {
+          await sql`insert into devices (application_id, id, platform, app_version, token_version, created_at, modified_at)
+            values ('a', ${id}, 'test', ${version}, 0, 0, 0)`.execute(queries);
+        }
+      });
+      await migrate(database);
+      const rows = await database.reads.selectFrom("app_versions").selectAll().orderBy("app_version").execute();
+      assert.deepEqual(
+        rows.map(({ app_version, first_seen_at, reports }) => [app_version, Number(first_seen_at), Number(reports)]),
+        [
+          ["1.0", 0, 1],
+          ["1.1", 0, 2],
+        ],
+      );
+    });
+  });
+
   it("crash reports of an older release are grouped", async () => {
     const older = await createEmpty();
     const released = migrations.findIndex(({ name }) => name === "0005-crash-groups");

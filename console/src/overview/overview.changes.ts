@@ -16,10 +16,19 @@ const words: Readonly<Record<string, string>> = {
   resumeApplication: "Resumed",
 };
 
-/** The changes of operators, in words. */
-export function listChanges({ markers }: Overview): readonly ChartMarker[] {
-  return markers.map(({ at, action, by }) => {
+/** The changes of operators and the new versions of the app, in words. */
+export function listChanges({ markers, newVersions }: Overview): readonly ChartMarker[] {
+  const changes = markers.map(({ at, action, by }) => {
     const label = words[action] ?? action;
-    return { at: parseTime(at), label: by === undefined ? label : `${label} by ${showInvisible(by)}` };
+    const text = by === undefined ? label : `${label} by ${showInvisible(by)}`;
+    return { at: parseTime(at), kind: "change", label: text } as const;
   });
+  const versions = newVersions.map(({ appVersion, firstSeen }) => {
+    return {
+      at: parseTime(firstSeen),
+      kind: "version",
+      label: `New app version ${showInvisible(appVersion)}`,
+    } as const;
+  });
+  return [...changes, ...versions];
 }

@@ -5,6 +5,7 @@ import { intervals } from "../lib/time-range.ts";
 import type { ChartSeries, TimeChartProps, Tone } from "../ui/time-chart.parts.ts";
 import { TimeChart } from "../ui/time-chart.tsx";
 import { listChanges } from "./overview.changes.ts";
+import { MarkerLegend } from "./overview.legend.tsx";
 import styles from "./overview.module.css";
 
 interface OverviewChartsProps {
@@ -70,6 +71,7 @@ export function OverviewCharts({ overview, onZoom }: OverviewChartsProps) {
   const markers = useMemo(() => listChanges(overview), [overview]);
   return (
     <div className={styles.charts}>
+      <MarkerLegend overview={overview} />
       {charts.map(({ title, shape, format = formatNumber, summary, series }) => (
         <TimeChart
           key={title}

@@ -218,29 +218,51 @@ function fadeUnfinished(plot: uPlot, { times, intervalMs, shape }: ChartCanvasPr
   ctx.restore();
 }
 
-/** A marker stands where the numbers of its interval are. */
+const markerLooks = {
+  change: { color: "--text-2", dash: [3, 3], sign: drawTriangle },
+  version: { color: "--chart-8", dash: [], sign: drawFlag },
+} as const;
+
+/** A marker stands where the numbers of its interval are; versions before changes, so that both signs are seen. */
 function drawMarkers(plot: uPlot, { markers, intervalMs }: ChartCanvasProps): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  ctx.strokeStyle = token("--text-2");
-  ctx.fillStyle = token("--text-2");
   ctx.lineWidth = devicePixelRatio;
-  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-  const half = 4 * devicePixelRatio;
-  for (const { at } of markers) {
-    const x = Math.round(plot.valToPos(Math.floor(at / intervalMs) * intervalMs, "x", true));
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.beginPath();
-    ctx.moveTo(x - half, bbox.top - half);
-    ctx.lineTo(x + half, bbox.top - half);
-    ctx.lineTo(x, bbox.top + half);
-    ctx.fill();
+  for (const kind of ["version", "change"] as const) {
+    const { color, dash, sign } = markerLooks[kind];
+    ctx.strokeStyle = token(color);
+    ctx.fillStyle = token(color);
+    ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
+    for (const { at } of markers.filter((marker) => marker.kind === kind)) {
+      const x = Math.round(plot.valToPos(Math.floor(at / intervalMs) * intervalMs, "x", true));
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      sign(ctx, x, bbox.top);
+    }
   }
   ctx.restore();
+}
+
+function drawTriangle(ctx: CanvasRenderingContext2D, x: number, top: number): void {
+  const half = 4 * devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(x - half, top - half);
+  ctx.lineTo(x + half, top - half);
+  ctx.lineTo(x, top + half);
+  ctx.fill();
+}
+
+/** Below the triangle of a change in the same interval. */
+function drawFlag(ctx: CanvasRenderingContext2D, x: number, top: number): void {
+  const [length, half, from] = [10 * devicePixelRatio, 4 * devicePixelRatio, top + 5 * devicePixelRatio];
+  ctx.beginPath();
+  ctx.moveTo(x, from);
+  ctx.lineTo(x + length, from + half);
+  ctx.lineTo(x, from + 2 * half);
+  ctx.fill();
 }
 
 function sizeOf(labels: readonly string[] | null): number {

@@ -15,7 +15,14 @@ export interface ChartSeries {
 /** A moment that explains a change in the charts. */
 export interface ChartMarker {
   readonly at: number;
+  /** Its sign: a triangle for what an operator did, a flag for a version of the app. */
+  readonly kind: "change" | "version";
   readonly label: string;
+}
+
+/** The moments in an interval, the earliest first. */
+export function markersIn(markers: readonly ChartMarker[], time: number, intervalMs: number): readonly ChartMarker[] {
+  return markers.filter(({ at }) => at >= time && at < time + intervalMs).toSorted((a, b) => a.at - b.at);
 }
 
 export interface TimeChartProps {

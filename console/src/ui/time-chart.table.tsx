@@ -2,7 +2,7 @@ import { useState } from "react";
 import { formatMoment } from "../lib/format.ts";
 import { Button } from "./button.tsx";
 import styles from "./time-chart.module.css";
-import type { TimeChartProps } from "./time-chart.parts.ts";
+import { markersIn, type TimeChartProps } from "./time-chart.parts.ts";
 
 interface TimeTableProps extends TimeChartProps {
   readonly times: readonly number[];
@@ -11,12 +11,13 @@ interface TimeTableProps extends TimeChartProps {
 
 const rowsMax = 48;
 
-/** The numbers of a chart, latest first. */
-export function TimeTable({ title, times, intervalMs, series, format }: TimeTableProps) {
+/** The numbers of a chart, and its marked moments, latest first. */
+export function TimeTable({ title, times, intervalMs, series, markers = [], format }: TimeTableProps) {
   const [page, setPage] = useState(0);
   const last = Math.max(0, Math.ceil(times.length / rowsMax) - 1);
   const first = Math.min(page, last) * rowsMax;
   const rows = times.map((time, index) => ({ time, index })).toReversed();
+  const isMarked = times.some((time) => markersIn(markers, time, intervalMs).length > 0);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: so that it scrolls by keys */}
@@ -30,6 +31,11 @@ export function TimeTable({ title, times, intervalMs, series, format }: TimeTabl
                   {label}
                 </th>
               ))}
+              {isMarked && (
+                <th scope="col" className={styles.events}>
+                  Events
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -40,6 +46,13 @@ export function TimeTable({ title, times, intervalMs, series, format }: TimeTabl
                   const value = values[index];
                   return <td key={label}>{value === undefined ? "–" : format(value)}</td>;
                 })}
+                {isMarked && (
+                  <td className={styles.events}>
+                    {markersIn(markers, time, intervalMs)
+                      .map(({ label }) => label)
+                      .join(", ")}
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>

@@ -5,7 +5,7 @@ import { formatMoment, formatNumber } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./time-chart.module.css";
-import { dashOf, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
+import { dashOf, markersIn, type TimeChartProps, type Tone } from "./time-chart.parts.ts";
 import { TimeTable } from "./time-chart.table.tsx";
 
 /** Loaded with the first chart. */
@@ -18,14 +18,16 @@ export function TimeChart(props: TimeChartProps) {
   const [index, setIndex] = useState<number>();
   usePreferences(); // the time zone
   const time = index === undefined ? undefined : times?.[index];
-  const marker = time === undefined ? undefined : markers.find(({ at }) => at >= time && at < time + intervalMs);
+  const marked = time === undefined ? [] : markersIn(markers, time, intervalMs);
   const isEmpty = times !== undefined && series.every(({ values }) => values.every((value) => !value));
   return (
     <section className={styles.chart} data-low={isLow || undefined} aria-label={title}>
       <header className={styles.head}>
         <h2>{title}</h2>
         <span className={styles.moment}>
-          {marker?.label ?? (time !== undefined && formatMoment(time, intervalMs))}
+          {marked.length > 0
+            ? shownMarkers(marked.map(({ label }) => label))
+            : time !== undefined && formatMoment(time, intervalMs)}
           {time !== undefined && time + intervalMs > Date.now() && ", so far"}
         </span>
         <IconButton
@@ -49,7 +51,7 @@ export function TimeChart(props: TimeChartProps) {
         ))}
       </ul>
       {isTable && times !== undefined ? (
-        <TimeTable {...props} times={times} format={format} />
+        <TimeTable {...props} times={times} markers={markers} format={format} />
       ) : (
         <div className={styles.plot}>
           {times !== undefined && (
@@ -62,6 +64,13 @@ export function TimeChart(props: TimeChartProps) {
       )}
     </section>
   );
+}
+
+const markersShown = 2;
+
+function shownMarkers(labels: readonly string[]): string {
+  const more = labels.length - markersShown;
+  return [...labels.slice(0, markersShown), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
 
 function shownValue(value: number | undefined, format: (value: number) => string): string {

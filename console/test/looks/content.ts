@@ -32,7 +32,7 @@ export function addressOf(at: string, ids: Ids): string {
   return at.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? "");
 }
 
-/** The calls of the last day, written beside the server, which writes a row a minute. */
+/** The calls and the versions of the app of the last day, written beside the server, which writes a row a minute. */
 export function addHistory(dataDir: string, appid: string): void {
   const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
   try {
@@ -45,11 +45,21 @@ export function addHistory(dataDir: string, appid: string): void {
       const { calls, failed } = tally;
       insert.run(appid, spans.hour, thisHour - hours * spans.hour, calls, failed, tally.write(rowBytesMax));
     }
+    const insertVersion = database.prepare("insert or replace into app_versions values (?, ?, ?, ?)");
+    insertVersion.run(appid, "1.0", 0, 900);
+    for (const { name, hoursAgo } of newVersions) {
+      insertVersion.run(appid, name, thisHour - hoursAgo * spans.hour, hoursAgo);
+    }
   } finally {
     database.close();
   }
 }
 
+/** The versions that appeared in the last day. */
+export const newVersions = [
+  { name: "2.0", hoursAgo: 17 },
+  { name: "2.0.1", hoursAgo: 5 },
+] as const;
 const rowBytesMax = 16_384;
 /** The web pages of the history. */
 export const seenOrigins = ["https://app.example.com", "https://shop.example.com:8443"] as const;

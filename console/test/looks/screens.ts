@@ -21,7 +21,7 @@ export const screens: readonly Screen[] = [
   { name: "overview", at: "#/apps/$appid/overview" },
   {
     name: "overview-table",
-    at: "#/apps/$appid/overview?range=1h",
+    at: "#/apps/$appid/overview?range=24h",
     act: (page) => page.getByRole("button", { name: "Calls as a table" }).click(),
   },
   {

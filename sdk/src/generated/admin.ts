@@ -149,6 +149,8 @@ export interface ApplicationOverview {
   readonly before?: readonly StatisticsSeries[];
   /** Changes of settings and keys in the range, newest first. */
   readonly markers: readonly StatisticsMarker[];
+  /** The 10 most reported versions of those that appeared in the range, newest first; never an application's first. */
+  readonly newVersions: readonly NewAppVersion[];
   /** The latest 5 crashes that appeared in the range. */
   readonly newCrashes: readonly NewCrash[];
 }
@@ -1639,6 +1641,16 @@ export interface MetricValueNames {
   readonly key: string;
   /** The most frequent first, at most 50. */
   readonly values: readonly MetricValueName[];
+}
+
+/** A version of the app that devices reported for the first time. */
+export interface NewAppVersion {
+  /** The version, as devices report it. */
+  readonly appVersion: string;
+  /** When the first report came. */
+  readonly firstSeen: Date;
+  /** How often devices reported it since then, at registrations and changes. */
+  readonly reports: number;
 }
 
 /** A crash that was reported for the first time. */

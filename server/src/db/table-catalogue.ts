@@ -53,6 +53,7 @@ export const tableCatalogue = {
   mail_outbox: { owner: "user", key: ["id"], archive: "backup" },
   statistics: { owner: "application", key: ["span", "starts_at", "writer"], archive: "everywhere", rowsPerStep: 50 },
   kept_counts: { owner: "application", key: ["kind"], archive: "never" },
+  app_versions: { owner: "application", key: ["app_version"], archive: "everywhere" },
   limit_buckets: { owner: "application", key: ["key"], archive: "never" },
   guess_counts: { owner: "application", key: ["key"], archive: "never" },
   mail_limits: { owner: "application", key: ["subject"], archive: "backup" },

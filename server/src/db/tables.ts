@@ -29,6 +29,7 @@ export interface Tables {
   guess_counts: GuessCountsTable;
   statistics: StatisticsTable;
   kept_counts: KeptCountsTable;
+  app_versions: AppVersionsTable;
   recognized_devices: RecognizedDevicesTable;
   location_shifts: LocationShiftsTable;
   identities: IdentitiesTable;
@@ -432,6 +433,16 @@ interface KeptCountsTable {
   kind: "devices" | "users" | "checkins";
   counted: number;
   counted_at: number;
+}
+
+/** A version of the app that devices of the application have reported. */
+interface AppVersionsTable {
+  application_id: string;
+  app_version: string;
+  /** When the first report came; 0 for versions from before the first report was recorded. */
+  first_seen_at: number;
+  /** How often devices reported the version at a registration or a change, since then. */
+  reports: number;
 }
 
 /** The nonce of a call between regions, for as long as the call could be replayed. */

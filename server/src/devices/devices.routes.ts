@@ -91,7 +91,10 @@ async function registerHere(
   const device = await database.write(
     async ({ queries, afterCommit }) => {
       const stored = await insertOrUpdateDevice(row, queries);
-      afterCommit(() => statistics.countRegistration(appid, keyId));
+      afterCommit(() => {
+        statistics.countRegistration(appid, keyId);
+        if (row.app_version !== null) statistics.countVersion(appid, row.app_version);
+      });
       if (stored.id !== newId) return stored;
       afterCommit(() => statistics.countNew(appid, "newDevices"));
       await events.record(appid, deviceRegisteredEvent(newId), queries);
@@ -139,14 +142,18 @@ const changeDevice = operation({
   status: 200,
   result: Device,
   errors: [],
-  async handle({ caller: { applicationId, deviceId, tokenId }, parameters }, { database, clock, events }) {
-    const device = await database.write(async ({ queries }) => {
+  async handle({ caller, parameters }, { database, clock, events, statistics }) {
+    const { applicationId, deviceId, tokenId, isTest = false } = caller;
+    const device = await database.write(async ({ queries, afterCommit }) => {
       await lockRow(database.dialect, "devices", applicationId, deviceId, queries);
       const found = await findDevice(applicationId, deviceId, queries);
       if (found === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
       const changed = { ...changedFields(parameters, tokenId, found), modified_at: clock.now() };
       await updateDevice(applicationId, deviceId, changed, queries);
       const now = { ...found, ...changed };
+      const { app_version } = now;
+      if (!isTest && app_version !== null && app_version !== found.app_version)
+        afterCommit(() => statistics.countVersion(applicationId, app_version));
       await events.record(applicationId, deviceChangedEvent(found, now), queries);
       return now;
     });

@@ -163,6 +163,16 @@ const StatisticsMarker = named(
   }),
 );
 
+const NewAppVersion = named(
+  "NewAppVersion",
+  "A version of the app that devices reported for the first time.",
+  Type.Object({
+    appVersion: Type.String({ description: "The version, as devices report it." }),
+    firstSeen: { ...WireDate, description: "When the first report came." },
+    reports: int64("How often devices reported it since then, at registrations and changes."),
+  }),
+);
+
 const NewCrash = named(
   "NewCrash",
   "A crash that was reported for the first time.",
@@ -186,6 +196,11 @@ export const ApplicationOverview = named(
     markers: {
       ...Type.Array(StatisticsMarker),
       description: "Changes of settings and keys in the range, newest first.",
+    },
+    newVersions: {
+      ...Type.Array(NewAppVersion),
+      description:
+        "The 10 most reported versions of those that appeared in the range, newest first; never an application's first.",
     },
     newCrashes: { ...Type.Array(NewCrash), description: "The latest 5 crashes that appeared in the range." },
   }),

@@ -5,8 +5,10 @@ import type { ApplicationOverview, ReadOverview } from "./statistics.contract.ts
 import { listMarkers, listNewCrashes, type MarkerRow } from "./statistics.events.store.ts";
 import { readAdded, readBefore, readRange, readStatistics, readToday } from "./statistics.reading.ts";
 import { findTotals } from "./statistics.totals.ts";
+import { listNewVersions, type VersionReports } from "./statistics.versions.store.ts";
 
 const markersMax = 50;
+const versionsMax = 10;
 
 /**
  * Reads the overview of an application.
@@ -27,6 +29,7 @@ export async function readOverview(
     statistics: await readStatistics(applicationId, parameters, now, queries),
     ...(compare && { before: await readBefore(applicationId, { interval, ...range }, queries) }),
     markers: presentMarkers(await listMarkers(applicationId, range, queries)),
+    newVersions: presentVersions(await listNewVersions(applicationId, range, versionsMax, queries)),
     newCrashes: (await listNewCrashes(applicationId, range, queries)).map(
       ({ fingerprint, title, reports, first_seen_at }) => ({
         fingerprint,
@@ -47,5 +50,17 @@ function presentMarkers(rows: readonly MarkerRow[]): Static<typeof ApplicationOv
       at: formatDate(at),
       action,
       ...(actor_name !== "" && { by: actor_name }),
+    }));
+}
+
+function presentVersions(
+  rows: readonly Omit<VersionReports, "application_id">[],
+): Static<typeof ApplicationOverview>["newVersions"] {
+  return rows
+    .toSorted((a, b) => b.first_seen_at - a.first_seen_at)
+    .map(({ app_version, first_seen_at, reports }) => ({
+      appVersion: app_version,
+      firstSeen: formatDate(first_seen_at),
+      reports,
     }));
 }

@@ -38,7 +38,11 @@ export function insertStatistics(rows: readonly StatisticsRow[], { write }: Data
   });
 }
 
-async function listLiving(rows: readonly StatisticsRow[], queries: Queries): Promise<ReadonlySet<string>> {
+/** The applications of these rows that exist here, and the empty id. */
+export async function listLiving(
+  rows: readonly { readonly application_id: string }[],
+  queries: Queries,
+): Promise<ReadonlySet<string>> {
   const living = await queries
     .selectFrom("applications")
     .select("application_id")

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, type StatisticsRow } from "./statistics.store.ts";
+import { createVersionCounts } from "./statistics.versions.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
 /** Counts the activity of applications in memory, and writes it every minute (spec/statistics). */
@@ -16,6 +17,8 @@ export interface Statistics {
   countFile(applicationId: string, bytes: number): void;
   countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
   countRegistration(applicationId: string, keyId: string): void;
+  /** A device has reported that it runs this version of the app. */
+  countVersion(applicationId: string, appVersion: string): void;
   /** The activity of clients with each key in the last 24 hours, by its id. */
   readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
   /** The activity of applications in the last 24 hours, by their ids. */
@@ -56,6 +59,7 @@ export function createStatistics(services: {
   let saves = 0;
   let waiting: StatisticsRow[] = [];
   let saving = Promise.resolve();
+  const versions = createVersionCounts(database);
 
   function find(applicationId: string): Counted {
     let found = counted.get(applicationId);
@@ -115,6 +119,7 @@ export function createStatistics(services: {
     await takeRows();
     try {
       await writeRows();
+      await versions.save();
     } catch (err) {
       dropOldRows();
       log.warn({ err }, "statistics could not be saved, which is retried in a minute");
@@ -156,6 +161,7 @@ export function createStatistics(services: {
       tally.files += 1;
       tally.bytes += bytes;
     },
+    countVersion: (applicationId, appVersion) => versions.add(applicationId, appVersion, clock.now()),
     countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
     readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
     readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),

@@ -50,6 +50,7 @@ import { testUploads } from "./0052-test-uploads.ts";
 import { webhookMails } from "./0053-webhook-mails.ts";
 import { eventPositions } from "./0054-event-positions.ts";
 import { auditCounts } from "./0055-audit-counts.ts";
+import { appVersions } from "./0056-app-versions.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -106,4 +107,5 @@ export const migrations: readonly Migration[] = [
   webhookMails,
   eventPositions,
   auditCounts,
+  appVersions,
 ];

@@ -1,0 +1,43 @@
+import { Link, useParams } from "@tanstack/react-router";
+import type { Overview } from "../api/statistics.ts";
+import { showInvisible } from "../lib/format.ts";
+import { Time } from "../ui/time.tsx";
+import styles from "./overview.module.css";
+
+const versionsShown = 3;
+
+/** The meaning of the markers on the charts, with the latest versions of the app; nothing without markers. */
+export function MarkerLegend({ overview: { markers, newVersions } }: { readonly overview: Overview }) {
+  const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
+  if (markers.length === 0 && newVersions.length === 0) return null;
+  const more = newVersions.length - versionsShown;
+  return (
+    <ul className={styles.legend} aria-label="Markers on the charts">
+      {newVersions.slice(0, versionsShown).map(({ appVersion, firstSeen }) => (
+        <li key={appVersion}>
+          <svg data-kind="version" width="12" height="12" aria-hidden="true">
+            <path d="M1 0V12M1 1L11 5L1 9Z" />
+          </svg>
+          <span>
+            New app version{" "}
+            <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
+              {showInvisible(appVersion)}
+            </Link>
+            , <Time value={firstSeen} />
+          </span>
+        </li>
+      ))}
+      {more > 0 && <li>{more === 1 ? "1 more version" : `${more} more versions`}</li>}
+      {markers.length > 0 && (
+        <li>
+          <svg data-kind="change" width="12" height="12" aria-hidden="true">
+            <path d="M2 2H10L6 10Z" />
+          </svg>
+          <Link to="/apps/$appid/audit" params={{ appid }}>
+            {markers.length === 1 ? "1 change" : `${markers.length} changes`} of settings and keys
+          </Link>
+        </li>
+      )}
+    </ul>
+  );
+}

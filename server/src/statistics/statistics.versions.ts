@@ -1,0 +1,96 @@
+import type { Database } from "../db/database.ts";
+import {
+  addVersionReports,
+  deleteVersions,
+  listVersionsBeyond,
+  type VersionReports,
+} from "./statistics.versions.store.ts";
+
+/** Counts the reports of app versions in memory, until they are saved (spec/statistics#new-versions-of-the-app). */
+export interface VersionCounts {
+  add(applicationId: string, appVersion: string, at: number): void;
+  /**
+   * Writes the counts; what could not be written is kept for the next call.
+   *
+   * @throws ApiError ServiceUnavailable
+   */
+  save(): Promise<void>;
+}
+
+interface Reports {
+  readonly firstSeenAt: number;
+  readonly reports: number;
+}
+
+/** Versions of one application between two saves. */
+const versionsPerSave = 20;
+/** Versions of all applications that may wait while the database does not answer; some 300 bytes each. */
+const waitingMax = 10_000;
+const rowsAtOnce = 500;
+/** Versions of one application in the database. */
+const versionsMax = 1_000;
+
+export function createVersionCounts(database: Database): VersionCounts {
+  let counted = new Map<string, Map<string, Reports>>();
+  let waiting = 0;
+
+  function addReports(applicationId: string, appVersion: string, { firstSeenAt, reports }: Reports): void {
+    const versions = counted.get(applicationId) ?? new Map<string, Reports>();
+    const known = versions.get(appVersion);
+    if (known === undefined && waiting >= waitingMax) return;
+    if (known === undefined && versions.size >= versionsPerSave && !dropRarest(versions, reports)) return;
+    const sum = {
+      firstSeenAt: Math.min(firstSeenAt, known?.firstSeenAt ?? firstSeenAt),
+      reports: reports + (known?.reports ?? 0),
+    };
+    const before = versions.size;
+    versions.set(appVersion, sum);
+    counted.set(applicationId, versions);
+    waiting += versions.size - before;
+  }
+
+  /** A new version replaces the rarest one, unless all have more reports: a flood of invented ones displaces no real one. */
+  function dropRarest(versions: Map<string, Reports>, reports: number): boolean {
+    const [rarest, least] = [...versions].reduce((one, other) => (other[1].reports < one[1].reports ? other : one));
+    if (least.reports > reports) return false;
+    waiting -= 1;
+    return versions.delete(rarest);
+  }
+
+  function takeRows(): VersionReports[] {
+    const taken = counted;
+    counted = new Map();
+    waiting = 0;
+    return [...taken].flatMap(([application_id, versions]) =>
+      [...versions].map(([app_version, { firstSeenAt, reports }]) => ({
+        application_id,
+        app_version,
+        first_seen_at: firstSeenAt,
+        reports,
+      })),
+    );
+  }
+
+  return {
+    add: (applicationId, appVersion, at) => addReports(applicationId, appVersion, { firstSeenAt: at, reports: 1 }),
+    async save() {
+      let rows = takeRows();
+      try {
+        while (rows.length > 0) {
+          await addVersionReports(rows.slice(0, rowsAtOnce), database);
+          rows = rows.slice(rowsAtOnce);
+        }
+      } catch (error) {
+        for (const { application_id, app_version, first_seen_at, reports } of rows)
+          addReports(application_id, app_version, { firstSeenAt: first_seen_at, reports });
+        throw error;
+      }
+    },
+  };
+}
+
+/** Deletes the versions with the fewest reports of an application that has more than a thousand. */
+export async function deleteRareVersions(applicationId: string, database: Database): Promise<void> {
+  const rare = await listVersionsBeyond(versionsMax, applicationId, database.reads);
+  if (rare.length > 0) await database.write(({ queries }) => deleteVersions(applicationId, rare, queries));
+}
