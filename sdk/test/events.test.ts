@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { subscribe } from "../src/events.ts";
 import { SessionEnded } from "../src/wire/errors.ts";
 import { refusal } from "./answers.ts";
 import { type TestClient, testClient, until } from "./clients.ts";
@@ -47,6 +48,25 @@ describe("subscriptions", () => {
       await client.close();
     });
   }
+
+  it("name the argument that is missing or of another kind", async () => {
+    const client = testClient(app);
+    const listener = { event: () => {} };
+    for (const [values, argument] of [
+      [[], "client"],
+      [[{}, {}, listener], "client"],
+      [[client], "options"],
+      [[client, null, listener], "options"],
+      [[client, { types: "checkin.*" }, listener], "types"],
+      [[client, {}], "listener"],
+      [[client, {}, {}], "listener"],
+    ] as const) {
+      const error = { name: "ConfigurationError", message: `subscribe: ${argument} is missing or wrong.` };
+      assert.throws(() => Reflect.apply(subscribe, undefined, values), error);
+    }
+    assert.deepEqual(client.requests, []);
+    await client.close();
+  });
 
   it("continue from a cursor without a gap and without a repeat", async () => {
     const client = await signedUp();

@@ -17,7 +17,7 @@ const scenarios: readonly (readonly [name: string, source: string, bytesMax: num
   [
     "subscriptions to events, with what they share with the client",
     'export { subscribe } from "@rollcall/sdk/events"',
-    5_400,
+    5_450,
   ],
   ["one error", 'export { ItemAlreadyExists } from "@rollcall/sdk"', 600],
   ["one call", 'export { createCheckin } from "@rollcall/sdk/calls"', 470],

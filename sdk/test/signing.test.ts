@@ -85,7 +85,14 @@ describe("signed requests", () => {
 
   it("require a secret, and keep the first one", async () => {
     const client = testClient({ url: app.url, application });
-    assert.throws(() => signing(client, { secret: "" }), ConfigurationError);
+    const wrong: unknown[][] = [
+      [client, { secret: "" }],
+      [client],
+      [client, null],
+      [undefined, { secret }],
+      [{}, { secret }],
+    ];
+    for (const values of wrong) assert.throws(() => Reflect.apply(signing, undefined, values), ConfigurationError);
     signing(client, { secret });
     signing(client, { secret: "another sixteen!" });
     await client.send(getDevice());

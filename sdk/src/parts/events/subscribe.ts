@@ -5,7 +5,7 @@ import { type HasInside, inside } from "../../identity/inside.ts";
 import type { Session } from "../../identity/session.ts";
 import { reportThrown } from "../../lib/events.ts";
 import type { Send } from "../../nouns/send.ts";
-import { ServiceError, SessionEnded } from "../../wire/errors.ts";
+import { ConfigurationError, ServiceError, SessionEnded } from "../../wire/errors.ts";
 import { type Feed, type FeedMessage, openFeed, type ResetReason } from "./feed.ts";
 import { type EventFilter, isFor, keyOf, queryOf } from "./filters.ts";
 import type { LiveEvent } from "./live-event.ts";
@@ -67,12 +67,12 @@ const hubsName = "events";
 /**
  * Receives events of the current user, or of the device where no user is signed in, as they happen. All subscriptions
  * of all tabs share one connection. It is opened again after each interruption, without a loss of events.
+ *
+ * @throws ConfigurationError if an argument is missing or of another kind
  */
-export function subscribe(
-  client: EventClient,
-  { after, ...filter }: SubscribeOptions,
-  listener: EventListener,
-): Subscription {
+export function subscribe(client: EventClient, options: SubscribeOptions, listener: EventListener): Subscription {
+  checkArguments(client, options, listener);
+  const { after, ...filter } = options;
   const entry: Entry = {
     filter,
     key: keyOf(filter),
@@ -102,6 +102,15 @@ export function subscribe(
       hub?.remove(entry);
     },
   };
+}
+
+function checkArguments(client: EventClient, options: SubscribeOptions, listener: EventListener): void {
+  const wrong =
+    (!client?.[inside] && "client") ||
+    (!options && "options") ||
+    (!Array.isArray(options.types ?? []) && "types") ||
+    (!listener?.event && "listener");
+  if (wrong) throw new ConfigurationError(`subscribe: ${wrong} is missing or wrong.`);
 }
 
 function hubOf(client: EventClient, userId: string | undefined): Hub {

@@ -17,11 +17,13 @@ export interface SigningOptions {
  * calls reject with ConfigurationError before any other request is sent. Installed twice on one client, the first
  * secret is used.
  *
- * @throws ConfigurationError if there is no secret, or the runtime cannot compute signatures
+ * @throws ConfigurationError if there is no client or no secret, or the runtime cannot compute signatures
  */
-export function signing(client: HasInside, { secret, hmac }: SigningOptions): void {
+export function signing(client: HasInside, options: SigningOptions): void {
+  if (!Object(client)[inside]) throw new ConfigurationError("signing: client must be the result of createRollcall.");
   const { parts, transport, client: owner } = client[inside];
   if (parts.has("signing")) return;
+  const { secret, hmac }: SigningOptions = Object(options);
   if (typeof secret !== "string" || secret === "") throw new ConfigurationError("signing: the secret is missing.");
   if (hmac === undefined && globalThis.crypto?.subtle === undefined) {
     throw new ConfigurationError("signing: this runtime has no crypto.subtle: pass the option hmac.");
