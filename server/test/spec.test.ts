@@ -21,7 +21,16 @@ interface Citation {
   readonly anchor: string | undefined;
 }
 
-const citations: readonly Citation[] = ["server/src", "server/test", "verify", "fuzz", "faults", "bench", "scripts"]
+const citations: readonly Citation[] = [
+  "server/src",
+  "server/test",
+  "verify",
+  "fuzz",
+  "faults",
+  "bench",
+  "scripts",
+  "console/test",
+]
   .flatMap(filesBelow)
   .filter((file) => /\.(ts|mjs)$/.test(file))
   .flatMap((file) =>
@@ -44,7 +53,7 @@ describe("citations of docs/spec", () => {
     assert.ok(rules.length > 150, `only ${rules.length} rules were found`);
     const tested = new Set(
       citations
-        .filter(({ file }) => file.endsWith(".test.ts") || file.startsWith("verify/checks/"))
+        .filter(({ file }) => file.endsWith(".test.ts") || /^(verify\/checks|console\/test)\//.test(file))
         .map(({ page, anchor }) => `${page}#${anchor}`),
     );
     assert.deepEqual(

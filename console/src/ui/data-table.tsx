@@ -27,7 +27,9 @@ export interface Column<Row> {
   readonly render: (row: Row) => ReactNode;
   readonly isNumber?: boolean;
   /** The position of the value on a phone; without it, only the details have it. At most one column each. */
-  readonly narrow?: "title" | "end" | "line";
+  readonly narrow?: "lead" | "title" | "end" | "line";
+  /** Of a column whose values need no heading for the eye, such as pictures. */
+  readonly isNameHidden?: boolean;
 }
 
 /** The result of `usePages`. */
@@ -177,14 +179,15 @@ function Grid<Row>(props: DataTableProps<Row>) {
           style={{ gridTemplateColumns: template }}
           tabIndex={-1}
         >
-          {columns.map(({ name, isNumber }) => (
+          {columns.map(({ name, isNumber, isNameHidden }) => (
             <div
               key={name}
               role="columnheader"
               tabIndex={-1}
               className={`${styles.cell} ${isNumber ? styles.number : ""}`}
+              aria-label={isNameHidden ? name : undefined}
             >
-              {name}
+              {!isNameHidden && name}
             </div>
           ))}
           {actionsOf !== undefined && (
@@ -290,7 +293,8 @@ interface CellProps<Row> {
 function Cell<Row>({ column, row, isNarrow }: CellProps<Row>) {
   const { narrow, isNumber, render } = column;
   if (isNarrow && narrow === undefined) return null;
-  const place = isNarrow && narrow !== undefined ? styles[narrow] : isNumber ? styles.number : "";
+  const widePlace = isNumber ? styles.number : narrow === "lead" ? styles.picture : "";
+  const place = isNarrow && narrow !== undefined ? styles[narrow] : widePlace;
   return (
     <div role="gridcell" tabIndex={-1} className={`${styles.cell} ${place} ${narrow === "title" ? styles.main : ""}`}>
       {render(row)}

@@ -6,6 +6,8 @@ import styles from "./page.module.css";
 
 interface PageProps {
   readonly title: string;
+  /** Before the title: a picture. */
+  readonly before?: ReactNode;
   /** Beside the title: state, id. */
   readonly beside?: ReactNode;
   readonly actions?: ReactNode;
@@ -15,7 +17,7 @@ interface PageProps {
 }
 
 /** A screen with its heading, which gets the focus when the page opens. */
-export function Page({ title, beside, actions, children, isScrolling = true }: PageProps) {
+export function Page({ title, before, beside, actions, children, isScrolling = true }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Rollcall`;
@@ -25,6 +27,7 @@ export function Page({ title, beside, actions, children, isScrolling = true }: P
     <div className={`${styles.page} ${isScrolling ? styles.scrolling : ""}`}>
       <div className={styles.header}>
         <div className={styles.title}>
+          {before}
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>
@@ -66,16 +69,19 @@ export function Split({ children }: { readonly children: ReactNode }) {
 
 interface PanelProps {
   readonly title: string;
+  /** Before the title: a picture. */
+  readonly before?: ReactNode;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** Details beside a list; the whole page on a phone. */
-export function Panel({ title, onClose, children }: PanelProps) {
+export function Panel({ title, before, onClose, children }: PanelProps) {
   useShortcuts([{ keys: "escape", label: "Close the panel", run: onClose }]);
   return (
     <aside className={styles.panel} aria-label={title}>
       <header>
+        {before}
         <h2>{title}</h2>
         <IconButton label="Close" onPress={onClose}>
           <X size={18} aria-hidden />

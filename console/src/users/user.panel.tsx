@@ -1,6 +1,7 @@
 import ArrowRight from "lucide-react/icons/arrow-right";
 import type { User } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Avatar } from "../shell/avatar.tsx";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -11,16 +12,17 @@ import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
 import styles from "./users.module.css";
 
 interface UserPanelProps {
+  readonly appid: string;
   readonly user: User;
   readonly actions: readonly MenuAction[];
   readonly onOpen: () => void;
   readonly onClose: () => void;
 }
 
-export function UserPanel({ user, actions, onOpen, onClose }: UserPanelProps) {
+export function UserPanel({ appid, user, actions, onOpen, onClose }: UserPanelProps) {
   const { id, userName, email, created, lastLogin } = user;
   return (
-    <Panel title={showInvisible(userName)} onClose={onClose}>
+    <Panel title={showInvisible(userName)} before={<Avatar appid={appid} user={user} />} onClose={onClose}>
       <DetailList
         items={[
           ["Id", <IdChip key="id" id={id} />],

@@ -4,6 +4,7 @@ import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
 import type { UserWithCounts } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Avatar } from "../shell/avatar.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu } from "../ui/menu.tsx";
@@ -55,6 +56,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
   return (
     <Page
       title={showInvisible(userName)}
+      before={<Avatar appid={appid} user={user} size="large" />}
       isScrolling={current === "profile"}
       beside={
         <>

@@ -1,10 +1,11 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Plus from "lucide-react/icons/plus";
 import Users from "lucide-react/icons/users";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { usePages } from "../api/pages.ts";
 import { listUsers, type User, type UserFilters } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Avatar } from "../shell/avatar.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -22,7 +23,14 @@ import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
 import { AddUser } from "./user.forms.tsx";
 import { UserPanel } from "./user.panel.tsx";
 
-const columns: readonly Column<User>[] = [
+const columnsOf = (appid: string): readonly Column<User>[] => [
+  {
+    name: "Picture",
+    width: "36px",
+    narrow: "lead",
+    isNameHidden: true,
+    render: (user) => <Avatar appid={appid} user={user} />,
+  },
   { name: "User name", width: "minmax(160px, 2fr)", narrow: "title", render: (user) => showInvisible(user.userName) },
   { name: "Name", width: "minmax(120px, 1.5fr)", render: (user) => fullNameOf(user) },
   {
@@ -71,6 +79,7 @@ export function UsersScreen() {
   const pages = usePages(["users", appid, "list", wire], (page, options) =>
     listUsers({ appid, ...wire, ...page }, options),
   );
+  const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
@@ -122,6 +131,7 @@ export function UsersScreen() {
         />
         {shown !== undefined && (
           <UserPanel
+            appid={appid}
             user={shown}
             actions={actionsOf(shown)}
             onOpen={() => openUser(shown.id)}

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { ApiError } from "../../../server/src/errors.ts";
 import { spans } from "../../../server/src/lib/spans.ts";
 import { Tally } from "../../../server/src/statistics/tally.ts";
+import { uploadPicture } from "../profile-picture.ts";
 import type { TestServer } from "../servers.ts";
 import { connect, send } from "../suite.ts";
 
@@ -156,6 +157,7 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
   };
   const { result: signedUp } = await send(`${url}/users`, "POST", user, service);
   const ofUser = { Authorization: `Service ${signedUp.accessToken}` };
+  await uploadPicture(url, signedUp.accessToken);
   const profile = { locationFuzzing: true };
   await send(`${url}/users/me`, "PATCH", profile, ofUser);
   const ofOperator = `/applications/${appid}/users/${signedUp.id}`;

@@ -1,0 +1,35 @@
+/** Runs at most `most` tasks at once; the others wait for a turn, and leave the queue when their signal is aborted. */
+export function createTurns(most: number) {
+  const waiting = new Set<() => void>();
+  let running = 0;
+
+  function waitForTurn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal.removeEventListener("abort", leave);
+        waiting.delete(begin);
+        running += 1;
+        resolve();
+      };
+      const leave = () => {
+        waiting.delete(begin);
+        reject(signal.reason);
+      };
+      if (signal.aborted) return leave();
+      if (running < most) return begin();
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.add(begin);
+    });
+  }
+
+  return async function takeTurn<Result>(signal: AbortSignal, run: () => Promise<Result>): Promise<Result> {
+    await waitForTurn(signal);
+    try {
+      return await run();
+    } finally {
+      running -= 1;
+      const [next] = waiting;
+      next?.();
+    }
+  };
+}
