@@ -18,10 +18,22 @@ export interface TestServer {
 export const ownMachine = { WEBHOOK_NETWORKS: "127.0.0.1/32" };
 
 /** Starts a server with an empty database of this PostgreSQL. */
-export async function startOnPostgres(databaseUrl: string): Promise<TestServer> {
+export function startOnPostgres(databaseUrl: string): Promise<TestServer> {
+  return startServer({ DATABASE_URL: databaseUrl });
+}
+
+/** A server on SQLite that is the region "main" beside "eu", which does not run. */
+export function startMainRegion(): Promise<TestServer> {
+  const regions = { REGIONS: `main=http://127.0.0.1:9,eu=${otherRegion}`, REGION_SECRET: "a secret between regions" };
+  return startServer({ PASSWORD_HASH_MEMORY_KIB: "8", ...regions });
+}
+
+export const otherRegion = "https://eu.example.org";
+
+async function startServer(given: Readonly<Record<string, string>>): Promise<TestServer> {
   const folder = mkdtempSync(path.join(tmpdir(), "rollcall-console-"));
   const secret = "console-tests-console-tests-console";
-  const settings = { DATABASE_URL: databaseUrl, DATA_DIR: folder, ROLLCALL_SECRET: secret, ...ownMachine };
+  const settings = { DATA_DIR: folder, ROLLCALL_SECRET: secret, ...ownMachine, ...given };
   const create = [rollcall, "operators", "create", "--name", "owner", "--role", "owner", "--json"];
   const options = { cwd: noEnvFile, env: { ...serverEnvironment, ...settings }, encoding: "utf8" } as const;
   const { name, password } = JSON.parse(execFileSync(process.execPath, create, options));
@@ -29,6 +41,7 @@ export async function startOnPostgres(databaseUrl: string): Promise<TestServer> 
   return {
     url: `http://127.0.0.1:${port}`,
     operator: { name, password },
+    ...(given["DATABASE_URL"] === undefined && { dataDir: folder }),
     async stop() {
       await end("SIGTERM");
       rmSync(folder, { recursive: true, force: true });

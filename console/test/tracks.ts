@@ -9,6 +9,7 @@ import { looksInWindows, looksOnPhone } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
 import { pageJourneys } from "./page-journeys.ts";
 import { pictureJourney } from "./picture-journey.ts";
+import { regionJourney } from "./region-journey.ts";
 import { screenJourneys, traceJourney } from "./screen-journeys.ts";
 import { security } from "./security.ts";
 import { ownMachine, startOnPostgres, type TestServer } from "./servers.ts";
@@ -22,7 +23,7 @@ export interface Track {
 }
 
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
-const toursOfOneEngine: Checks = { ...pageJourneys, ...pictureJourney, ...traceJourney };
+const toursOfOneEngine: Checks = { ...pageJourneys, ...pictureJourney, ...regionJourney, ...traceJourney };
 
 /** Both tracks of looks show the same objects, which take some seconds to create. */
 const startForLooks = shareServer(startOnSqlite);

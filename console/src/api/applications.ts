@@ -4,6 +4,7 @@ import type {
   CreatedApplication,
   Application as WireApplication,
 } from "../../../server/src/applications/applications.operator.contract.ts";
+import type { RemoteApplicationPage } from "../../../server/src/applications/applications.remote.operator.routes.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
 import { operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
@@ -13,11 +14,11 @@ interface OfApplication {
   readonly appid: string;
 }
 
-interface ApplicationFilters {
+export interface ApplicationFilters {
   readonly include?: "activity";
-  readonly namePrefix?: string;
-  readonly state?: string;
-  readonly sortOrder?: string;
+  readonly namePrefix?: string | undefined;
+  readonly state?: string | undefined;
+  readonly sortOrder?: string | undefined;
 }
 
 export const listApplications = operation<ApplicationFilters & PageParameters, Static<typeof ApplicationPage>>(
@@ -25,6 +26,14 @@ export const listApplications = operation<ApplicationFilters & PageParameters, S
   "/applications",
   ["include", "namePrefix", "state", "sortOrder", "pageSize", "pagingToken"],
 );
+
+/** An application in another region, of which this one knows no name. */
+export type RemoteApplication = Static<typeof RemoteApplicationPage>["pageResults"][number];
+
+export const listApplicationsElsewhere = operation<
+  { readonly sortOrder?: "created" | "-created" } & PageParameters,
+  Static<typeof RemoteApplicationPage>
+>("GET", "/applications-elsewhere", ["sortOrder", "pageSize", "pagingToken"]);
 
 /** Enough for a menu, and shared by all lists of application names. */
 export const firstApplicationsQuery = queryOptions({

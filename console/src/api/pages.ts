@@ -25,6 +25,7 @@ const newRowsEveryMs = 30_000;
 export function usePages<Item>(
   key: QueryKey,
   list: (page: PageParameters, options: CallOptions) => Promise<Page<Item>>,
+  { enabled = true }: { readonly enabled?: boolean } = {},
 ) {
   const query = useInfiniteQuery<Page<Item>, Error, InfiniteData<Page<Item>>, QueryKey, string | undefined>({
     queryKey: key,
@@ -33,6 +34,7 @@ export function usePages<Item>(
     initialPageParam: undefined,
     getNextPageParam: (last, pages) => (pages.length * pageSize < rowsMax ? last.nextToken : undefined),
     placeholderData: keepPreviousData,
+    enabled,
   });
   const first = query.isPlaceholderData ? undefined : query.data?.pages[0];
   const newest = useQuery({
@@ -42,7 +44,7 @@ export function usePages<Item>(
     staleTime: newRowsEveryMs,
     refetchInterval: newRowsEveryMs,
     refetchOnWindowFocus: false,
-    enabled: first !== undefined,
+    enabled: enabled && first !== undefined,
   });
   return {
     ...query,

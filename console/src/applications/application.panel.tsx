@@ -1,31 +1,72 @@
-import type { Application } from "../api/applications.ts";
+import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
+import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
 import { PanelActions } from "../ui/panel-actions.tsx";
 import { Time } from "../ui/time.tsx";
+import type { ApplicationRow } from "./applications.rows.ts";
 
 interface ApplicationPanelProps {
-  readonly application: Application;
+  readonly row: ApplicationRow;
+  /** The name of this region, if there are several. */
+  readonly region: string | undefined;
   readonly actions: readonly MenuAction[];
   readonly onClose: () => void;
 }
 
-export function ApplicationPanel({ application, actions, onClose }: ApplicationPanelProps) {
-  const { id, name, created, suspended, movingTo } = application;
+export function ApplicationPanel({ row: { here, elsewhere }, region, actions, onClose }: ApplicationPanelProps) {
   return (
-    <Panel title={showInvisible(name)} onClose={onClose}>
+    <Panel
+      title={here !== undefined ? showInvisible(here.name) : `An application in ${elsewhere.region}`}
+      onClose={onClose}
+    >
+      {here !== undefined ? (
+        <FactsHere application={here} region={region} />
+      ) : (
+        <FactsElsewhere application={elsewhere} />
+      )}
+      <PanelActions actions={actions} />
+    </Panel>
+  );
+}
+
+interface FactsHereProps {
+  readonly application: Application;
+  readonly region: string | undefined;
+}
+
+function FactsHere({ application, region }: FactsHereProps) {
+  const { id, created, suspended } = application;
+  return (
+    <DetailList
+      items={[
+        ["Id", <IdChip key="id" id={id} />],
+        ["State", <ApplicationState key="state" application={application} />],
+        ...(region === undefined ? [] : [["Region", region] as const]),
+        ["Created", <Time key="created" value={created} isExact />],
+        ["Suspended", suspended !== undefined ? <Time key="suspended" value={suspended} isExact /> : "No"],
+      ]}
+    />
+  );
+}
+
+function FactsElsewhere({ application }: { readonly application: RemoteApplication }) {
+  const { id, region, serviceRoot, changed } = application;
+  return (
+    <>
+      <p>Its name, keys and data are in its region alone, whose console shows them.</p>
       <DetailList
         items={[
           ["Id", <IdChip key="id" id={id} />],
-          ["Created", <Time key="created" value={created} isExact />],
-          ["Suspended", suspended !== undefined ? <Time key="suspended" value={suspended} isExact /> : "No"],
-          ...(movingTo === undefined ? [] : [["Moving to", movingTo] as const]),
+          ["State", <RemoteState key="state" application={application} />],
+          ["Region", region],
+          ["Address", serviceRoot],
+          ["Changed", <Time key="changed" value={changed} isExact />],
         ]}
       />
-      <PanelActions actions={actions} />
-    </Panel>
+    </>
   );
 }

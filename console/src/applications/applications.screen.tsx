@@ -2,19 +2,19 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CirclePlay from "lucide-react/icons/circle-play";
+import ExternalLink from "lucide-react/icons/external-link";
 import LayoutGrid from "lucide-react/icons/layout-grid";
 import Pencil from "lucide-react/icons/pencil";
 import Plus from "lucide-react/icons/plus";
 import Trash from "lucide-react/icons/trash-2";
-import { useState } from "react";
-import { type Application, listApplications } from "../api/applications.ts";
-import { usePages } from "../api/pages.ts";
+import { useMemo, useState } from "react";
+import type { Application, RemoteApplication } from "../api/applications.ts";
 import { formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
-import { ApplicationState, useSuspension } from "../shell/application.state.tsx";
+import { ApplicationState, RemoteState, useSuspension } from "../shell/application.state.tsx";
 import { homeOf } from "../shell/navigation.ts";
-import { useRole } from "../shell/session.ts";
+import { useRole, useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
@@ -26,40 +26,72 @@ import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApplicationPanel } from "./application.panel.tsx";
+import styles from "./applications.module.css";
+import { type ApplicationRow, consoleOf, elsewhereState, useApplicationRows } from "./applications.rows.ts";
 
-const columns: readonly Column<Application>[] = [
-  { name: "Name", width: "minmax(150px, 3fr)", narrow: "title", render: ({ name }) => showInvisible(name) },
+/** @param region the name of this region, if there are several */
+const columnsOf = (region: string | undefined): readonly Column<ApplicationRow>[] => [
+  { name: "Name", width: "minmax(150px, 3fr)", narrow: "title", render: (row) => <ApplicationName row={row} /> },
   {
     name: "State",
-    width: "120px",
+    width: region === undefined ? "120px" : "136px",
     narrow: "end",
-    render: (application) => <ApplicationState application={application} />,
+    render: ({ here, elsewhere }) =>
+      here !== undefined ? <ApplicationState application={here} /> : <RemoteState application={elsewhere} />,
+  },
+  ...(region === undefined
+    ? []
+    : [
+        {
+          name: "Region",
+          width: "80px",
+          render: ({ here, elsewhere }: ApplicationRow) =>
+            here !== undefined ? region : <span className={styles.muted}>{elsewhere.region}</span>,
+        },
+      ]),
+  {
+    name: "Activity",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: ({ id, here }) =>
+      here === undefined
+        ? id
+        : [
+            ...(region === undefined ? [] : [region]),
+            ...(here.activity === undefined ? [] : activityOf(here.activity)),
+          ].join(" · "),
   },
   {
     name: "Calls a minute",
-    width: "136px",
+    width: "130px",
     isNumber: true,
-    render: ({ activity }) => activity?.callsPerMinute.toLocaleString(undefined, { maximumFractionDigits: 1 }),
+    render: ({ here }) => here?.activity && formatRate(here.activity.callsPerMinute),
   },
   {
     name: "24 hours",
     width: "112px",
-    render: ({ activity }) => activity && <Sparkline label="Calls in the last 24 hours" values={activity.hours} />,
+    render: ({ here }) =>
+      here?.activity && <Sparkline label="Calls in the last 24 hours" values={here.activity.hours} />,
+  },
+  { name: "Errors", width: "76px", isNumber: true, render: ({ here }) => here?.activity && errorsOf(here.activity) },
+  {
+    name: "Devices",
+    width: "90px",
+    isNumber: true,
+    render: ({ here }) => here?.activity && counted(here.activity.devices),
   },
   {
-    name: "Errors",
+    name: "Users",
     width: "80px",
     isNumber: true,
-    render: ({ activity }) =>
-      activity !== undefined && activity.calls > 0 && formatShare(activity.errors / activity.calls),
+    render: ({ here }) => here?.activity && counted(here.activity.users),
   },
-  { name: "Devices", width: "100px", isNumber: true, render: ({ activity }) => activity && counted(activity.devices) },
-  { name: "Users", width: "100px", isNumber: true, render: ({ activity }) => activity && counted(activity.users) },
-  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
-  { name: "Created", width: "110px", narrow: "line", render: ({ created }) => <Time value={created} /> },
+  { name: "Id", width: "146px", render: ({ id }) => <IdChip id={id} /> },
+  { name: "Created", width: "110px", render: ({ here }) => here && <Time value={here.created} /> },
 ];
 
-const filters: readonly Filter[] = [
+const filtersOf = (areSeveral: boolean): readonly Filter[] => [
   {
     name: "state",
     label: "State",
@@ -67,6 +99,7 @@ const filters: readonly Filter[] = [
       { value: "active", label: "Active" },
       { value: "suspended", label: "Suspended" },
       { value: "moving", label: "Moving" },
+      ...(areSeveral ? [{ value: elsewhereState, label: "In another region" }] : []),
     ],
   },
 ];
@@ -76,6 +109,26 @@ const orders = [
   { value: "-created", label: "Newest first" },
   { value: "name", label: "By name" },
 ];
+
+function ApplicationName({ row: { here, elsewhere } }: { readonly row: ApplicationRow }) {
+  if (here !== undefined) return showInvisible(here.name);
+  return <span className={styles.muted}>An application in {elsewhere.region}</span>;
+}
+
+type Activity = NonNullable<Application["activity"]>;
+
+function activityOf(activity: Activity): string[] {
+  const errors = errorsOf(activity);
+  return [`${formatRate(activity.callsPerMinute)} calls a minute`, ...(errors ? [`${errors} errors`] : [])];
+}
+
+function formatRate(perMinute: number): string {
+  return perMinute.toLocaleString(undefined, { maximumFractionDigits: 1 });
+}
+
+function errorsOf({ calls, errors }: Activity): string | false {
+  return calls > 0 && formatShare(errors / calls);
+}
 
 /** A number that may date from last night is shown as "about". */
 function counted({ count, isExact }: { readonly count: number; readonly isExact: boolean }): string {
@@ -92,9 +145,10 @@ export function ApplicationsScreen() {
   const [opened, setOpened] = useState<Opened>();
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
   const suspension = useSuspension();
-  const pages = usePages(["applications", "list", search], (page, options) =>
-    listApplications({ include: "activity", ...search, ...page }, options),
-  );
+  const { region, otherRegions } = useSession().deployment;
+  const areSeveral = otherRegions !== undefined;
+  const columns = useMemo(() => columnsOf(areSeveral ? region : undefined), [region, areSeveral]);
+  const pages = useApplicationRows(search, areSeveral);
   const { sortOrder, ...narrowing } = search;
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
   const open = pages.rows.find(({ id }) => id === panel);
@@ -104,13 +158,25 @@ export function ApplicationsScreen() {
     void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
   }
 
+  /** The page of an application of this region if it has one, otherwise the panel. */
+  function openRow({ id, here }: ApplicationRow) {
+    const home = here === undefined ? undefined : homeOf(id);
+    if (home === undefined) showPanel(id);
+    else void navigate({ to: home });
+  }
+
   function changeFilters(values: FilterValues) {
     void navigate({ search: values, replace: true });
   }
 
-  function actionsOf(application: Application): MenuAction[] {
+  function actionsOf({ here, elsewhere }: ApplicationRow): MenuAction[] {
+    return here !== undefined ? actionsHere(here) : actionsElsewhere(elsewhere);
+  }
+
+  function actionsHere(application: Application): MenuAction[] {
     const home = homeOf(application.id);
-    const { suspended } = application;
+    const { suspended, movingTo } = application;
+    const isChangeable = movingTo === undefined; // a moving one refuses every change
     const edits: MenuAction[] = [
       { label: "Rename …", icon: Pencil, run: () => setOpened({ dialog: "rename", application }) },
       suspended === undefined
@@ -125,8 +191,8 @@ export function ApplicationsScreen() {
     };
     return [
       ...(home === undefined ? [] : [{ label: "Open", icon: ArrowRight, run: () => void navigate({ to: home }) }]),
-      ...(isEditor ? edits : []),
-      ...(isOwner ? [remove] : []),
+      ...(isEditor && isChangeable ? edits : []),
+      ...(isOwner && isChangeable ? [remove] : []),
     ];
   }
 
@@ -139,7 +205,7 @@ export function ApplicationsScreen() {
     <Page title="Applications" isScrolling={false} actions={(pages.rows.length > 0 || isFiltered) && create}>
       <ListBar
         orders={orders}
-        filters={filters}
+        filters={filtersOf(areSeveral)}
         values={search}
         onChange={changeFilters}
         search={{ name: "namePrefix", label: "Name" }}
@@ -150,7 +216,7 @@ export function ApplicationsScreen() {
           columns={columns}
           pages={pages}
           idOf={({ id }) => id}
-          onOpen={openPage(navigate)}
+          onOpen={openRow}
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
           actionsOf={actionsOf}
@@ -166,7 +232,12 @@ export function ApplicationsScreen() {
           }
         />
         {open !== undefined && (
-          <ApplicationPanel application={open} actions={actionsOf(open)} onClose={() => showPanel(undefined)} />
+          <ApplicationPanel
+            row={open}
+            region={areSeveral ? region : undefined}
+            actions={actionsOf(open)}
+            onClose={() => showPanel(undefined)}
+          />
         )}
       </Split>
       {opened?.dialog === "create" && <CreateApplication onClose={() => setOpened(undefined)} />}
@@ -180,8 +251,9 @@ export function ApplicationsScreen() {
   );
 }
 
-/** The page of an application if it has one, otherwise its panel. */
-function openPage(navigate: (to: { to: string }) => unknown) {
-  if (homeOf("") === undefined) return undefined;
-  return ({ id }: Application) => void navigate({ to: homeOf(id) ?? "/apps" });
+function actionsElsewhere(application: RemoteApplication): MenuAction[] {
+  const console = consoleOf(application);
+  if (console === undefined) return [];
+  const run = () => void window.open(console, "_blank", "noopener,noreferrer");
+  return [{ label: `Open in ${application.region}`, icon: ExternalLink, run }];
 }

@@ -1,5 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
+import {
+  type Application,
+  type RemoteApplication,
+  resumeApplication,
+  suspendApplication,
+} from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Status } from "../ui/status.tsx";
 import { act } from "../ui/toast.tsx";
@@ -8,6 +13,17 @@ export function ApplicationState({ application: { suspended, movingTo } }: { rea
   if (movingTo !== undefined) return <Status kind="notice">Moving to {movingTo}</Status>;
   return suspended === undefined ? <Status kind="good">Active</Status> : <Status kind="warning">Suspended</Status>;
 }
+
+/** The state of an application in another region. */
+export function RemoteState({ application: { state } }: { readonly application: RemoteApplication }) {
+  return <Status kind={state === "there" ? "neutral" : "notice"}>{remoteStates[state]}</Status>;
+}
+
+const remoteStates: Readonly<Record<RemoteApplication["state"], string>> = {
+  there: "Elsewhere",
+  "being made": "Being created",
+  "handing over": "Handing over",
+};
 
 /** Suspends and resumes applications, with Undo. */
 export function useSuspension() {

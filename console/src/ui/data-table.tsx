@@ -28,6 +28,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** The position of the value on a phone; without it, only the details have it. At most one column each. */
   readonly narrow?: "lead" | "title" | "end" | "line";
+  /** Of a column that sums up others on a phone. */
+  readonly isNarrowOnly?: boolean;
   /** Of a column whose values need no heading for the eye, such as pictures. */
   readonly isNameHidden?: boolean;
 }
@@ -87,7 +89,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
   const fitting = useFittingColumns(grid, props.columns, actionsOf !== undefined);
-  const columns = isNarrow ? props.columns : fitting;
+  const columns = isNarrow ? props.columns.filter(({ narrow }) => narrow !== undefined) : fitting;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => grid.current,
@@ -311,9 +313,10 @@ const [paddingWidth, actionsWidth] = [24, 44];
  */
 function useFittingColumns<Row>(
   grid: { readonly current: HTMLElement | null },
-  columns: readonly Column<Row>[],
+  all: readonly Column<Row>[],
   hasActions: boolean,
 ): readonly Column<Row>[] {
+  const columns = all.filter(({ isNarrowOnly }) => isNarrowOnly !== true);
   const [width, setWidth] = useState<number>();
   useLayoutEffect(() => {
     if (grid.current === null) return;

@@ -868,6 +868,8 @@ export interface DeploymentName {
   /** The release that the server runs. */
   readonly version: string;
   readonly region: string;
+  /** The names of the other regions, if there are some. */
+  readonly otherRegions?: readonly string[];
   /** PUBLIC_URL. */
   readonly publicUrl?: string;
 }
@@ -1164,6 +1166,8 @@ export interface ListApplicationKeysQuery {
 
 /** What listApplicationsElsewhere looks for. */
 export interface ListApplicationsElsewhereQuery {
+  /** The order of the applications. */
+  readonly sortOrder?: RemoteApplicationSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
@@ -2300,6 +2304,9 @@ export interface RemoteApplicationPage {
   readonly nextToken?: string;
   readonly previousToken?: string;
 }
+
+/** Ascending: `created`. Descending: `-created`. */
+export type RemoteApplicationSortOrder = "created" | "-created";
 
 /**
  * The state of a remote application.

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
-import { WireDate } from "../contract/wire.ts";
+import { sortOrders } from "../contract/search.ts";
+import { Choice, WireDate } from "../contract/wire.ts";
 import { condition, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
@@ -30,6 +31,18 @@ const RemoteApplication = named(
   }),
 );
 
+export const RemoteApplicationPage = PageOf(RemoteApplication);
+
+const ListApplicationsElsewhere = Type.Object({
+  sortOrder: Type.Optional(
+    Choice(sortOrders("RemoteApplicationSortOrder", ["created"]), {
+      description: "The order of the applications.",
+      default: "created",
+    }),
+  ),
+  ...pagingParameters,
+});
+
 function present(
   { id, region, state, changed_at }: ListedRow,
   { regions }: Services,
@@ -46,14 +59,15 @@ const listApplicationsElsewhere = operation({
   description: "Each with its region and the state of its move.",
   tag: "Operators",
   caller: "operator",
-  parameters: Type.Object(pagingParameters),
+  parameters: ListApplicationsElsewhere,
   status: 200,
-  result: PageOf(RemoteApplication),
+  result: RemoteApplicationPage,
   errors: [],
   async handle({ caller, parameters, call }, services) {
     const { paging, database } = services;
     const request = await paging.read("applications elsewhere", caller, parameters, call);
-    const page = await listRemote(request.position, request.size, database.reads);
+    const isDescending = request.filters.sortOrder === "-created";
+    const page = await listRemote(isDescending, request.position, request.size, database.reads);
     return paging.present("applications elsewhere", caller, request, page, (row) => present(row, services));
   },
 });
@@ -63,15 +77,20 @@ type ListedRow = Pick<ApplicationRegionRow, "region" | "changed_at"> & {
   readonly state: Exclude<ApplicationRegionRow["state"], "arrived">;
 };
 
-/** A page of remote applications, oldest first. */
-function listRemote(position: Position, size: number, queries: Queries): Promise<Page<ListedRow>> {
+/** A page of remote applications, in the order of their creation, which their ids have. */
+function listRemote(
+  isDescending: boolean,
+  position: Position,
+  size: number,
+  queries: Queries,
+): Promise<Page<ListedRow>> {
   const scope = {
     shape: "applications elsewhere",
     from: sql`application_regions`,
     select: sql`application_id as id, region, state, changed_at`,
     conditions: [condition("is elsewhere", {}, () => sql`state <> 'arrived'`)],
   };
-  return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), false, queries), position, size);
+  return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), isDescending, queries), position, size);
 }
 
 /** The remote applications that this region knows, for operators. */

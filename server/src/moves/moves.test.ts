@@ -332,9 +332,21 @@ describe("moveApplication", () => {
     const found = remote.body.result.pageResults.find(({ id }: { id: string }) => id === appid);
     const changed = `/Date(${main.now()})/`;
     assert.deepEqual(found, { id: appid, region: "eu", serviceRoot: euProxy.root, state: "there", changed });
+    const newest = await main.call("GET /_/api/applications-elsewhere?pageSize=1000&sortOrder=-created", { token });
+    assert.deepEqual(newest.body.result.pageResults, remote.body.result.pageResults.toReversed());
+    assert.ok(newest.body.result.pageResults.length > 1);
     const euToken = (await eu.createOperator()).token;
     const { body } = await eu.call(`GET /_/api/applications/${appid}`, { token: euToken });
     assert.equal(typeof body.result.suspended, "string");
+  });
+});
+
+// spec/console#the-own-sessions
+describe("The session of an operator", () => {
+  it("names the other regions", async () => {
+    const { token } = await main.createOperator();
+    const { result } = (await main.call("GET /_/api/sessions/current", { token })).body;
+    assert.deepEqual([result.deployment.region, result.deployment.otherRegions], ["main", ["eu"]]);
   });
 });
 

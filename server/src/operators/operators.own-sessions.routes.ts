@@ -61,7 +61,7 @@ const getSession = operation({
   status: 200,
   result: CurrentSession,
   errors: [],
-  async handle({ caller: { operatorId, sessionId } }, { database, config }) {
+  async handle({ caller: { operatorId, sessionId } }, { database, config, regions }) {
     const [operator, session] = [
       await findOperator(operatorId, database.reads),
       await findOperatorSession(sessionId, database.reads),
@@ -76,7 +76,12 @@ const getSession = operation({
       idleMs: operatorIdleMs,
       created: formatDate(created_at),
       proved: formatDate(proved_at ?? created_at),
-      deployment: { version, region, ...(publicUrl !== undefined && { publicUrl }) },
+      deployment: {
+        version,
+        region,
+        ...(regions.others.length > 0 && { otherRegions: [...regions.others] }),
+        ...(publicUrl !== undefined && { publicUrl }),
+      },
     };
   },
 });

@@ -64,6 +64,10 @@ export const CurrentSession = named(
       Type.Object({
         version: Type.String({ description: "The release that the server runs." }),
         region: Type.String(),
+        otherRegions: Type.Optional({
+          ...Type.Array(Type.String()),
+          description: "The names of the other regions, if there are some.",
+        }),
         publicUrl: Type.Optional(Type.String({ description: "PUBLIC_URL." })),
       }),
     ),

@@ -1,0 +1,100 @@
+import {
+  type Application,
+  type ApplicationFilters,
+  listApplications,
+  listApplicationsElsewhere,
+  type RemoteApplication,
+} from "../api/applications.ts";
+import { usePages } from "../api/pages.ts";
+
+/** An application of this region, or one in another region. */
+export type ApplicationRow =
+  | { readonly id: string; readonly here: Application; readonly elsewhere?: never }
+  | { readonly id: string; readonly elsewhere: RemoteApplication; readonly here?: never };
+
+/** The state by which the list shows the applications in other regions alone. */
+export const elsewhereState = "elsewhere";
+
+/**
+ * The applications of this region, and among them, by the time of their creation, those in other regions. Only the
+ * region of an application knows its name, so a search by name finds none of the latter, and an order by name has them last.
+ */
+export function useApplicationRows({ sortOrder, state, namePrefix }: ApplicationFilters, areSeveral: boolean) {
+  const filters = { sortOrder, state, namePrefix };
+  const isHere = !areSeveral || state !== elsewhereState;
+  const isElsewhere = areSeveral && namePrefix === undefined && (state === undefined || state === elsewhereState);
+  const here = usePages(
+    ["applications", "list", filters],
+    (page, options) => listApplications({ include: "activity", ...filters, ...page }, options),
+    { enabled: isHere },
+  );
+  const order = sortOrder === "-created" ? "-created" : "created";
+  const elsewhere = usePages(
+    ["applications", "elsewhere", order],
+    (page, options) => listApplicationsElsewhere({ sortOrder: order, ...page }, options),
+    { enabled: isElsewhere },
+  );
+  const parts = [...(isHere ? [here] : []), ...(isElsewhere ? [elsewhere] : [])];
+  const own = isHere ? here.rows.map(rowHere) : [];
+  const remote = isElsewhere ? elsewhere.rows.map(rowElsewhere) : [];
+  return {
+    rows:
+      sortOrder === "name"
+        ? [...own, ...(isHere && here.hasNextPage ? [] : remote)]
+        : mergeRows(
+            { rows: own, isWhole: !isHere || !here.hasNextPage },
+            { rows: remote, isWhole: !isElsewhere || !elsewhere.hasNextPage },
+            order === "-created",
+          ),
+    newest: isHere ? here.newest.map(rowHere) : [],
+    isPending: parts.some(({ isPending }) => isPending),
+    isPlaceholderData: parts.some(({ isPlaceholderData }) => isPlaceholderData),
+    error: parts.find(({ error }) => error !== null)?.error ?? null,
+    hasNextPage: parts.some(({ hasNextPage }) => hasNextPage),
+    isCut: parts.some(({ isCut }) => isCut),
+    isFetchingNextPage: parts.some(({ isFetchingNextPage }) => isFetchingNextPage),
+    fetchNextPage: () => forEachPart(({ hasNextPage, fetchNextPage }) => hasNextPage && fetchNextPage()),
+    refetch: () => forEachPart(({ refetch }) => refetch()),
+  };
+
+  function forEachPart(run: (part: (typeof parts)[number]) => unknown): void {
+    for (const part of parts) run(part);
+  }
+}
+
+function rowHere(here: Application): ApplicationRow {
+  return { id: here.id, here };
+}
+
+function rowElsewhere(elsewhere: RemoteApplication): ApplicationRow {
+  return { id: elsewhere.id, elsewhere };
+}
+
+interface Part {
+  readonly rows: readonly ApplicationRow[];
+  readonly isWhole: boolean;
+}
+
+/** Merges rows by their ids, which begin with the time of creation, up to the end of the part that goes less far. */
+function mergeRows(one: Part, other: Part, isDescending: boolean): ApplicationRow[] {
+  const isBefore = (id: string, other: string) => (isDescending ? id > other : id < other);
+  const merged: ApplicationRow[] = [];
+  let [ofOne, ofOther] = [0, 0];
+  while (true) {
+    const [next, nextOther] = [one.rows[ofOne], other.rows[ofOther]];
+    if (next === undefined && (!one.isWhole || nextOther === undefined)) return merged;
+    if (nextOther === undefined && !other.isWhole) return merged;
+    if (next !== undefined && (nextOther === undefined || isBefore(next.id, nextOther.id))) {
+      merged.push(next);
+      ofOne += 1;
+    } else if (nextOther !== undefined) {
+      merged.push(nextOther);
+      ofOther += 1;
+    }
+  }
+}
+
+/** The address of the application in the console of its region. */
+export function consoleOf({ id, serviceRoot }: RemoteApplication): string | undefined {
+  return serviceRoot === undefined ? undefined : `${serviceRoot}/_/console/#/apps/${id}/overview`;
+}
