@@ -1,51 +1,29 @@
-import type { Dispatcher } from "../api/dispatch.ts";
-import { findRevision } from "../auth/caller.ts";
-import { findEndedTokens } from "../auth/ended-tokens.ts";
-import type { ApplicationPolicy } from "../contract/policy.ts";
-import type { Caller } from "../contract/route.ts";
-import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
-import type { EventLog } from "../event-log/event-log.ts";
 import type { LogFollower } from "../event-log/follower.ts";
 import type { LogHead } from "../event-log/heads.store.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createYield } from "../lib/yield.ts";
-import type { Log } from "../log.ts";
-import type { Policies } from "../tenancy/policies.ts";
-import { Audience, type Recipients } from "./events.audience.ts";
-import { type ByeReason, eventFrame, type ResetReason, resetFrame } from "./events.frames.ts";
-import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from "./events.reading.ts";
-import { concernedBy, SeenRevocations } from "./events.revoked.ts";
+import { Audience } from "./events.audience.ts";
+import { Confirmation, type ConfirmationHooks, type ConfirmationServices } from "./events.confirmation.ts";
+import { Delivery, type DeliveryHooks, type DeliveryServices, type LogRows } from "./events.delivery.ts";
+import { type ResetReason, resetFrame } from "./events.frames.ts";
 import { type EventStream, live } from "./events.stream.ts";
 
 /** The services that streams use. */
-export interface StreamServices {
+export interface StreamServices extends ConfirmationServices, DeliveryServices {
   readonly clock: Clock;
-  readonly database: Database;
-  readonly dispatcher: Dispatcher;
   readonly eventFollower: LogFollower;
-  readonly eventLog: EventLog;
-  readonly log: Log;
-  readonly policies: Policies;
-  /** Makes commits of other processes visible to reads. */
-  refresh(): void;
 }
 
-interface ChannelHooks {
-  end(stream: EventStream, reason: ByeReason): void;
-  /** Whether the application still allows streams, or the reason why not. */
-  refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
-  /** Runs for events that were sent, with the time of their write. */
-  delivered(event: PlacedEvent, streams: number): void;
+interface ChannelHooks extends Pick<ConfirmationHooks, "end" | "refusalOf">, Pick<DeliveryHooks, "delivered"> {
   /** Runs when the settings of the application may have changed. */
   keepLog(channel: EventChannel): void;
 }
 
 /** The number of rows of the log that one round reads, fewer if many streams want them. */
 const rowsPerRound = 50;
-const deliveriesPerRound = 20_000;
 const retryMs = 250;
 /** The time for which a round lets other work of the process wait. */
 const heldMsMax = 1;
@@ -54,37 +32,11 @@ const restFactor = 3;
 const restMsMax = 500;
 /** New streams wait for so long for others, with which they are confirmed. */
 const joinMs = 20;
-/** How long an event is read again whose object cannot be presented for an unexpected reason. */
-const failingMsMax = 2_000;
-/** No client sends this call. */
-const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
-
-/** An event as its recipients see it. */
-interface Showing extends Recipients {
-  readonly read: ReadEvent;
-  seen?: SeenEvent | undefined;
-  frame?: Buffer;
-  /** It could not be presented. */
-  isLost?: boolean;
-}
-
-/** An event that some streams receive. */
-interface Shown {
-  readonly row: PlacedEvent;
-  readonly showings: readonly Showing[];
-}
-
-/** A part of the log that was sent, up to a row, but for the streams whose clients must read first. */
-interface Sent {
-  readonly last: PlacedEvent;
-  /** The position up to which each of these streams was sent events. */
-  readonly cut: ReadonlyMap<EventStream, number>;
-}
 
 /**
  * The streams of one application. Those that have everything are live and share their position. Others catch up: they walk
  * through the log together, and those that come meanwhile with older cursors wait for the next walk, so that none of them makes
- * all others read the same events again. Each event is read and presented once for its owner and once for others.
+ * all others read the same events again.
  */
 export class EventChannel {
   readonly applicationId: string;
@@ -95,7 +47,8 @@ export class EventChannel {
   /** Streams that join the others before the next round. */
   readonly #waiting = new Set<EventStream>();
   readonly #blocked = new Set<EventStream>();
-  readonly #unconfirmed = new Set<EventStream>();
+  readonly #confirmation: Confirmation;
+  readonly #delivery: Delivery;
   readonly #stop: () => void;
   #log: string;
   #position: number;
@@ -113,12 +66,6 @@ export class EventChannel {
   #isRunning = false;
   #isWoken = false;
   #isClosed = false;
-  /** The revision at which all callers were confirmed. */
-  #revision: string | undefined;
-  #policy: ApplicationPolicy | undefined;
-  #revocations: SeenRevocations;
-  /** Since when events could not be presented, by `keyOf`. */
-  readonly #failingSince = new Map<string, number>();
 
   constructor(applicationId: string, end: Cursor, services: StreamServices, hooks: ChannelHooks) {
     this.applicationId = applicationId;
@@ -127,7 +74,18 @@ export class EventChannel {
     this.#log = end.log;
     this.#position = end.position;
     this.#lastId = end.id;
-    this.#revocations = new SeenRevocations(end.position);
+    this.#confirmation = new Confirmation(applicationId, end.position, services, {
+      end: hooks.end,
+      refusalOf: hooks.refusalOf,
+      streams: () => this.streams(),
+      allChecked: () => hooks.keepLog(this),
+    });
+    this.#delivery = new Delivery(applicationId, services, {
+      policy: () => this.#confirmation.policy,
+      confirm: () => this.#confirm(),
+      giveWay: () => this.#giveWay(),
+      delivered: hooks.delivered,
+    });
     this.#stop = services.eventFollower.follow(applicationId, (head) => {
       this.#head = head;
       this.#isErased = head === undefined;
@@ -156,7 +114,7 @@ export class EventChannel {
 
   /** Adds a stream that has received everything up to a position. */
   add(stream: EventStream, { log, position }: Cursor): void {
-    this.#unconfirmed.add(stream); // its token may have ended since it was checked
+    this.#confirmation.add(stream);
     stream.position = position;
     if (log !== this.#log) stream.resetReason = "log";
     this.#waiting.add(stream);
@@ -165,7 +123,7 @@ export class EventChannel {
 
   remove(stream: EventStream): void {
     this.#take(stream);
-    this.#unconfirmed.delete(stream);
+    this.#confirmation.delete(stream);
   }
 
   #take(stream: EventStream): void {
@@ -193,7 +151,7 @@ export class EventChannel {
 
   /** Checks every caller again in the next round. */
   distrust(): void {
-    this.#revision = undefined;
+    this.#confirmation.distrust();
     this.wake();
   }
 
@@ -256,6 +214,10 @@ export class EventChannel {
     if (isFurther || !isCaughtUp) this.#isWoken = true;
   }
 
+  #confirm(): Promise<void> {
+    return this.#confirmation.run(this.#head?.position ?? 0);
+  }
+
   /** A log that was paused, restored or set back begins again. */
   async #followName(): Promise<void> {
     const head = this.#head;
@@ -265,8 +227,7 @@ export class EventChannel {
     if (end.log === this.#log && end.position >= this.#position) return;
     this.#log = end.log;
     this.#moveTo(end.position, end.id);
-    this.#revocations = new SeenRevocations(end.position);
-    this.#revision = undefined; // rows of revocations may have ended with the other log
+    this.#confirmation.beginAgain(end.position);
     this.#reset([...this.streams()], "log");
   }
 
@@ -327,7 +288,7 @@ export class EventChannel {
       await this.#skipGap(rows.at(-1));
       return false;
     }
-    const { last, cut } = await this.#deliver(rows, this.#live);
+    const { last, cut } = await this.#delivery.send(rows, this.#log, this.#live);
     this.#moveTo(last.position, last.id);
     for (const [stream, position] of cut) this.#block(stream, position);
     return last.position < end;
@@ -349,7 +310,7 @@ export class EventChannel {
       const first = rows[0]?.position ?? this.#position + 1;
       if (first > this.#walkedTo + 1) this.#walkOverGap(first - 1);
       if (isFilled(rows)) {
-        const { last, cut } = await this.#deliver(rows, this.#walking);
+        const { last, cut } = await this.#delivery.send(rows, this.#log, this.#walking);
         this.#walkedTo = last.position;
         for (const [stream, position] of cut) this.#block(stream, position);
       }
@@ -395,155 +356,8 @@ export class EventChannel {
     const rows = await this.#services.eventLog.list(this.applicationId, after, rowsPerRound);
     return rows.filter(({ position }) => position <= to);
   }
-
-  /** Sends rows to the streams that they concern, as many as one round may. */
-  async #deliver(rows: Filled<PlacedEvent>, audience: Audience): Promise<Sent> {
-    const { shown, last } = await this.#choose(rows, audience);
-    await Promise.all(shown.flatMap(({ row, showings }) => showings.map((showing) => this.#present(row, showing))));
-    await this.#confirm(); // after the reads, whose results are from before any later revocation
-    const cut = new Map<EventStream, number>();
-    for (const { row, showings } of shown) {
-      let delivered = 0;
-      for (const { frame, seen, isLost, streams } of showings) {
-        if (frame === undefined) continue;
-        for (const stream of streams) {
-          if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
-          if (stream.send(frame)) delivered += isLost === true ? 0 : 1;
-          else cut.set(stream, row.position - 1);
-          const pause = this.#giveWay();
-          if (pause !== undefined) await pause; // no microtask for each stream
-        }
-      }
-      if (delivered > 0) this.#hooks.delivered(row, delivered);
-    }
-    return { last, cut };
-  }
-
-  /** Finds the streams that each event concerns, before its object is read. */
-  async #choose(
-    rows: Filled<PlacedEvent>,
-    audience: Audience,
-  ): Promise<{ readonly shown: readonly Shown[]; readonly last: PlacedEvent }> {
-    const readers = new Map<Caller, ReadEvent>();
-    const shown: Shown[] = [];
-    let [last] = rows;
-    let deliveries = 0;
-    for (const row of rows) {
-      if (deliveries >= deliveriesPerRound) break;
-      const showings = audience.find(row).map((recipients) => this.#show(recipients, readers));
-      if (showings.length > 0) shown.push({ row, showings });
-      deliveries += showings.reduce((sum, { streams }) => sum + streams.length, 0);
-      last = row;
-      const pause = this.#giveWay();
-      if (pause !== undefined) await pause;
-    }
-    return { shown, last };
-  }
-
-  /** @param readers by the caller that reads: an owner of one event is another user for the next */
-  #show(recipients: Recipients, readers: Map<Caller, ReadEvent>): Showing {
-    const [{ caller }] = recipients.streams;
-    const reader = { ...caller, policy: this.#policy ?? caller.policy };
-    const read = readers.getOrInsertComputed(caller, () => createEventReader(reader, ownCall, this.#services));
-    return { ...recipients, read };
-  }
-
-  async #present(row: PlacedEvent, showing: Showing): Promise<void> {
-    const cursor = this.#services.eventLog.seal(this.applicationId, {
-      log: this.#log,
-      position: row.position,
-      id: row.id,
-    });
-    try {
-      showing.seen = await showing.read(row, showing.view);
-      if (showing.seen !== undefined) showing.frame = eventFrame(cursor, presentEvent(showing.seen));
-      this.#failingSince.delete(keyOf(row, showing));
-    } catch (err) {
-      if (!this.#isLost(err, row, showing)) throw err; // the whole round runs again
-      // Its clients must not miss the event without knowing, and others must not wait for it.
-      showing.isLost = true;
-      showing.frame = resetFrame(cursor, "expired");
-    }
-  }
-
-  /** Whether an event is given up that could not be presented. */
-  #isLost(err: unknown, row: PlacedEvent, showing: Showing): boolean {
-    const key = keyOf(row, showing);
-    if (err instanceof ApiError && err.condition === "ServiceUnavailable") return false;
-    const now = performance.now();
-    if (now - this.#failingSince.getOrInsertComputed(key, () => now) < failingMsMax) return false;
-    this.#failingSince.delete(key);
-    this.#services.log.error({ err, event: row.id }, "an event could not be presented");
-    return true;
-  }
-
-  /** Ends the streams whose tokens have been revoked by now. */
-  async #confirm(): Promise<void> {
-    const { database, policies, refresh } = this.#services;
-    const { applicationId } = this;
-    const position = this.#head?.position ?? 0; // of before the reads, which find all revocations up to it
-    refresh();
-    const [application] = await findRevision(database.reads, { applicationId });
-    const isUnchanged = application !== undefined && application.revision === this.#revision;
-    if (isUnchanged) {
-      this.#revocations.pass(position);
-      if (this.#unconfirmed.size === 0) return;
-    }
-    const isConcerned = isUnchanged ? isNobody : await this.#findConcerned(application?.revision);
-    const policy = isConcerned === undefined ? await policies.load(applicationId) : this.#policy;
-    const streams = isUnchanged ? [...this.#unconfirmed] : this.#listConcerned(isConcerned);
-    const ended = await findEndedTokens(
-      applicationId,
-      streams.map(({ caller }) => caller),
-      database.reads,
-    );
-    for (const stream of streams) {
-      this.#unconfirmed.delete(stream);
-      if (policy === undefined || ended.has(stream.caller)) this.#hooks.end(stream, "tokenEnded");
-      else {
-        const refusal = this.#hooks.refusalOf(policy, stream.caller);
-        if (refusal !== undefined) this.#hooks.end(stream, refusal);
-      }
-    }
-    if (isConcerned === undefined) this.#hooks.keepLog(this);
-    this.#policy = policy;
-    this.#revision = application?.revision; // of before the check, so that a later revocation is noticed
-  }
-
-  #listConcerned(isConcerned: ((caller: Caller) => boolean) | undefined): EventStream[] {
-    if (isConcerned === undefined) return [...this.streams()];
-    return [...this.streams()].filter((stream) => this.#unconfirmed.has(stream) || isConcerned(stream.caller));
-  }
-
-  /**
-   * Reads which callers the revocations concern that led to a revision.
-   *
-   * @returns undefined if every caller has to be confirmed
-   */
-  async #findConcerned(revision: string | undefined): Promise<((caller: Caller) => boolean) | undefined> {
-    const found = await this.#services.eventLog.listRevocations(this.applicationId, this.#revocations.after);
-    const isAfterConfirmation = this.#revision !== undefined;
-    const fresh = this.#revocations.take(found);
-    const isExplained = revision !== undefined && this.#revocations.includes(revision);
-    return isAfterConfirmation && isExplained ? concernedBy(fresh) : undefined;
-  }
 }
 
-const isNobody = () => false;
-
-function keyOf({ id }: PlacedEvent, { key }: Recipients): string {
-  return `${id} ${key}`;
-}
-
-type Filled<Item> = readonly [Item, ...Item[]];
-
-function isFilled<Item>(items: readonly Item[]): items is Filled<Item> {
-  return items.length > 0;
-}
-
-function wantsObject({ filters }: EventStream, seen: SeenEvent): boolean {
-  const { event, view } = seen;
-  return filters.some(
-    (filter) => filter.matchesRow(event) && filter.matchesType(view.type) && filter.matchesObject(seen),
-  );
+function isFilled(rows: readonly PlacedEvent[]): rows is LogRows {
+  return rows.length > 0;
 }
