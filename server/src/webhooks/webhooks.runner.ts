@@ -1,10 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebhookRow } from "../db/tables.ts";
 import type { LogFollower } from "../event-log/follower.ts";
 import { runInCall } from "../lib/current-call.ts";
-import { FairQueue } from "../lib/fair-queue.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
 import { mailAboutDisabled } from "./webhooks.mail.ts";
 import { createWebhookNews, type WebhookNews } from "./webhooks.news.ts";
@@ -17,8 +15,9 @@ import {
   listWaking,
   type WebhookName,
 } from "./webhooks.serving.store.ts";
-import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";
+import type { ServingServices } from "./webhooks.serving.ts";
 import { findWebhook } from "./webhooks.store.ts";
+import { createWebhookTurns, type TurnBounds } from "./webhooks.turns.ts";
 import { createWebhookWatch, type WebhookStatistics, type WebhookWatch } from "./webhooks.watch.ts";
 
 const scansPerLongScan = 12;
@@ -33,12 +32,9 @@ const hintMs = [20, 300, 1_500] as const;
 const foreignHintMs = [500, 2_000] as const;
 /** Applications whose logs a process follows for their webhooks; events of others are found by the scan. */
 const followedMax = 1_000;
+
 /** What bounds the service of webhooks in a process. */
-export interface RunnerBounds {
-  /** Webhooks that are served at once; an application has 20. */
-  readonly servedMax: number;
-  /** How long a webhook is served while others wait. */
-  readonly sliceMs: number;
+export interface RunnerBounds extends TurnBounds {
   /** The interval at which a process looks for due webhooks that no event has named. */
   readonly scanMs: number;
   /** Whether webhooks are served as soon as they have something to send; otherwise by `serveAll` only. */
@@ -46,7 +42,6 @@ export interface RunnerBounds {
 }
 
 const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_000, isAutomatic: true };
-const waitingMax = 10_000;
 
 /** What a process needs to serve webhooks. */
 export interface RunnerServices extends ServingServices {
@@ -73,34 +68,16 @@ export interface WebhookRunner {
 }
 
 export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): WebhookRunner {
-  const { servedMax, sliceMs, scanMs, isAutomatic } = { ...usualBounds, ...bounds };
-  const holder = randomUUID();
+  const allBounds = { ...usualBounds, ...bounds };
+  const { scanMs, isAutomatic } = allBounds;
   const stopping = new AbortController();
-  const outcomes = new Map<Outcome, number>();
-  const serving = new Map<string, Promise<void>>();
-  /** Webhooks that received more work while they were served. */
-  const again = new Set<string>();
+  const turns = createWebhookTurns(allBounds, stopping.signal);
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
-  // Deliveries belong to no call, and must not run inside of a transaction of the call whose event caused them.
+  // What follows an event belongs to no call, and must not run inside of the transaction of the call that caused it.
   const outside = new AsyncResource("WebhookRunner");
   /** Of each application that is followed, what ends that. */
   const followed = new Map<string, () => void>();
-  const queue = new FairQueue({
-    name: "webhook",
-    runningMax: servedMax,
-    lanes: {
-      webhook: {
-        weight: 1,
-        waitingMax,
-        waitingPerApplicationMax: waitingMax,
-        waitingPerCallerMax: 1,
-      },
-    },
-    refuse: () => new Error("too many webhooks wait"),
-  });
-  /** Of each webhook that is served, since when, and what ends that. */
-  const slices = new Map<string, { readonly since: number; readonly over: AbortController }>();
   let applications: ReadonlySet<string> = new Set();
   let scans = 0;
   let context:
@@ -112,56 +89,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     | undefined;
 
   function serve(name: WebhookName): Promise<void> {
-    const running = serving.get(name.id);
-    if (running !== undefined) {
-      again.add(name.id);
-      return running;
-    }
-    if (context === undefined || stopping.signal.aborted) return Promise.resolve();
-    const { services } = context;
-    const done = outside
-      .runInAsyncScope(() =>
-        queue.run({ lane: "webhook", application: name.applicationId, caller: name.id }, () =>
-          runInCall({ work: "webhook" }, () => serveSlice(name, services)),
-        ),
-      )
-      .catch((err) => {
-        if (!stopping.signal.aborted) services.log.warn({ err, webhook: name.id }, "a webhook could not be served");
-      })
-      .then(() => {
-        serving.delete(name.id);
-        if (again.delete(name.id)) void serve(name);
-      });
-    serving.set(name.id, done);
-    return done;
-  }
-
-  async function serveSlice(name: WebhookName, services: ServingServices): Promise<void> {
-    if (stopping.signal.aborted) return;
-    const over = new AbortController();
-    slices.set(name.id, { since: performance.now(), over });
-    try {
-      await serveWebhook(name, services, {
-        holder,
-        signal: AbortSignal.any([stopping.signal, over.signal]),
-        onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
-      });
-    } finally {
-      slices.delete(name.id);
-    }
-  }
-
-  /** A webhook with many events makes room for those that wait, and goes on behind them. */
-  function endSlices(): void {
-    let { waiting } = queue.statistics().webhook;
-    const now = performance.now();
-    for (const [id, { since, over }] of slices) {
-      if (waiting === 0) return;
-      if (over.signal.aborted || now - since < sliceMs) continue;
-      waiting -= 1;
-      again.add(id);
-      over.abort();
-    }
+    return context === undefined ? Promise.resolve() : turns.serve(name, context.services);
   }
 
   async function serveApplication(applicationId: string): Promise<void> {
@@ -169,7 +97,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     const { database, log } = context.services;
     try {
       for (const row of await listServed(applicationId, database.reads)) {
-        if (serving.has(row.id) || (await hasWork(row))) void serve({ applicationId, id: row.id });
+        if (turns.has(row.id) || (await hasWork(row))) void serve({ applicationId, id: row.id });
       }
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, "the webhooks of an application could not be found");
@@ -275,9 +203,9 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   }
 
   return {
-    outcomes,
+    outcomes: turns.outcomes,
     get servingCount() {
-      return slices.size;
+      return turns.servingCount;
     },
 
     notice(applicationId) {
@@ -312,7 +240,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       });
       every(watchMs, watch);
       every(wakeMs, async () => {
-        endSlices();
+        turns.endSlices();
         if (applications.size === 0) return;
         for (const name of await listWaking(services.clock.now(), services.database.reads)) void serve(name);
       });
@@ -334,7 +262,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       for (const timer of timers) clearTimeout(timer);
       for (const end of followed.values()) end();
       followed.clear();
-      await Promise.race([Promise.all(serving.values()), sleep(graceMs, undefined, { ref: false })]);
+      await Promise.race([turns.ended(), sleep(graceMs, undefined, { ref: false })]);
     },
   };
 }
