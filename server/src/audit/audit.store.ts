@@ -3,6 +3,7 @@ import { type Condition, condition, equals, numberOrder, within } from "../db/co
 import type { Database, Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import { mergeStreams, type Stream } from "../db/stream.ts";
 import type { AuditRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
@@ -114,17 +115,11 @@ export function isRefusal({ details }: Pick<AuditRow, "details">): boolean {
   return details.includes('"error":');
 }
 
-const rowsPerStep = 1_000;
-
 /** Deletes events from before a time, a bounded number of rows per transaction. */
 export async function deleteOldAuditRows(before: number, database: Database, signal?: AbortSignal): Promise<void> {
-  let rows: number;
-  do {
-    signal?.throwIfAborted();
-    rows = await database.write(async ({ queries }) => {
-      const old = queries.selectFrom("audit_log").select("id").where("at", "<", before).limit(rowsPerStep);
-      const deleted = await queries.deleteFrom("audit_log").where("id", "in", old).executeTakeFirst();
-      return Number(deleted.numDeletedRows);
-    });
-  } while (rows === rowsPerStep);
+  await inSteps(database, signal, async (queries) => {
+    const old = queries.selectFrom("audit_log").select("id").where("at", "<", before).limit(rowsPerStep);
+    const deleted = await queries.deleteFrom("audit_log").where("id", "in", old).executeTakeFirst();
+    return Number(deleted.numDeletedRows);
+  });
 }

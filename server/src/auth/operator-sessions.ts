@@ -1,5 +1,6 @@
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
 import { digestSecret } from "../lib/secrets.ts";
 
@@ -77,8 +78,6 @@ export async function deleteOperatorSessions(
     .execute();
 }
 
-const rowsPerStep = 1_000;
-
 /** Deletes ended sessions, a bounded number in each transaction. */
 export async function deleteExpiredOperatorSessions(
   now: number,
@@ -90,26 +89,22 @@ export async function deleteExpiredOperatorSessions(
     ["expires_at", now],
     ["used_at", now - operatorIdleMs],
   ] as const) {
-    let rows: number;
-    do {
-      signal?.throwIfAborted();
-      rows = await database.write(async ({ queries }) => {
-        const over = await queries
-          .selectFrom("operator_sessions")
-          .select("digest")
+    await inSteps(database, signal, async (queries) => {
+      const over = await queries
+        .selectFrom("operator_sessions")
+        .select("digest")
+        .where(column, "<=", latest)
+        .limit(rowsPerStep)
+        .execute();
+      for (const { digest } of over) {
+        await queries
+          .deleteFrom("operator_sessions")
+          .where("digest", "=", digest)
           .where(column, "<=", latest)
-          .limit(rowsPerStep)
           .execute();
-        for (const { digest } of over) {
-          await queries
-            .deleteFrom("operator_sessions")
-            .where("digest", "=", digest)
-            .where(column, "<=", latest)
-            .execute();
-        }
-        return over.length;
-      });
-    } while (rows === rowsPerStep);
+      }
+      return over.length;
+    });
   }
 }
 

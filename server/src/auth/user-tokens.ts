@@ -4,6 +4,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { Stream } from "../db/stream.ts";
 import type { NewUserTokenRow, UserTokenRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
@@ -97,32 +98,26 @@ export async function findSignInTime(
   return token?.created_at;
 }
 
-const rowsPerStep = 1_000;
-
 /** Deletes the rows of expired tokens, a bounded number in each transaction. */
 export async function deleteExpiredUserTokens(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  let rows: number;
-  do {
-    signal?.throwIfAborted();
-    rows = await database.write(async ({ queries }) => {
-      const expired = await queries
-        .selectFrom("user_tokens")
-        .select(["application_id", "user_id", "id"])
-        .where("expires_at", "<", now)
-        .limit(rowsPerStep)
+  await inSteps(database, signal, async (queries) => {
+    const expired = await queries
+      .selectFrom("user_tokens")
+      .select(["application_id", "user_id", "id"])
+      .where("expires_at", "<", now)
+      .limit(rowsPerStep)
+      .execute();
+    for (const row of expired) {
+      await queries
+        .deleteFrom("user_tokens")
+        .where("application_id", "=", row.application_id)
+        .where("user_id", "=", row.user_id)
+        .where("id", "=", row.id)
+        .where("expires_at", "<", now) // a renewal may have just extended it
         .execute();
-      for (const row of expired) {
-        await queries
-          .deleteFrom("user_tokens")
-          .where("application_id", "=", row.application_id)
-          .where("user_id", "=", row.user_id)
-          .where("id", "=", row.id)
-          .where("expires_at", "<", now) // a renewal may have just extended it
-          .execute();
-      }
-      return expired.length;
-    });
-  } while (rows === rowsPerStep);
+    }
+    return expired.length;
+  });
 }
 
 const insert = prepare<NewUserTokenRow, unknown>((queries, parameter) =>

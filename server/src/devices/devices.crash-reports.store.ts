@@ -3,6 +3,7 @@ import { equals, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { deleteOldCrashDays } from "./devices.crash-days.store.ts";
@@ -19,8 +20,6 @@ export async function insertCrashReport(row: CrashReportRow, title: string, quer
   return countInCrashGroup(row, title, queries);
 }
 
-const rowsPerStep = 1_000;
-
 /** Deletes the reports from before a time, and their counts by day, a bounded number per transaction. Their groups stay. */
 export async function deleteOldCrashReports(
   applicationId: string,
@@ -28,32 +27,28 @@ export async function deleteOldCrashReports(
   database: Database,
   signal?: AbortSignal,
 ): Promise<void> {
-  let rows: number;
-  do {
-    signal?.throwIfAborted();
-    rows = await database.write(async ({ queries }) => {
-      const old = await queries
-        .selectFrom("crash_reports")
-        .select("id")
-        .where("application_id", "=", applicationId)
-        .where("created_at", "<", before)
-        .orderBy("created_at")
-        .orderBy("id")
-        .limit(rowsPerStep)
-        .execute();
-      if (old.length === 0) return 0;
-      await queries
-        .deleteFrom("crash_reports")
-        .where("application_id", "=", applicationId)
-        .where(
-          "id",
-          "in",
-          old.map(({ id }) => id),
-        )
-        .execute();
-      return old.length;
-    });
-  } while (rows === rowsPerStep);
+  await inSteps(database, signal, async (queries) => {
+    const old = await queries
+      .selectFrom("crash_reports")
+      .select("id")
+      .where("application_id", "=", applicationId)
+      .where("created_at", "<", before)
+      .orderBy("created_at")
+      .orderBy("id")
+      .limit(rowsPerStep)
+      .execute();
+    if (old.length === 0) return 0;
+    await queries
+      .deleteFrom("crash_reports")
+      .where("application_id", "=", applicationId)
+      .where(
+        "id",
+        "in",
+        old.map(({ id }) => id),
+      )
+      .execute();
+    return old.length;
+  });
   await deleteOldCrashDays(applicationId, before, database, signal);
 }
 

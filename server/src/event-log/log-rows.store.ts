@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { EventRow } from "../db/tables.ts";
 import { lockLog } from "./positions.ts";
 import { type Revocation, toRevocation } from "./revocations.ts";
@@ -47,8 +48,6 @@ export async function listRevocations(applicationId: string, after: number, quer
   return (await findRevocations(queries, { applicationId, after })).map(toRevocation);
 }
 
-const rowsPerStep = 1_000;
-
 /** Drops events from before a time, and the oldest beyond a number of rows, in bounded steps. */
 export async function dropOldEvents(
   applicationId: string,
@@ -60,26 +59,22 @@ export async function dropOldEvents(
   const [oldest] = await listEvents(applicationId, 0, 1, database.reads);
   if (oldest === undefined) return;
   if (isKept(oldest, (await findLogEnd(applicationId, database.reads)).position)) return;
-  let dropped: number;
-  do {
-    signal?.throwIfAborted();
-    dropped = await database.write(async ({ queries }) => {
-      await lockLog(applicationId, database, queries);
-      const { position: end } = await findLogEnd(applicationId, queries);
-      const found = await listEvents(applicationId, 0, rowsPerStep, queries);
-      const kept = found.findIndex((event) => isKept(event, end));
-      const doomed = kept === -1 ? found : found.slice(0, kept);
-      const last = doomed.at(-1);
-      if (last === undefined) return 0;
-      await sql`delete from events where application_id = ${applicationId} and position <= ${last.position}`.execute(
-        queries,
-      );
-      await sql`update event_logs set dropped_to = ${last.position} where application_id = ${applicationId}`.execute(
-        queries,
-      );
-      return doomed.length;
-    });
-  } while (dropped === rowsPerStep);
+  await inSteps(database, signal, async (queries) => {
+    await lockLog(applicationId, database, queries);
+    const { position: end } = await findLogEnd(applicationId, queries);
+    const found = await listEvents(applicationId, 0, rowsPerStep, queries);
+    const kept = found.findIndex((event) => isKept(event, end));
+    const doomed = kept === -1 ? found : found.slice(0, kept);
+    const last = doomed.at(-1);
+    if (last === undefined) return 0;
+    await sql`delete from events where application_id = ${applicationId} and position <= ${last.position}`.execute(
+      queries,
+    );
+    await sql`update event_logs set dropped_to = ${last.position} where application_id = ${applicationId}`.execute(
+      queries,
+    );
+    return doomed.length;
+  });
 }
 
 interface OfApplication {

@@ -1,6 +1,7 @@
 import { type OnConflictBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { Tables } from "../db/tables.ts";
 import { noUsage, type Usage } from "./idempotency.usage.ts";
 
@@ -65,33 +66,27 @@ export async function insertStoredResponse(
   return inserted.length === 1;
 }
 
-const rowsPerStep = 1_000;
-
 /** Deletes expired rows, a bounded number per transaction. */
 export async function deleteExpiredReplies(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  let rows: number;
-  do {
-    signal?.throwIfAborted();
-    rows = await database.write(async ({ queries }) => {
-      const expired = await queries
-        .selectFrom("kept_replies")
-        .select(["application_id", "user_id", "device_id", "key"])
+  await inSteps(database, signal, async (queries) => {
+    const expired = await queries
+      .selectFrom("kept_replies")
+      .select(["application_id", "user_id", "device_id", "key"])
+      .where("expires_at", "<=", now)
+      .limit(rowsPerStep)
+      .execute();
+    for (const row of expired) {
+      await queries
+        .deleteFrom("kept_replies")
+        .where("application_id", "=", row.application_id)
+        .where("user_id", "=", row.user_id)
+        .where("device_id", "=", row.device_id)
+        .where("key", "=", row.key)
         .where("expires_at", "<=", now)
-        .limit(rowsPerStep)
         .execute();
-      for (const row of expired) {
-        await queries
-          .deleteFrom("kept_replies")
-          .where("application_id", "=", row.application_id)
-          .where("user_id", "=", row.user_id)
-          .where("device_id", "=", row.device_id)
-          .where("key", "=", row.key)
-          .where("expires_at", "<=", now)
-          .execute();
-      }
-      return expired.length;
-    });
-  } while (rows === rowsPerStep);
+    }
+    return expired.length;
+  });
 }
 
 interface KeyStateRow {
