@@ -131,7 +131,7 @@ export const budgets: Checks = {
     assert.ok(total <= builtBytesMax, `${total} bytes`);
   },
 
-  async "at most 80 rows of a long list are in the document"(setup) {
+  async "at most 80 rows of a long list are in the document, and the focus stays on its row"(setup) {
     const { server, openSession } = setup;
     const page = await openSession();
     await page.route("**/_/api/audit?*", (route) => route.fulfill({ json: { success: true, result: longPage } }));
@@ -140,11 +140,21 @@ export const budgets: Checks = {
     await page.waitForLoadState("networkidle"); // what arrives late may take the focus with it
     const rows = page.getByRole("row");
     await rows.nth(1).focus();
-    for (const key of ["End", "Home", "PageDown", "End"]) {
+    const last = longPage.pageResults.length - 1;
+    for (const [key, index] of [
+      ["End", last],
+      ["Home", 0],
+      ["PageDown", 10],
+      ["End", last],
+    ] as const) {
       await page.keyboard.press(key);
-      await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "row");
+      await page.waitForFunction((at) => document.activeElement?.getAttribute("data-index") === at, `${index}`);
       assert.ok((await rows.count()) <= rowsInDocumentMax, `${await rows.count()} rows`);
     }
+    await page.getByRole("grid").hover();
+    await page.mouse.wheel(0, -1_000_000_000);
+    await page.locator("[data-index='0']").waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-index")), `${last}`);
   },
 };
 

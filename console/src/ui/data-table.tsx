@@ -1,4 +1,4 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import ArrowUp from "lucide-react/icons/arrow-up";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import {
@@ -96,9 +96,11 @@ function Grid<Row>(props: DataTableProps<Row>) {
     estimateSize: () => rowHeight,
     scrollMargin: isNarrow ? 0 : headHeight,
     overscan: 8,
+    // A row that leaves the document takes the focus with it.
+    rangeExtractor: (range) => withIndex(defaultRangeExtractor(range), Math.min(active, rows.length - 1)),
   });
   const items = virtual.getVirtualItems();
-  const lastShown = items.at(-1)?.index ?? 0;
+  const lastShown = virtual.range?.endIndex ?? 0;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another height moves all rows
   useEffect(() => virtual.measure(), [rowHeight]);
@@ -243,6 +245,11 @@ function Grid<Row>(props: DataTableProps<Row>) {
       <Foot pages={pages} />
     </div>
   );
+}
+
+/** Ascending indexes with one more of them. */
+function withIndex(indexes: readonly number[], index: number): number[] {
+  return indexes.includes(index) ? [...indexes] : [...indexes, index].sort((one, other) => one - other);
 }
 
 /** Offers the rows that were added since the list was loaded. */
