@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { settle } from "./looks/examine.ts";
 import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 export const overviewJourney: Checks = {
@@ -26,6 +27,7 @@ export const overviewJourney: Checks = {
     await page.keyboard.press("t");
     await page.getByRole("button", { name: "1 hour", exact: true }).click();
     await page.waitForFunction(() => location.hash.endsWith("?range=1h"));
+    await settle(page); // the charts of another range are new ones
     const plot = page.locator(".u-over").first();
     await plot.scrollIntoViewIfNeeded();
     const box = await plot.boundingBox();

@@ -9,7 +9,7 @@ import { type Profile, quietFlags, watchPages } from "./profiles.ts";
 import type { TestServer } from "./servers.ts";
 import { writeSheet } from "./sheet.ts";
 import type { Checks, Setup } from "./suite.ts";
-import { type Track, tracks } from "./tracks.ts";
+import { type Track, tracksOfPhases } from "./tracks.ts";
 
 export interface Options {
   /** The program of the browser. */
@@ -27,31 +27,31 @@ interface Counts {
   readonly seconds: Map<string, number>;
 }
 
-/** More of them wait for the processors rather than for the servers, and each key takes longer. */
-const tracksAtOnce = 5;
-
-/** Runs the tracks, some at once, in one browser. */
+/** Runs the phases one after the other in one browser, and the tracks of each at once. */
 export async function runConsoleSuite(options: Options): Promise<{ passed: number; failed: number }> {
   mkdirSync(options.pictures, { recursive: true });
   const browser = await chromium.launch({ executablePath: options.executablePath, args: quietFlags });
   const counts: Counts = { passed: 0, failed: 0, seconds: new Map() };
-  const selected = tracks
-    .map((track) => ({ track, checks: selectChecks(track, options.only) }))
-    .filter(({ checks }) => checks.length > 0);
+  const phases: string[] = [];
   try {
-    const waiting = [...selected];
-    // While one waits, another draws.
-    const runNext = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        await runTrack(next.track, next.checks, browser, options.pictures, counts);
-    };
-    await Promise.all(Array.from({ length: tracksAtOnce }, runNext));
+    for (const [name, tracks] of Object.entries(tracksOfPhases)) {
+      const startedAt = performance.now();
+      const selected = tracks
+        .map((track) => ({ track, checks: selectChecks(track, options.only) }))
+        .filter(({ checks }) => checks.length > 0);
+      if (selected.length === 0) continue;
+      // While one track waits, another draws.
+      const run = selected.map(({ track, checks }) => runTrack(track, checks, browser, options.pictures, counts));
+      await Promise.all(run);
+      phases.push(`${name}: ${secondsSince(startedAt).trim()}`);
+    }
   } finally {
     await browser.close();
   }
   writeSheet(options.pictures, lookNames);
   const parts = [...counts.seconds].map(([part, seconds]) => `${part} ${Math.round(seconds)} s`);
   console.log(`Parts, side by side: ${parts.join(", ")}`);
+  for (const phase of phases) console.log(phase);
   return counts;
 }
 
@@ -148,8 +148,8 @@ async function runCheck({ name, check, hand }: NamedCheck, shared: Shared): Prom
     if (profile === undefined || performance.now() - profile.since > sharedMsMax) return undefined;
     // A new tab would start a process of its own, which takes twice the time.
     const page = profile.context.pages()[0] ?? (await profile.context.newPage());
-    await page.goto("about:blank"); // leaves without a question of the page itself
-    await page.goto(`${server.url}/_/console/#/apps`);
+    // With another query, which the console drops, it is loaded again, in the process of the tab.
+    await page.goto(`${server.url}/_/console/?#/apps`);
     await showsApplications(page);
     return page;
   };

@@ -25,21 +25,26 @@ export interface Track {
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
 const toursOfOneEngine: Checks = { ...pageJourneys, ...pictureJourney, ...regionJourney, ...traceJourney };
 
+const startForJobs = { SQLite: shareServer(startOnSqlite), PostgreSQL: shareServer(startOnOwnPostgres) };
+
 /** Both tracks of looks show the same objects, which take some seconds to create. */
 const startForLooks = shareServer(startOnSqlite);
 
-/** The longest first, so that the processors are busy until the end. */
-export const tracks: readonly Track[] = [
+const engines = ["PostgreSQL", "SQLite"] as const;
+
+/** The keyboard takes as long as two mice, so half of its jobs are a track. */
+const tracksOfJobs: readonly Track[] = engines.flatMap((engine) => {
+  const trackOf = (hand: Hand, checks: Checks) => ({
+    engine,
+    start: startForJobs[engine],
+    parts: [{ name: `jobs ${hand.name}`, checks, hand }],
+  });
+  return [...halvesOf(jobs).map((half) => trackOf(keyboard, half)), trackOf(mouse, jobs)];
+});
+
+const otherTracks: readonly Track[] = [
   { engine: "SQLite", start: startForLooks, parts: [{ name: "looks", checks: looksInWindows, hand: mouse }] },
-  {
-    engine: "PostgreSQL",
-    start: startOnOwnPostgres,
-    parts: [
-      { name: "journeys", checks: tours, hand: mouse },
-      { name: "jobs by mouse", checks: jobs, hand: mouse },
-    ],
-  },
-  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "jobs by keyboard", checks: jobs, hand: keyboard }] },
+  { engine: "PostgreSQL", start: startOnOwnPostgres, parts: [{ name: "journeys", checks: tours, hand: mouse }] },
   {
     engine: "SQLite",
     start: startForLooks,
@@ -54,8 +59,18 @@ export const tracks: readonly Track[] = [
     parts: [{ name: "journeys", checks: { ...tours, ...toursOfOneEngine }, hand: mouse }],
   },
   { engine: "SQLite", start: startOnSqlite, parts: [{ name: "security", checks: security, hand: mouse }] },
-  { engine: "SQLite", start: startOnSqlite, parts: [{ name: "jobs by mouse", checks: jobs, hand: mouse }] },
 ];
+
+/** One phase after the other: the jobs have the processors to themselves while their time is taken. */
+export const tracksOfPhases: Readonly<Record<string, readonly Track[]>> = {
+  "Jobs by mouse and by keyboard, on both engines": tracksOfJobs,
+  "Looks, journeys, budgets and security": otherTracks,
+};
+
+function halvesOf(checks: Checks): readonly Checks[] {
+  const entries = Object.entries(checks);
+  return [0, 1].map((half) => Object.fromEntries(entries.filter((_, index) => index % 2 === half)));
+}
 
 /** Tracks that run at the same time get one server, which starts with the first and stops with the last. */
 function shareServer(start: () => Promise<TestServer>): () => Promise<TestServer> {
