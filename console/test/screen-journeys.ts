@@ -12,8 +12,9 @@ export const screenJourneys: Checks = {
     const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/audit`);
     await page.getByRole("row").filter({ hasText: "Change application" }).click();
-    const change = page.getByRole("complementary").getByRole("row").filter({ hasText: "name" });
-    assert.deepEqual(await change.getByRole("cell").allTextContents(), ["Before", "After"]);
+    const panel = page.getByRole("complementary");
+    await panel.getByRole("rowheader", { name: "name" }).waitFor();
+    assert.deepEqual(await panel.getByRole("cell").allTextContents(), ["Before", "After"]);
     await page.keyboard.press("Escape");
 
     const bars = page.getByRole("region", { name: "Entries by day (UTC)" });

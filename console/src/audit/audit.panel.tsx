@@ -52,20 +52,23 @@ function Changes({ changes }: { readonly changes: ReturnType<typeof partsOf>["ch
     <table className={styles.changes}>
       <thead>
         <tr>
-          <th scope="col">Changed</th>
           <th scope="col">Before</th>
           <th scope="col">After</th>
         </tr>
       </thead>
-      <tbody>
-        {changes.map(({ member, from, to }) => (
-          <tr key={member}>
-            <th scope="row">{showInvisible(member)}</th>
+      {changes.map(({ member, from, to }) => (
+        <tbody key={member}>
+          <tr>
+            <th scope="rowgroup" colSpan={2}>
+              {showInvisible(member)}
+            </th>
+          </tr>
+          <tr>
             <td>{shown(from)}</td>
             <td>{shown(to)}</td>
           </tr>
-        ))}
-      </tbody>
+        </tbody>
+      ))}
     </table>
   );
 }

@@ -44,7 +44,7 @@ export function Storage({ storage }: { readonly storage: Deployment["storage"] }
       <DetailList
         items={[
           ["Database", formatBytes(databaseBytes)],
-          ["Files", `${formatNumber(files)}, ${formatBytes(bytes)}`],
+          ["Files", `${formatNumber(files)} (${formatBytes(bytes)})`],
           ["To be deleted", `${formatBounded(orphanedObjects.count, orphanedObjects.isMore)} objects`],
           [
             "Free on the fullest disk",

@@ -16,14 +16,14 @@ import { EventPanel } from "./event.panel.tsx";
 const columns: readonly Column<LoggedEvent>[] = [
   {
     name: "Time",
-    width: "minmax(220px, 1fr)",
+    width: "220px",
     narrow: "line",
     render: ({ created }) => <Time value={created} isExact />,
   },
   { name: "Event", width: "minmax(210px, 1.5fr)", narrow: "title", render: ({ type }) => showInvisible(type) },
-  { name: "About", width: "minmax(150px, 1fr)", render: ({ objectID }) => objectID && <IdChip id={objectID} /> },
-  { name: "Owner", width: "minmax(150px, 1fr)", render: ({ userID }) => userID && <IdChip id={userID} /> },
-  { name: "By", width: "minmax(90px, 1fr)", narrow: "end", render: ({ actor }) => actor?.kind },
+  { name: "About", width: "150px", render: ({ objectID }) => objectID && <IdChip id={objectID} /> },
+  { name: "Owner", width: "150px", render: ({ userID }) => userID && <IdChip id={userID} /> },
+  { name: "By", width: "minmax(90px, 0.5fr)", narrow: "end", render: ({ actor }) => actor?.kind },
   {
     name: "Changed",
     width: "minmax(140px, 2fr)",

@@ -33,12 +33,12 @@ const columns: readonly Column<AnsweredCall>[] = [
   { name: "Status", width: "92px", narrow: "end", render: ({ status }) => <StatusCode status={status} /> },
   {
     name: "Operation",
-    width: "minmax(200px, 1.6fr)",
+    width: "minmax(200px, 2.2fr)",
     narrow: "title",
     render: (call) => <Operation call={call} />,
   },
   { name: "Took", width: "92px", isNumber: true, render: ({ ms }) => formatMs(ms) },
-  { name: "Error", width: "minmax(180px, 2fr)", render: (call) => <Failure call={call} /> },
+  { name: "Error", width: "minmax(180px, 1.6fr)", render: (call) => <Failure call={call} /> },
   {
     name: "Caller",
     width: "164px",

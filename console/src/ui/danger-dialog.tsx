@@ -49,7 +49,11 @@ export function DangerDialog(props: DangerDialogProps) {
       {children !== undefined && <div className={styles.facts}>{children}</div>}
       {command !== undefined && (
         <p className={styles.command}>
-          <code>{command}</code>
+          <code>
+            {command.split(/(?<= )(?=--)/).map((part) => (
+              <span key={part}>{part}</span>
+            ))}
+          </code>
           <CopyButton text={command} label="Copy the command" />
         </p>
       )}
