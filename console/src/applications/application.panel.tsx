@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
 import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
@@ -6,7 +7,9 @@ import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
 import { PanelActions } from "../ui/panel-actions.tsx";
+import { Sparkline } from "../ui/sparkline.tsx";
 import { Time } from "../ui/time.tsx";
+import { type Activity, counted, errorsOf, formatRate } from "./applications.activity.ts";
 import type { ApplicationRow } from "./applications.rows.ts";
 
 interface ApplicationPanelProps {
@@ -39,18 +42,30 @@ interface FactsHereProps {
 }
 
 function FactsHere({ application, region }: FactsHereProps) {
-  const { id, created, suspended } = application;
+  const { id, created, suspended, activity } = application;
   return (
     <DetailList
       items={[
         ["Id", <IdChip key="id" id={id} />],
         ["State", <ApplicationState key="state" application={application} />],
         ...(region === undefined ? [] : [["Region", region] as const]),
+        ...(activity === undefined ? [] : factsOf(activity)),
         ["Created", <Time key="created" value={created} isExact />],
         ["Suspended", suspended !== undefined ? <Time key="suspended" value={suspended} isExact /> : "No"],
       ]}
     />
   );
+}
+
+/** The columns that a phone leaves out. */
+function factsOf(activity: Activity): readonly (readonly [name: string, value: ReactNode])[] {
+  return [
+    ["Calls a minute", formatRate(activity.callsPerMinute)],
+    ["Last 24 hours", <Sparkline key="hours" label="Calls in the last 24 hours" values={activity.hours} />],
+    ["Errors", errorsOf(activity) || undefined],
+    ["Devices", counted(activity.devices)],
+    ["Users", counted(activity.users)],
+  ];
 }
 
 function FactsElsewhere({ application }: { readonly application: RemoteApplication }) {

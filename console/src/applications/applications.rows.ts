@@ -14,6 +14,8 @@ export type ApplicationRow =
 
 /** The state by which the list shows the applications in other regions alone. */
 export const elsewhereState = "elsewhere";
+/** The order by calls, which has only applications that were called lately. */
+export const busiestFirst = "busiest";
 
 /**
  * The applications of this region, and among them, by the time of their creation, those in other regions. Only the
@@ -22,7 +24,8 @@ export const elsewhereState = "elsewhere";
 export function useApplicationRows({ sortOrder, state, namePrefix }: ApplicationFilters, areSeveral: boolean) {
   const filters = { sortOrder, state, namePrefix };
   const isHere = !areSeveral || state !== elsewhereState;
-  const isElsewhere = areSeveral && namePrefix === undefined && (state === undefined || state === elsewhereState);
+  const isOfBoth = namePrefix === undefined && state === undefined && sortOrder !== busiestFirst;
+  const isElsewhere = areSeveral && (isOfBoth || state === elsewhereState);
   const here = usePages(
     ["applications", "list", filters],
     (page, options) => listApplications({ include: "activity", ...filters, ...page }, options),

@@ -9,7 +9,7 @@ import Plus from "lucide-react/icons/plus";
 import Trash from "lucide-react/icons/trash-2";
 import { useMemo, useState } from "react";
 import type { Application, RemoteApplication } from "../api/applications.ts";
-import { formatNumber, formatShare, showInvisible } from "../lib/format.ts";
+import { showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
 import { ApplicationState, RemoteState, useSuspension } from "../shell/application.state.tsx";
@@ -26,8 +26,15 @@ import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApplicationPanel } from "./application.panel.tsx";
+import { activityOf, counted, errorsOf, formatRate } from "./applications.activity.ts";
 import styles from "./applications.module.css";
-import { type ApplicationRow, consoleOf, elsewhereState, useApplicationRows } from "./applications.rows.ts";
+import {
+  type ApplicationRow,
+  busiestFirst,
+  consoleOf,
+  elsewhereState,
+  useApplicationRows,
+} from "./applications.rows.ts";
 
 /** @param region the name of this region, if there are several */
 const columnsOf = (region: string | undefined): readonly Column<ApplicationRow>[] => [
@@ -108,31 +115,12 @@ const orders = [
   { value: "created", label: "Oldest first" },
   { value: "-created", label: "Newest first" },
   { value: "name", label: "By name" },
+  { value: busiestFirst, label: "Busiest first" },
 ];
 
 function ApplicationName({ row: { here, elsewhere } }: { readonly row: ApplicationRow }) {
   if (here !== undefined) return showInvisible(here.name);
   return <span className={styles.muted}>An application in {elsewhere.region}</span>;
-}
-
-type Activity = NonNullable<Application["activity"]>;
-
-function activityOf(activity: Activity): string[] {
-  const errors = errorsOf(activity);
-  return [`${formatRate(activity.callsPerMinute)} calls a minute`, ...(errors ? [`${errors} errors`] : [])];
-}
-
-function formatRate(perMinute: number): string {
-  return perMinute.toLocaleString(undefined, { maximumFractionDigits: 1 });
-}
-
-function errorsOf({ calls, errors }: Activity): string | false {
-  return calls > 0 && formatShare(errors / calls);
-}
-
-/** A number that may date from last night is shown as "about". */
-function counted({ count, isExact }: { readonly count: number; readonly isExact: boolean }): string {
-  return `${isExact ? "" : "~"}${formatNumber(count)}`;
 }
 
 type Opened =
@@ -221,7 +209,13 @@ export function ApplicationsScreen() {
           openId={panel}
           actionsOf={actionsOf}
           empty={
-            isFiltered ? (
+            sortOrder === busiestFirst && !isFiltered ? (
+              <EmptyState
+                icon={LayoutGrid}
+                title="No application was called in the last 15 minutes"
+                action={<Button onPress={() => changeFilters({})}>Show all</Button>}
+              />
+            ) : isFiltered ? (
               <NothingFound onClear={() => changeFilters({ sortOrder })} />
             ) : (
               <EmptyState icon={LayoutGrid} title="Create the first application" action={create}>

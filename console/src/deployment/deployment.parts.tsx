@@ -1,6 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { firstApplicationsQuery } from "../api/applications.ts";
+import { firstApplicationsQuery, listApplications } from "../api/applications.ts";
 import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
 import { formatBounded, formatBytes, formatNumber, showInvisible } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -11,8 +11,8 @@ const busiestShown = 10;
 
 /** The applications with the most calls in the last 15 minutes. */
 export function Busiest({ calls }: { readonly calls: DeploymentCalls | undefined }) {
-  const names = new Map(useQuery(firstApplicationsQuery).data?.pageResults.map(({ id, name }) => [id, name]));
   const busiest = calls?.busiest.slice(0, busiestShown) ?? [];
+  const names = useNames(busiest.map(({ appid }) => appid));
   const most = Math.max(1, ...busiest.map((each) => each.calls));
   return (
     <section className={styles.part}>
@@ -34,6 +34,19 @@ export function Busiest({ calls }: { readonly calls: DeploymentCalls | undefined
       </ol>
     </section>
   );
+}
+
+/** The names of applications, of which most deployments have few. */
+function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
+  const { data: first } = useQuery(firstApplicationsQuery);
+  const known = new Map(first?.pageResults.map(({ id, name }) => [id, name]));
+  const { data: busiest } = useQuery({
+    queryKey: ["applications", "busiest", ids],
+    queryFn: ({ signal }) => listApplications({ sortOrder: "busiest", pageSize: busiestShown }, { signal }),
+    enabled: first !== undefined && ids.some((id) => !known.has(id)),
+    placeholderData: keepPreviousData,
+  });
+  return new Map([...known, ...(busiest?.pageResults ?? []).map(({ id, name }) => [id, name] as const)]);
 }
 
 export function Storage({ storage }: { readonly storage: Deployment["storage"] }) {

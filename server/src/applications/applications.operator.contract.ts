@@ -1,7 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
-import { sortOrders } from "../contract/search.ts";
 import { Choice, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { fieldsOf } from "../lib/fields.ts";
@@ -21,6 +20,14 @@ const Include = enumeration("ApplicationInclude", "Additional members of the res
   activity: "The activity of each application's clients, and the numbers of its devices and users.",
 });
 
+const ApplicationSortOrder = enumeration("ApplicationSortOrder", "An order of applications.", {
+  created: "The oldest first.",
+  "-created": "The newest first.",
+  name: "By name.",
+  "-name": "By name, descending.",
+  busiest: "The 100 with the most calls in the last 15 minutes, on one page: the busiest first.",
+});
+
 export const ListApplications = Type.Object({
   include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
   namePrefix: Type.Optional(
@@ -28,10 +35,7 @@ export const ListApplications = Type.Object({
   ),
   state: Type.Optional(Choice(ApplicationState, { description: "Only applications in this state." })),
   sortOrder: Type.Optional(
-    Choice(sortOrders("ApplicationSortOrder", ["created", "name"]), {
-      description: "The order of the applications.",
-      default: "created",
-    }),
+    Choice(ApplicationSortOrder, { description: "The order of the applications.", default: "created" }),
   ),
   ...pagingParameters,
 });

@@ -22,6 +22,7 @@ import {
   findLiveApplication,
   insertApplication,
   type LiveApplication,
+  listApplicationsById,
   listLiveApplications,
   updateApplication,
   updateApplicationDeleted,
@@ -31,7 +32,7 @@ const listApplications = operation({
   method: "GET",
   path: "/_/api/applications",
   operation: "listApplications",
-  summary: "List the applications, oldest first or by name",
+  summary: "List the applications, oldest first, by name or the busiest first",
   description: "The applications of this region, with their activity on request.",
   tag: "Operators",
   caller: "operator",
@@ -41,7 +42,10 @@ const listApplications = operation({
   errors: [],
   async handle({ caller, parameters, call }, { paging, database, statistics }) {
     const request = await paging.read("applications", caller, parameters, call);
-    const page = await listLiveApplications(request.filters, request.position, request.size, database.reads);
+    const page =
+      request.filters.sortOrder === "busiest"
+        ? await listApplicationsById(await statistics.readBusiest(), request.filters, request.size, database.reads)
+        : await listLiveApplications(request.filters, request.position, request.size, database.reads);
     const ids = request.filters.include === "activity" ? page.rows.map(({ application_id }) => application_id) : [];
     const activity = await statistics.readActivity(ids);
     return paging.present("applications", caller, request, page, (application) =>

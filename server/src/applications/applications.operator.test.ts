@@ -65,6 +65,30 @@ describe("GET /_/api/applications", () => {
     assert.deepEqual(await find(`pagingToken=${nextToken}`), [b]);
   });
 
+  // spec/operators#listed-applications
+  it("lists the applications with the most calls in the last minutes, on one page", async () => {
+    const [quiet, busy, busier] = [
+      await test.createApplication("Calls: none"),
+      await test.createApplication("Calls: few"),
+      await test.createApplication("Calls: more"),
+    ];
+    await test.registerDevice(busy);
+    for (let n = 0; n < 3; n += 1) await test.registerDevice(busier);
+    await test.app.statistics.save();
+    const find = async (query: string) => {
+      const { pageResults, nextToken } = (await list(`?sortOrder=busiest&${query}`)).body.result;
+      assert.equal(nextToken, undefined);
+      return pageResults.map(({ id }: Item) => id);
+    };
+    assert.deepEqual(await find("namePrefix=calls"), [busier.appid, busy.appid]);
+    assert.deepEqual(await find("namePrefix=calls&pageSize=1"), [busier.appid]);
+    assert.ok(!(await find("")).includes(quiet.appid));
+    await test.call(`POST /_/api/applications/${busier.appid}/suspend`, { token });
+    assert.deepEqual(await find("namePrefix=calls&state=active"), [busy.appid]);
+    test.advance(16 * 60_000);
+    assert.deepEqual(await find("namePrefix=calls"), []);
+  });
+
   it("pages in both directions, even among applications with equal times", async () => {
     for (let n = 0; n < 5; n += 1) await test.createApplication(`of one moment ${n}`);
     const all: Item[] = (await list("?pageSize=100")).body.result.pageResults;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { condition, lowerBeginsWith, lowerOrder, type Order } from "../db/conditions.ts";
+import { condition, lowerBeginsWith, lowerOrder, lowerText, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { leaseMsMax } from "../db/leases.ts";
@@ -114,7 +114,7 @@ export function updateApplication(
 export interface ListedBy {
   readonly namePrefix?: string | undefined;
   readonly state?: "active" | "suspended" | "moving" | undefined;
-  readonly sortOrder?: "created" | "-created" | "name" | "-name" | undefined;
+  readonly sortOrder?: "created" | "-created" | "name" | "-name" | "busiest" | undefined;
 }
 
 /** A page of live applications. */
@@ -136,6 +136,27 @@ export function listLiveApplications(
   };
   const order = sortOrder.endsWith("name") ? byName : byCreation;
   return readPage(scopeStream(scope, order, sortOrder.startsWith("-"), queries), position, size);
+}
+
+/** The live ones of these applications that the filters find, in this order, on one page. */
+export async function listApplicationsById(
+  ids: readonly string[],
+  { namePrefix = "", state }: ListedBy,
+  size: number,
+  queries: Queries,
+): Promise<Page<LiveApplication>> {
+  const found = await queries
+    .selectFrom("applications")
+    .select(liveColumns)
+    .where("application_id", "in", [...ids, ""]) // an empty list is no SQL
+    .where("deleted_at", "is", null)
+    .where(sql<boolean>`${sql.raw(state === undefined ? "1 = 1" : states[state])}`)
+    .execute();
+  const rows = ids
+    .flatMap((id) => found.filter(({ application_id }) => application_id === id))
+    .filter(({ name }) => lowerText(name).startsWith(lowerText(namePrefix)))
+    .slice(0, size);
+  return { rows, hasNext: false, hasPrevious: false, keyOf: ({ application_id }) => [application_id] };
 }
 
 const states = {

@@ -101,7 +101,7 @@ export function lowerBeginsWith(column: string, prefix: string, charactersMax: n
 }
 
 /** The case mapping of `lower` on both engines: only the letters A to Z have another case. */
-function lowerText(text: string): string {
+export function lowerText(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

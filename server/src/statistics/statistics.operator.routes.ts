@@ -10,10 +10,7 @@ import {
 } from "./statistics.contract.ts";
 import { readOverview } from "./statistics.overview.ts";
 import { readStatistics } from "./statistics.reading.ts";
-import { listBusiest } from "./statistics.store.ts";
-
-const busiestMs = 900_000;
-const busiestMax = 100;
+import { busiestMax, busiestMs, listBusiest } from "./statistics.store.ts";
 
 const readApplicationStatistics = operation({
   method: "GET",

@@ -83,6 +83,9 @@ export function listStatistics(
     .execute();
 }
 
+/** The time whose calls make an application busy, and the number of applications that are listed by them. */
+export const [busiestMs, busiestMax] = [900_000, 100];
+
 /** The applications with the most calls since a time. */
 export function listBusiest(
   since: number,

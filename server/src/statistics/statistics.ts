@@ -6,7 +6,7 @@ import { spans, startOf } from "../lib/spans.ts";
 import type { Log } from "../log.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
-import { insertStatistics, type StatisticsRow } from "./statistics.store.ts";
+import { busiestMax, busiestMs, insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";
 import { createVersionCounts } from "./statistics.versions.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
@@ -23,6 +23,8 @@ export interface Statistics {
   readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
   /** The activity of applications in the last 24 hours, by their ids. */
   readActivity(applicationIds: readonly string[]): Promise<ReadonlyMap<string, Activity>>;
+  /** The ids of the applications with the most calls in the last 15 minutes, the busiest first. */
+  readBusiest(): Promise<readonly string[]>;
   /** Writes the current counts. Logs a failure, and tries again with the next call. */
   save(): Promise<void>;
 }
@@ -164,6 +166,10 @@ export function createStatistics(services: {
     countVersion: (applicationId, appVersion) => versions.add(applicationId, appVersion, clock.now()),
     countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
     readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
+    async readBusiest() {
+      const busiest = await listBusiest(clock.now() - busiestMs, busiestMax, database.reads);
+      return busiest.map(({ application_id }) => application_id);
+    },
     readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),
     countNew(applicationId, kind) {
       find(applicationId).tally[kind] += 1;
