@@ -138,7 +138,7 @@ const devices = createRoute({
   path: "/apps/$appid/devices",
   staticData: { title: "Devices" },
   validateSearch: (given) =>
-    textsOf(given, ["uniqueId", "platform", "appVersion", "tag", "keyId", "created", "sortOrder"]),
+    textsOf(given, ["uniqueId", "platform", "appVersion", "tag", "keyId", "created", "sortOrder", "panel"]),
   component: lazyRouteComponent(() => import("./devices/devices.screen.tsx"), "DevicesScreen"),
 });
 
@@ -153,7 +153,7 @@ const crashes = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/crashes",
   staticData: { title: "Crashes" },
-  validateSearch: (given) => textsOf(given, ["state", "appVersion", "deviceID", "sortOrder"]),
+  validateSearch: (given) => textsOf(given, ["state", "appVersion", "deviceID", "firstSeen", "reopened", "sortOrder"]),
   component: lazyRouteComponent(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
 });
 

@@ -5,6 +5,7 @@ import { callJourneys } from "./call-journeys.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
 import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
+import { listJourney } from "./list-journey.ts";
 import { looksInWindows, looksOnPhone } from "./looks.ts";
 import { overviewJourney } from "./overview-journey.ts";
 import { pageJourneys } from "./page-journeys.ts";
@@ -23,7 +24,13 @@ export interface Track {
 }
 
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
-const toursOfOneEngine: Checks = { ...pageJourneys, ...pictureJourney, ...regionJourney, ...traceJourney };
+const toursOfOneEngine: Checks = {
+  ...pageJourneys,
+  ...listJourney,
+  ...pictureJourney,
+  ...regionJourney,
+  ...traceJourney,
+};
 
 const startForJobs = { SQLite: shareServer(startOnSqlite), PostgreSQL: shareServer(startOnOwnPostgres) };
 

@@ -18,6 +18,7 @@ interface CrashFilters {
   readonly deviceID?: string;
   /** A range of times. */
   readonly firstSeen?: string;
+  readonly reopened?: string;
   readonly sortOrder?: string;
 }
 
@@ -38,6 +39,7 @@ export const listCrashGroups = operation<
   "appVersion",
   "deviceID",
   "firstSeen",
+  "reopened",
   "sortOrder",
   "pageSize",
   "pagingToken",

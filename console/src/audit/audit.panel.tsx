@@ -1,6 +1,7 @@
 import type { AuditEntry } from "../api/audit.ts";
 import { showInvisible } from "../lib/format.ts";
 import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
+import { addressOfId } from "../shell/ids.ts";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import type { FilterValues } from "../ui/filter-chips.tsx";
@@ -28,11 +29,11 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
           ["Operation", <code key="action">{action}</code>],
           ["Result", refusalOf(entry) ?? "Done"],
           ["Actor", showInvisible(actorName(entry))],
-          ["Actor's id", actor.id && <IdChip key="actor" id={actor.id} />],
-          ["Target", target && <IdChip key="target" id={target} />],
-          ["Application", appid && <IdChip key="appid" id={appid} />],
+          ["Actor's id", actor.id && <Subject key="actor" id={actor.id} href={addressOfId(actor.id, appid)} />],
+          ["Target", target && <Subject key="target" id={target} href={addressOfId(target, appid)} />],
+          ["Application", appid && <Subject key="appid" id={appid} href={addressOfId(appid, appid)} />],
           ["Address", address],
-          ["Request", requestId && <IdChip key="request" id={requestId} />],
+          ["Request", requestId && <Subject key="request" id={requestId} href={addressOfCall(requestId, appid)} />],
         ]}
       />
       {changes.length > 0 && <Changes changes={changes} />}
@@ -44,6 +45,21 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
       </div>
     </Panel>
   );
+}
+
+/** An id, and a link to its page. An object that was deleted since has a page that says so. */
+function Subject({ id, href }: { readonly id: string; readonly href: string | undefined }) {
+  return (
+    <span className={styles.subject}>
+      <IdChip id={id} />
+      {href !== undefined && <a href={`#${href}`}>Open</a>}
+    </span>
+  );
+}
+
+/** The call among those of its application that the server remembers. */
+function addressOfCall(requestId: string, appid: string | undefined): string | undefined {
+  return appid === undefined ? undefined : `/apps/${appid}/requests?requestId=${encodeURIComponent(requestId)}`;
 }
 
 /** The values that a change has replaced, by member. */

@@ -124,14 +124,14 @@ function Report({ report }: { readonly report: CrashReport }) {
           ["Tag", shown(tag)],
           [
             "Device",
-            <Link
-              key="device"
-              to="/apps/$appid/devices/$deviceId"
-              params={{ appid, deviceId: deviceID }}
-              className={styles.code}
-            >
-              {deviceID}
-            </Link>,
+            <span key="device" className={styles.device}>
+              <Link to="/apps/$appid/devices/$deviceId" params={{ appid, deviceId: deviceID }} className={styles.code}>
+                {deviceID}
+              </Link>
+              <Link to="/apps/$appid/requests" params={{ appid }} search={{ deviceID }}>
+                Its last calls
+              </Link>
+            </span>,
           ],
         ]}
       />

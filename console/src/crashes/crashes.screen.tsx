@@ -4,6 +4,7 @@ import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
+import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
 import { Page, Split } from "../ui/page.tsx";
@@ -45,6 +46,13 @@ const filters: readonly Filter[] = [
   },
   { name: "appVersion", label: "App version", placeholder: "2.1" },
   { name: "deviceID", label: "Device", placeholder: "dev_…" },
+  { name: "reopened", label: "Came back", options: [{ value: "true", label: "only" }] },
+  dateFilter("firstSeen", "First seen"),
+];
+
+const savedViews = [
+  { label: "New in the last 24 hours", values: { state: "open", firstSeen: "1d" } },
+  { label: "Came back", values: { state: "open", reopened: "true" } },
 ];
 
 const byNumbers = new Intl.Collator(undefined, { numeric: true });
@@ -54,14 +62,15 @@ const everyState = "all";
 
 export function CrashesScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/crashes" });
-  const { sortOrder, state: given = "open", appVersion, deviceID } = useSearch({ from: "/frame/apps/$appid/crashes" });
+  const { sortOrder, state: given = "open", ...others } = useSearch({ from: "/frame/apps/$appid/crashes" });
   const navigate = useNavigate({ from: "/apps/$appid/crashes" });
   const state = given === everyState ? undefined : given;
-  const wire = { state, appVersion, deviceID, sortOrder };
+  const wire = { ...others, state, firstSeen: rangeSince(others.firstSeen), sortOrder };
   const pages = usePages(["crashes", appid, "list", wire], (page, options) =>
     listCrashGroups({ appid, ...wire, ...page }, options),
   );
-  const isNarrowed = appVersion !== undefined || deviceID !== undefined || (state !== undefined && state !== "open");
+  const isNarrowed =
+    Object.values(others).some((value) => value !== undefined) || (state !== undefined && state !== "open");
 
   function changeFilters({ state: next = everyState, ...values }: FilterValues) {
     void navigate({ search: { ...values, state: next === "open" ? undefined : next }, replace: true });
@@ -72,7 +81,8 @@ export function CrashesScreen() {
       <ListBar
         filters={filters}
         orders={orders}
-        values={{ state, appVersion, deviceID, sortOrder }}
+        values={{ ...others, state, sortOrder }}
+        saved={savedViews}
         onChange={changeFilters}
       />
       <Split>

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import LogOut from "lucide-react/icons/log-out";
 import Smartphone from "lucide-react/icons/smartphone";
 import { useState } from "react";
@@ -11,11 +11,13 @@ import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
+import type { MenuAction } from "../ui/menu.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
+import { DevicePanel } from "./device.panel.tsx";
 
 const columns: readonly Column<Device>[] = [
   { name: "Platform", width: "minmax(100px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
@@ -32,6 +34,12 @@ const columns: readonly Column<Device>[] = [
   },
   { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
   { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+  { name: "Key", width: "150px", render: ({ keyID }) => keyID !== undefined && <IdChip id={keyID} /> },
+  {
+    name: "Registered",
+    width: "120px",
+    render: ({ registered }) => registered !== undefined && <Time value={registered} />,
+  },
 ];
 
 const filters: readonly Filter[] = [
@@ -49,7 +57,7 @@ const orders = [
 
 export function DevicesScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/devices" });
-  const search = useSearch({ from: "/frame/apps/$appid/devices" });
+  const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/devices" });
   const navigate = useNavigate({ from: "/apps/$appid/devices" });
   const [ended, setEnded] = useState<Device>();
   const isEditor = useRole("editor");
@@ -57,6 +65,7 @@ export function DevicesScreen() {
   const pages = usePages(["devices", appid, "list", wire], (page, options) =>
     listDevices({ appid, ...wire, ...page }, options),
   );
+  const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
 
@@ -68,6 +77,15 @@ export function DevicesScreen() {
 
   function openDevice(deviceId: string) {
     void navigate({ to: "/apps/$appid/devices/$deviceId", params: { appid, deviceId } });
+  }
+
+  function showPanel(id: string | undefined) {
+    void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
+  }
+
+  function actionsOf(device: Device): MenuAction[] {
+    if (!isEditor) return [];
+    return [{ label: "End all tokens …", icon: LogOut, isDanger: true, run: () => setEnded(device) }];
   }
 
   return (
@@ -86,15 +104,22 @@ export function DevicesScreen() {
           pages={pages}
           idOf={({ id }) => id}
           onOpen={({ id }) => openDevice(id)}
-          actionsOf={
-            isEditor
-              ? (device) => [{ label: "End all tokens …", icon: LogOut, isDanger: true, run: () => setEnded(device) }]
-              : undefined
-          }
+          onPanel={({ id }) => showPanel(id)}
+          openId={panel}
+          actionsOf={isEditor ? actionsOf : undefined}
           empty={
             isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoDevices appid={appid} />
           }
         />
+        {shown !== undefined && (
+          <DevicePanel
+            appid={appid}
+            device={shown}
+            actions={actionsOf(shown)}
+            onOpen={() => openDevice(shown.id)}
+            onClose={() => showPanel(undefined)}
+          />
+        )}
       </Split>
       {ended !== undefined && <EndTokensOfDevice appid={appid} device={ended} onClose={() => setEnded(undefined)} />}
     </Page>
@@ -116,7 +141,12 @@ function NoDevices({ appid }: { readonly appid: string }) {
         />
       }
     >
-      Each app registers its device with a key of the application before anything else. This call makes the first one.
+      Each app registers its device with a key of the application before anything else. This call makes the first one,
+      and{" "}
+      <Link to="/apps/$appid/start" params={{ appid }}>
+        Start
+      </Link>{" "}
+      shows all of them.
     </EmptyState>
   );
 }

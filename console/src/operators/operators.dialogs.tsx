@@ -164,6 +164,7 @@ export function DeleteOperator({ operator: { id, name }, onClose }: OperatorProp
       title={`Delete the operator ${showInvisible(name)}?`}
       lead="Ends at once, and cannot be undone"
       typed={name}
+      command={`npx rollcall operators delete ${id} --yes`}
       action="Delete the operator"
       onConfirm={confirm}
       onClose={onClose}

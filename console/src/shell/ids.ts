@@ -1,6 +1,6 @@
 /** The pages of objects by the kind of their ids; `$id` stands for the id. */
 const pages: Readonly<Record<string, string>> = {
-  apk: "/apps/$appid/keys",
+  apk: "/apps/$appid/keys?panel=$id",
   app: "/apps/$id/overview",
   opr: "/operators?panel=$id",
   dev: "/apps/$appid/devices/$id",

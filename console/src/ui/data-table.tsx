@@ -11,6 +11,7 @@ import {
   useState,
 } from "react";
 import { formatBounded, formatNumber } from "../lib/format.ts";
+import { leaveRow, takeLeftRow } from "../lib/left-rows.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -84,7 +85,8 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const { label, pages, idOf, onOpen, onPanel, openId, actionsOf } = props;
   const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const grid = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState(0);
+  const [left] = useState(onOpen === undefined ? undefined : takeLeftRow);
+  const [active, setActive] = useState(() => Math.max(0, left === undefined ? 0 : rows.findIndex(isRow(left.id))));
   const wanted = useRef<number>(undefined);
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
@@ -98,6 +100,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
     overscan: 8,
     // A row that leaves the document takes the focus with it.
     rangeExtractor: (range) => withIndex(defaultRangeExtractor(range), Math.min(active, rows.length - 1)),
+    initialOffset: left?.offset ?? 0,
   });
   const items = virtual.getVirtualItems();
   const lastShown = virtual.range?.endIndex ?? 0;
@@ -110,6 +113,20 @@ function Grid<Row>(props: DataTableProps<Row>) {
   }, [hasNextPage, isFetchingNextPage, error, lastShown, rows.length, fetchNextPage]);
 
   useEffect(focusWanted);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, after the heading of the page has got the focus
+  useEffect(() => {
+    if (left !== undefined && rows.some(isRow(left.id))) queueMicrotask(() => focusRow(active));
+  }, []);
+
+  function isRow(id: string) {
+    return (row: Row) => idOf(row) === id;
+  }
+
+  function open(row: Row) {
+    if (onOpen === undefined) return onPanel?.(row);
+    leaveRow({ id: idOf(row), offset: grid.current?.scrollTop ?? 0 });
+    onOpen(row);
+  }
 
   function focusRow(index: number) {
     const next = Math.max(0, Math.min(rows.length - 1, index));
@@ -144,8 +161,8 @@ function Grid<Row>(props: DataTableProps<Row>) {
       PageUp: () => focusRow(active - 10),
       Home: () => focusRow(0),
       End: () => focusRow(rows.length - 1),
-      Enter: () => (onOpen ?? onPanel)?.(row),
-      " ": () => (onPanel ?? onOpen)?.(row),
+      Enter: () => open(row),
+      " ": () => (onPanel ?? open)(row),
       y: () => void copyText(idOf(row)).then(() => showNote("Copied the id.")),
       ".": () => rowElement(active)?.querySelector<HTMLElement>("[aria-haspopup]")?.click(),
     };
@@ -158,7 +175,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   function onClick(event: MouseEvent, row: Row, index: number) {
     setActive(index);
     const isInControl = event.target instanceof Element && event.target.closest("button, a, [role=menu]") !== null;
-    if (!isInControl) (onOpen ?? onPanel)?.(row);
+    if (!isInControl) open(row);
   }
 
   const more = actionsOf === undefined ? "" : " 44px";

@@ -68,7 +68,7 @@ export function FilterChips({ filters, values, onChange, search, saved = [] }: F
           value={values[search.name] ?? ""}
           filters={filters}
           onSearch={(text) => change(search.name, text)}
-          onFilter={(filter, text) => onChange({ ...values, [search.name]: undefined, [filter.name]: text })}
+          onFilters={(text, given) => onChange({ ...values, ...given, [search.name]: text === "" ? undefined : text })}
         />
       )}
       {set.map((filter) => (
@@ -112,10 +112,12 @@ interface SearchBoxProps {
   readonly value: string;
   readonly filters: readonly Filter[];
   readonly onSearch: (text: string) => void;
-  readonly onFilter: (filter: Filter, text: string) => void;
+  /** The text without the filters in it, and these. */
+  readonly onFilters: (text: string, given: FilterValues) => void;
 }
 
-function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps) {
+function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProps) {
+  const listId = useId();
   const [text, setText] = useState(value);
   const timer = useRef(0);
   useEffect(() => setText(value), [value]);
@@ -142,10 +144,9 @@ function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps
 
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== "Enter") return;
-    const [name, ...rest] = text.split(":");
-    const filter = filters.find((candidate) => candidate.name === name);
-    if (filter === undefined || rest.length === 0) search(text);
-    else onFilter(filter, rest.join(":"));
+    const { words, given } = readFilters(text, filters);
+    if (Object.keys(given).length === 0) search(text);
+    else onFilters(words, given);
   }
 
   return (
@@ -159,9 +160,38 @@ function SearchBox({ label, value, filters, onSearch, onFilter }: SearchBoxProps
         onChange={(event) => type(event.target.value)}
         onKeyDown={onKeyDown}
         onBlur={onBlur}
+        list={filters.length > 0 ? listId : undefined}
       />
+      <datalist id={listId}>
+        {completionsOf(text, filters).map((completion) => (
+          <option key={completion} value={completion} />
+        ))}
+      </datalist>
     </div>
   );
+}
+
+/** The filters in a text, such as `platform:iOS tag:my beta`, and the words before them. */
+function readFilters(text: string, filters: readonly Filter[]): { words: string; given: FilterValues } {
+  const names = filters.map(({ name }) => name).join("|");
+  const [words = "", ...parts] = names === "" ? [text] : text.split(new RegExp(`(?:^|\\s)(${names}):`));
+  const given: Record<string, string> = {};
+  for (let index = 0; index + 1 < parts.length; index += 2) {
+    const value = parts[index + 1]?.trim() ?? "";
+    if (value !== "") given[parts[index] ?? ""] = value;
+  }
+  return { words: words.trim(), given };
+}
+
+/** How the filter that is being typed can go on; nothing while the operator types something else. */
+function completionsOf(text: string, filters: readonly Filter[]): string[] {
+  const [, before = "", last = ""] = /^(.*?)(\S*)$/s.exec(text) ?? [];
+  if (last === "") return [];
+  return filters
+    .flatMap(({ name, options = [] }) => [`${name}:`, ...options.map(({ value }) => `${name}:${value}`)])
+    .filter((completion) => completion.startsWith(last) && completion !== last)
+    .filter((completion) => last.includes(":") || completion.endsWith(":"))
+    .map((completion) => before + completion);
 }
 
 interface EditorProps {

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Plus from "lucide-react/icons/plus";
 import Users from "lucide-react/icons/users";
 import { useMemo, useState } from "react";
@@ -127,7 +127,7 @@ export function UsersScreen() {
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
           actionsOf={actionsOf}
-          empty={isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoUsers />}
+          empty={isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoUsers appid={appid} />}
         />
         {shown !== undefined && (
           <UserPanel
@@ -159,7 +159,7 @@ function readFilters({ q, disabled, created, lastModified, sortOrder }: Search):
   };
 }
 
-function NoUsers() {
+function NoUsers({ appid }: { readonly appid: string }) {
   return (
     <EmptyState
       icon={Users}
@@ -172,7 +172,11 @@ function NoUsers() {
         />
       }
     >
-      Users sign up from an app, with the token of a device. This call makes the first one.
+      Users sign up from an app, with the token of a device. This call makes the first one, and{" "}
+      <Link to="/apps/$appid/start" params={{ appid }}>
+        Start
+      </Link>{" "}
+      shows all of them.
     </EmptyState>
   );
 }

@@ -47,7 +47,7 @@ export async function findAnything(setup: Setup): Promise<void> {
   await box.waitFor({ state: "detached" });
 
   await hand.press(page.getByRole("navigation", { name: "Deployment" }).getByRole("link", { name: "Applications" }));
-  await hand.fill(page.getByRole("searchbox", { name: "Name" }), name.toLowerCase());
+  await hand.fill(page.getByPlaceholder("Name", { exact: true }), name.toLowerCase());
   await page.waitForFunction(() => document.querySelectorAll("[role=row]").length === 2);
   await page.getByRole("row").filter({ hasText: name }).waitFor();
 }

@@ -36,6 +36,14 @@ export const screens: readonly Screen[] = [
     at: `#/apps/$appid/users/$userId?tab=${tab}`,
   })),
   { name: "devices", at: "#/apps/$appid/devices" },
+  {
+    name: "device-panel",
+    at: "#/apps/$appid/devices",
+    act: async (page) => {
+      await page.getByRole("row").nth(1).press("Space");
+      await page.getByRole("heading", { name: "Signed in now" }).waitFor();
+    },
+  },
   { name: "device", at: "#/apps/$appid/devices/$deviceId" },
   { name: "crashes", at: "#/apps/$appid/crashes" },
   { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
