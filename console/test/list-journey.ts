@@ -51,8 +51,9 @@ export const listJourney: Checks = {
     const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/#/apps/${appid}/devices`);
     const rows = page.locator("[data-index]");
-    await rows.nth(1).waitFor();
+    await rows.getByText("Phone of other").waitFor();
     await page.keyboard.press("/");
+    await page.waitForFunction(() => document.activeElement?.tagName === "INPUT");
     await page.keyboard.type("platf");
     const box = page.getByPlaceholder("Exact unique id, or id");
     assert.deepEqual(await box.evaluate(completions), ["platform:"]);
@@ -68,6 +69,25 @@ export const listJourney: Checks = {
     const panel = page.getByRole("complementary", { name: "Phone of my beta" });
     await panel.getByRole("link", { name: "user of my beta" }).click();
     await page.getByRole("heading", { level: 1, name: "user of my beta" }).waitFor();
+  },
+
+  async "a key whose answer was lost may exist: the dialog says so, and the list shows it"(setup) {
+    const { server } = setup;
+    const { result: application } = await (await connect(server))("POST", "/applications", { name: "Lost" });
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/keys`);
+    await page.route("**/keys", async (route) => {
+      if (route.request().method() === "POST") await route.fetch();
+      await (route.request().method() === "POST" ? route.abort() : route.continue());
+    });
+    await page.getByRole("button", { name: "New key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("Version 2");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByText("The key may exist all the same").waitFor();
+    await page.unroute("**/keys");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("row").filter({ hasText: "Version 2" }).waitFor();
   },
 
   async "an entry of the audit log leads to its target, its actor and its call"(setup) {

@@ -146,7 +146,10 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
     if (event.key !== "Enter") return;
     const { words, given } = readFilters(text, filters);
     if (Object.keys(given).length === 0) search(text);
-    else onFilters(words, given);
+    else {
+      setText(words);
+      onFilters(words, given);
+    }
   }
 
   return (
