@@ -15,6 +15,7 @@ import {
 } from "../api/keys.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
+import { explainLoss } from "../lib/lost-answer.ts";
 import { ApplicationImpact } from "../shell/application.impact.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -41,8 +42,12 @@ export function CreateKey({ appid, onClose }: DialogProps) {
   const refresh = useRefresh(appid);
 
   async function submit() {
-    setCreated(await createKey({ appid, ...(label !== "" && { label }) }));
-    await refresh();
+    try {
+      const create = () => createKey({ appid, ...(label !== "" && { label }) });
+      setCreated(await explainLoss(create, "The key may exist all the same: look for it in the list, and retire it."));
+    } finally {
+      await refresh();
+    }
   }
 
   if (created !== undefined) return <NewKey appid={appid} created={created} onClose={onClose} />;
@@ -205,8 +210,13 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
   const refresh = useRefresh(appid);
 
   async function confirm() {
-    setCreated(await replaceKeys({ appid }));
-    await refresh();
+    try {
+      const remedy =
+        "The keys may be replaced all the same: then the list has a new one, whose value is lost. Create another.";
+      setCreated(await explainLoss(() => replaceKeys({ appid }), remedy));
+    } finally {
+      await refresh();
+    }
   }
 
   if (created !== undefined) return <NewKey appid={appid} created={created} onClose={onClose} />;
@@ -234,7 +244,8 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
   const refresh = useRefreshSecret(appid);
 
   async function confirm() {
-    setSecret((await createSigningSecret({ appid })).secret);
+    const remedy = "There may be a new secret all the same, and its value is lost: make another one.";
+    setSecret((await explainLoss(() => createSigningSecret({ appid }), remedy)).secret);
     await refresh();
   }
 

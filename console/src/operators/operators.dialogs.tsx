@@ -3,6 +3,7 @@ import { useState } from "react";
 import { changeOperator, createOperator, deleteOperator, type Operator } from "../api/operators.ts";
 import type { Role } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
+import { explainLoss } from "../lib/lost-answer.ts";
 import { withProof } from "../shell/proof.tsx";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -33,9 +34,13 @@ export function CreateOperator({ onClose }: CloseProps) {
   const refresh = useRefresh();
 
   async function submit() {
-    const created = await withProof(() => createOperator({ name, role }));
-    setPassword(created.password);
-    await refresh();
+    try {
+      const remedy = "The operator may exist all the same: look in the list, and set a new password.";
+      const created = await withProof(() => explainLoss(() => createOperator({ name, role }), remedy));
+      setPassword(created.password);
+    } finally {
+      await refresh();
+    }
   }
 
   if (password !== undefined) {

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
+import { explainLoss } from "../lib/lost-answer.ts";
 import { handOverKey } from "../lib/new-keys.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { TextField } from "../ui/fields.tsx";
@@ -30,7 +31,8 @@ export function CreateApplication({ onClose }: CloseProps) {
   const refresh = useRefresh();
 
   async function submit() {
-    const { appid, appkey } = await createApplication({ name });
+    const remedy = "The application may exist all the same: look for it in the list, and create another key for it.";
+    const { appid, appkey } = await explainLoss(() => createApplication({ name }), remedy);
     handOverKey(appid, appkey);
     void refresh();
     await navigate({ to: "/apps/$appid/start", params: { appid } });

@@ -7,6 +7,7 @@ import { createKey } from "../api/keys.ts";
 import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
 import { useArrivedKinds } from "../api/start.ts";
 import { showInvisible } from "../lib/format.ts";
+import { explainLoss } from "../lib/lost-answer.ts";
 import { useNewKey } from "../lib/new-keys.ts";
 import { useRole } from "../shell/session.ts";
 import { Button, buttonClass } from "../ui/button.tsx";
@@ -116,7 +117,8 @@ function Key({ appid, appkey, onKey }: KeyProps) {
   async function make() {
     setPending(true);
     try {
-      onKey((await createKey({ appid, label: "Start" })).appkey);
+      const remedy = "The key may exist all the same: see the list of keys, and retire it.";
+      onKey((await explainLoss(() => createKey({ appid, label: "Start" }), remedy)).appkey);
     } catch (error) {
       showError(error);
     }
