@@ -196,7 +196,7 @@ export const pageJourneys: Checks = {
       .waitFor();
     const versions = await rows.getByText("New app version").allInnerTexts();
     assert.deepEqual(
-      versions,
+      versions.map((text) => text.trim()),
       [latest, first].map(({ name }) => `New app version ${name}`),
     );
 

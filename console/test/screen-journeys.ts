@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { registerDevice } from "./jobs/steps.ts";
 import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 export const screenJourneys: Checks = {
@@ -52,6 +53,27 @@ export const screenJourneys: Checks = {
     await offered.click();
     await page.getByRole("row").filter({ hasText: "Create application key" }).waitFor();
     await offered.waitFor({ state: "detached" });
+  },
+
+  async "the list of metrics has a line of the last 30 days for each key, also in words"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Reported" });
+    const device = await registerDevice(server.url, application);
+    const daysAgo = (days: number) => Date.now() - days * 86_400_000;
+    const events = [
+      ...[0, 3, 3, 3].map((days) => ({ key: "map.opened", timestamp: daysAgo(days) })),
+      { key: "tour.skipped", timestamp: daysAgo(7) },
+    ];
+    await send(`${server.url}/metrics/events`, "POST", { events }, device);
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/metrics`);
+    const lineOf = (key: string) =>
+      page.getByRole("row").filter({ hasText: key }).getByRole("img").getAttribute("aria-label");
+    assert.match((await lineOf("map.opened")) ?? "", /^Events of the last 30 days: [01] today, 3 on the busiest day$/);
+    assert.match((await lineOf("tour.skipped")) ?? "", /^Events of the last 30 days: 0 today, 1 on the busiest day$/);
+    await page.getByRole("row").filter({ hasText: "map.opened" }).click();
+    await page.getByRole("heading", { level: 1, name: "map.opened" }).waitFor();
   },
 };
 

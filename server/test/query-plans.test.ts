@@ -21,6 +21,10 @@ import { flagsStream } from "../src/locations/locations.flags.store.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
+import { Cell } from "../src/metrics/engine/cell.ts";
+import { readDailyCounts } from "../src/metrics/engine/daily-counts.ts";
+import { writeRollup } from "../src/metrics/engine/rollups.ts";
+import { dayMs, rollupId, seriesOf, startOf } from "../src/metrics/engine/series.ts";
 import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
 import { findInApplication, findInDeployment } from "../src/search/search.store.ts";
 import { listMarkers, listNewCrashes } from "../src/statistics/statistics.events.store.ts";
@@ -756,6 +760,36 @@ describe("the counts of the audit log", () => {
         hasCostPlanner ? /audit_counts_pkey/ : /SEARCH audit_counts USING PRIMARY KEY \(application_id=\?/,
       );
       assert.doesNotMatch(plan, /SCAN audit_counts|Seq Scan/);
+    }
+  });
+});
+
+describe("the events of each day of metric keys", () => {
+  it("is read as a range of the primary key for each key, in one statement", async () => {
+    const { appid } = test.application;
+    const { database } = test.app;
+    const keys = Array.from({ length: 500 }, (_, n) => `key ${n}`);
+    for (let ago = 0; ago < 40; ago += 1) {
+      const rows = keys.map((key) => ({
+        application_id: appid,
+        id: rollupId(seriesOf(key), "day", startOf("day", test.now()) - ago * dayMs, ""),
+        dimension: "",
+        data: writeRollup(new Cell("all")),
+      }));
+      await database.write(({ queries }) => queries.insertInto("metric_rollups").values(rows).execute());
+    }
+    if (hasCostPlanner) await sql`analyze metric_rollups`.execute(database.reads);
+    const explained: Omit<Explained, "what">[] = [];
+    await readDailyCounts(appid, keys.slice(0, 100), { days: 30, now: test.now() }, explaining(explained));
+    assert.equal(explained.length, 1);
+    for (const { plan } of explained) {
+      assert.match(
+        plan,
+        hasCostPlanner
+          ? /metric_rollups_pkey/
+          : /SEARCH metric_rollups USING PRIMARY KEY \(application_id=\? AND id>\? AND id<\?\)/,
+      );
+      assert.doesNotMatch(plan, /SCAN metric_rollups|Seq Scan on metric_rollups/);
     }
   });
 });

@@ -17,11 +17,10 @@ interface OfMetric {
   readonly key: string;
 }
 
-export const listMetrics = operation<{ appid: string; keyPrefix?: string } & PageParameters, Static<typeof MetricPage>>(
-  "GET",
-  "/applications/{appid}/metrics",
-  ["appid", "keyPrefix", "pageSize", "pagingToken"],
-);
+export const listMetrics = operation<
+  { appid: string; keyPrefix?: string; include?: "days" } & PageParameters,
+  Static<typeof MetricPage>
+>("GET", "/applications/{appid}/metrics", ["appid", "keyPrefix", "include", "pageSize", "pagingToken"]);
 
 export const readMetric = operation<OfMetric & Static<typeof ReadMetric>, MetricSeries>(
   "GET",

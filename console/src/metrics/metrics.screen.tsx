@@ -8,14 +8,38 @@ import { type Column, DataTable } from "../ui/data-table.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
+import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState, NothingFound } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 
 const columns: readonly Column<Metric>[] = [
   { name: "Key", width: "minmax(220px, 4fr)", narrow: "title", render: ({ key }) => showInvisible(key) },
-  { name: "Events", width: "140px", isNumber: true, narrow: "line", render: ({ count }) => formatNumber(count) },
-  { name: "Last event", width: "160px", narrow: "end", render: ({ lastSeen }) => <Time value={lastSeen} /> },
+  { name: "Events", width: "140px", isNumber: true, render: ({ count }) => formatNumber(count) },
+  {
+    name: "Activity",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: ({ count, lastSeen }) => (
+      <>
+        {count === 1 ? "1 event" : `${formatNumber(count)} events`}, <Time value={lastSeen} />
+      </>
+    ),
+  },
+  {
+    name: "30 days",
+    width: "112px",
+    narrow: "end",
+    render: ({ days }) => days && <Sparkline label={describeDays(days)} values={days} />,
+  },
+  { name: "Last event", width: "160px", render: ({ lastSeen }) => <Time value={lastSeen} /> },
 ];
+
+/** The line in words, for people who do not see it. */
+function describeDays(days: readonly number[]): string {
+  const [today, most] = [days.at(-1) ?? 0, Math.max(...days)];
+  return `Events of the last 30 days: ${formatNumber(today)} today, ${formatNumber(most)} on the busiest day`;
+}
 
 /** The keys under which apps report events. */
 export function MetricsScreen() {
@@ -23,7 +47,7 @@ export function MetricsScreen() {
   const { q } = useSearch({ from: "/frame/apps/$appid/metrics" });
   const navigate = useNavigate({ from: "/apps/$appid/metrics" });
   const pages = usePages(["metrics", appid, "keys", q], (page, options) =>
-    listMetrics({ appid, ...(q !== undefined && { keyPrefix: q }), ...page }, options),
+    listMetrics({ appid, include: "days", ...(q !== undefined && { keyPrefix: q }), ...page }, options),
   );
 
   function search(text: string | undefined) {

@@ -2,6 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { Overview } from "../api/statistics.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
+import { MarkerSign } from "../ui/time-chart.marker.tsx";
 import styles from "./overview.module.css";
 
 const versionsShown = 3;
@@ -15,9 +16,7 @@ export function MarkerLegend({ overview: { markers, newVersions } }: { readonly 
     <ul className={styles.legend} aria-label="Markers on the charts">
       {newVersions.slice(0, versionsShown).map(({ appVersion, firstSeen }) => (
         <li key={appVersion}>
-          <svg data-kind="version" width="12" height="12" aria-hidden="true">
-            <path d="M1 0V12M1 1L11 5L1 9Z" />
-          </svg>
+          <MarkerSign kind="version" />
           <span>
             New app version{" "}
             <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
@@ -30,9 +29,7 @@ export function MarkerLegend({ overview: { markers, newVersions } }: { readonly 
       {more > 0 && <li>{more === 1 ? "1 more version" : `${more} more versions`}</li>}
       {markers.length > 0 && (
         <li>
-          <svg data-kind="change" width="12" height="12" aria-hidden="true">
-            <path d="M2 2H10L6 10Z" />
-          </svg>
+          <MarkerSign kind="change" />
           <Link to="/apps/$appid/audit" params={{ appid }}>
             {markers.length === 1 ? "1 change" : `${markers.length} changes`} of settings and keys
           </Link>

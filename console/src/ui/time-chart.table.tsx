@@ -1,6 +1,7 @@
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { formatMoment } from "../lib/format.ts";
 import { Button } from "./button.tsx";
+import { MarkerSign } from "./time-chart.marker.tsx";
 import styles from "./time-chart.module.css";
 import { markersIn, type TimeChartProps } from "./time-chart.parts.ts";
 
@@ -11,13 +12,12 @@ interface TimeTableProps extends TimeChartProps {
 
 const rowsMax = 48;
 
-/** The numbers of a chart, and its marked moments, latest first. */
+/** The numbers of a chart, latest first, each interval with its marked moments below. */
 export function TimeTable({ title, times, intervalMs, series, markers = [], format }: TimeTableProps) {
   const [page, setPage] = useState(0);
   const last = Math.max(0, Math.ceil(times.length / rowsMax) - 1);
   const first = Math.min(page, last) * rowsMax;
   const rows = times.map((time, index) => ({ time, index })).toReversed();
-  const isMarked = times.some((time) => markersIn(markers, time, intervalMs).length > 0);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: so that it scrolls by keys */}
@@ -31,29 +31,28 @@ export function TimeTable({ title, times, intervalMs, series, markers = [], form
                   {label}
                 </th>
               ))}
-              {isMarked && (
-                <th scope="col" className={styles.events}>
-                  Events
-                </th>
-              )}
             </tr>
           </thead>
           <tbody>
             {rows.slice(first, first + rowsMax).map(({ time, index }) => (
-              <tr key={time}>
-                <th scope="row">{formatMoment(time, intervalMs)}</th>
-                {series.map(({ label, values }) => {
-                  const value = values[index];
-                  return <td key={label}>{value === undefined ? "–" : format(value)}</td>;
-                })}
-                {isMarked && (
-                  <td className={styles.events}>
-                    {markersIn(markers, time, intervalMs)
-                      .map(({ label }) => label)
-                      .join(", ")}
-                  </td>
-                )}
-              </tr>
+              <Fragment key={time}>
+                <tr>
+                  <th scope="row">{formatMoment(time, intervalMs)}</th>
+                  {series.map(({ label, values }) => {
+                    const value = values[index];
+                    return <td key={label}>{value === undefined ? "–" : format(value)}</td>;
+                  })}
+                </tr>
+                {markersIn(markers, time, intervalMs)
+                  .toReversed()
+                  .map(({ at, kind, label }) => (
+                    <tr key={`${at} ${label}`} className={styles.marked}>
+                      <td colSpan={series.length + 1}>
+                        <MarkerSign kind={kind} /> {label}
+                      </td>
+                    </tr>
+                  ))}
+              </Fragment>
             ))}
           </tbody>
         </table>

@@ -58,8 +58,8 @@ export function addHistory(dataDir: string, appid: string): void {
 
 /** The versions that appeared in the last day. */
 export const newVersions = [
-  { name: "2.0", hoursAgo: 17 },
-  { name: "2.0.1", hoursAgo: 5 },
+  { name: "2.4.0", hoursAgo: 17 },
+  { name: "2.4.1", hoursAgo: 5 },
 ] as const;
 const rowBytesMax = 16_384;
 /** The web pages of the history. */
@@ -134,6 +134,20 @@ async function addUsers(dataDir: string, appid: string): Promise<void> {
   }
 }
 
+/** Events of the last 30 days: many on some days, more every day, and on one day alone. */
+function eventsOfMonth(): { key: string; timestamp: number }[] {
+  const perDay: Readonly<Record<string, (ago: number) => number>> = {
+    "screen.opened": (ago) => Math.round(8 + 7 * Math.sin(ago / 3)),
+    "checkout.completed": (ago) => Math.floor((30 - ago) / 3),
+    "tour.skipped": (ago) => (ago === 12 ? 3 : 0),
+  };
+  const keys = Object.entries(perDay);
+  return Array.from({ length: 30 }, (_, ago) => {
+    const timestamp = Date.now() - ago * spans.day;
+    return keys.flatMap(([key, count]) => Array.from({ length: count(ago) }, () => ({ key, timestamp })));
+  }).flat();
+}
+
 /** An application with a user, a device and a crash whose texts are long and of many kinds; the ids of all. */
 async function createContent(url: string, call: Caller): Promise<Ids> {
   const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
@@ -178,6 +192,7 @@ async function createContent(url: string, call: Caller): Promise<Ids> {
   ] as const) {
     await send(`${url}/metrics/events/level`, "POST", { values: { score, world } }, service);
   }
+  await send(`${url}/metrics/events`, "POST", { events: eventsOfMonth() }, service);
   const [{ result: devices }, { result: crashes }] = [
     await call("GET", `/applications/${appid}/devices`),
     await call("GET", `/applications/${appid}/crashes`),

@@ -1304,6 +1304,8 @@ export interface ListMetricValuesQuery {
 
 /** What listMetrics looks for. */
 export interface ListMetricsQuery {
+  /** Additional members of the result. */
+  readonly include?: MetricInclude | undefined;
   /** Only keys that begin with this, case included. */
   readonly keyPrefix?: string | undefined;
   /** The number of objects on the page. */
@@ -1569,6 +1571,8 @@ export interface Metric {
   readonly count: number;
   /** When the last event arrived. */
   readonly lastSeen: Date;
+  /** With `include=days`: the events of each of the last 30 days in UTC; the last one is not over. */
+  readonly days?: readonly number[];
 }
 
 /** The intervals of a metric, or of one group of it. */
@@ -1581,6 +1585,13 @@ export interface MetricGroup {
   readonly isOther?: boolean;
   readonly points: readonly MetricPoint[];
 }
+
+/**
+ * Additional members of the result.
+ *
+ * - `days`: The number of events on each of the last 30 days.
+ */
+export type MetricInclude = "days";
 
 /**
  * The length of an interval, in UTC.
@@ -3591,7 +3602,7 @@ export const listCrashReports: (appid: string, fingerprint: string, fields?: Lis
 /**
  * List the metric keys of an application
  *
- * Each with the number of its events.
+ * Each with the number of its events, and on request with those of each day.
  */
 export const listMetrics: (appid: string, fields?: ListMetricsQuery) => Call<MetricPage> = /* @__PURE__ */ define("listMetrics", "GET /_/api/applications/{appid}/metrics", "os");
 

@@ -19,7 +19,15 @@ export const MetricPath = Type.Object({
   key: Text({ minLength: 1, maxLength: 256, description: "The key that events are reported under." }),
 });
 
+/** The days whose events the list of keys has. */
+export const daysListed = 30;
+
+const Include = enumeration("MetricInclude", "Additional members of the result.", {
+  days: "The number of events on each of the last 30 days.",
+});
+
 export const ListMetrics = Type.Object({
+  include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
   keyPrefix: Type.Optional(Text({ maxLength: 256, description: "Only keys that begin with this, case included." })),
   ...pagingParameters,
 });
@@ -31,12 +39,19 @@ const Metric = named(
     key: Type.String({ description: "The key that events are reported under." }),
     count: Type.Integer({ format: "int64", description: "The number of events, or of values with this name." }),
     lastSeen: { ...WireDate, description: "When the last event arrived." },
+    days: Type.Optional({
+      ...Type.Array(Type.Integer({ format: "int64" })),
+      description: "With `include=days`: the events of each of the last 30 days in UTC; the last one is not over.",
+    }),
   }),
 );
 export const MetricPage = PageOf(Metric);
 
-export function presentMetric({ key, eventCount, lastReceivedAt }: KeyRow): Static<typeof Metric> {
-  return { key, count: eventCount, lastSeen: formatDate(lastReceivedAt) };
+export function presentMetric(
+  { key, eventCount, lastReceivedAt }: KeyRow,
+  days: number[] | undefined,
+): Static<typeof Metric> {
+  return { key, count: eventCount, lastSeen: formatDate(lastReceivedAt), ...(days && { days }) };
 }
 
 const range = {

@@ -5,12 +5,14 @@ import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import type { Services } from "../services.ts";
 import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./engine/charts.ts";
+import { readDailyCounts } from "./engine/daily-counts.ts";
 import { eventsStream } from "./engine/events.ts";
 import { listHandles } from "./engine/handles.store.ts";
 import { type Interval, intervalStart, nextInterval } from "./engine/intervals.ts";
 import { isKnownKey, keysStream } from "./engine/keys.ts";
 import { dayMs } from "./engine/series.ts";
 import {
+  daysListed,
   EventPage,
   ListEvents,
   ListMetrics,
@@ -36,7 +38,7 @@ const listMetrics = operation({
   path: "/_/api/applications/{appid}/metrics",
   operation: "listMetrics",
   summary: "List the metric keys of an application",
-  description: "Each with the number of its events.",
+  description: "Each with the number of its events, and on request with those of each day.",
   tag: "Operators",
   caller: "operator",
   pathParameters: MetricsPath,
@@ -44,13 +46,15 @@ const listMetrics = operation({
   status: 200,
   result: MetricPage,
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { appid }, parameters, call }, { paging, database: { reads } }) {
+  async handle({ caller, path: { appid }, parameters, call }, { paging, clock, database: { reads } }) {
     await requireApplication(appid, reads);
     const listing = `metrics of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
-    const { keyPrefix = "" } = request.filters;
+    const { keyPrefix = "", include } = request.filters;
     const page = await readPage(keysStream(appid, keyPrefix, reads), request.position, request.size, call.work);
-    return paging.present(listing, caller, request, page, presentMetric);
+    const keys = include === "days" ? page.rows.map(({ key }) => key) : [];
+    const counts = await readDailyCounts(appid, keys, { days: daysListed, now: clock.now() }, reads);
+    return paging.present(listing, caller, request, page, (row) => presentMetric(row, counts.get(row.key)));
   },
 });
 

@@ -47,7 +47,7 @@ function date(ms: number): string {
   return `/Date(${ms})/`;
 }
 
-// spec/metrics#series
+// spec/metrics#names-of-values
 describe("GET …/metrics/{key}/values", () => {
   it("lists the names of values with how many numbers and texts they had, the most frequent first", async () => {
     const application = await test.createApplication();
@@ -127,6 +127,57 @@ for (const [state, settle] of states) {
       assert.deepEqual([keysOf(back), back.body.result.previousToken], [["map", "map.a", "map.b"], undefined]);
       assert.deepEqual(keysOf(await read("?keyPrefix=mapp", application)), []);
       assert.deepEqual(keysOf(await read("?keyPrefix=ma", application)), ["map", "map.a", "map.b", "map.c", "maq"]);
+    });
+
+    // spec/metrics#days-of-keys
+    it("GET …/metrics?include=days has the events of each of the last 30 days, of each key of a page", async () => {
+      const application = await test.createApplication();
+      const token = await test.registerDevice(application);
+      const today = Math.floor(test.now() / day) * day;
+      const at = (key: string, ms: number, values = {}) => ({ key, timestamp: date(ms), values });
+      const events = [
+        at("a", today),
+        at("a", today, { score: 3, world: "ice" }),
+        at("a", today - 1),
+        at("a", today - 29 * day),
+        at("a", today - 29 * day - 1),
+        at("b.c", today - 2 * day),
+        at("__proto__", today - 7 * day),
+      ];
+      const { body } = await test.call("POST /metrics/events", { token, body: { events } });
+      assert.equal(body.result.accepted, events.length);
+      await settle(application);
+      await test.call("POST /metrics/events/b.c", { token }); // always waits
+      const timed = await test.call("POST /metrics/events/a", { token, body: { timeoutInSeconds: 60 } });
+      await test.call(`DELETE /metrics/events/${timed.body.result.id}`, { token }); // an end is no event
+      const daysOf = (found: Record<number, number>) =>
+        Array.from({ length: 30 }, (_, index) => found[index - 29] ?? 0);
+      const expected = {
+        __proto: daysOf({ [-7]: 1 }),
+        a: daysOf({ [-29]: 1, [-1]: 1, 0: 3 }),
+        "b.c": daysOf({ [-2]: 1, 0: 1 }),
+      };
+      const list = async (query: string) => (await read(query, application)).body.result;
+      const first = await list("?include=days&pageSize=2");
+      const second = await list(`?pagingToken=${first.nextToken}`);
+      assert.deepEqual(
+        [...first.pageResults, ...second.pageResults].map(({ key, days }) => [key, days]),
+        [
+          ["__proto__", expected.__proto],
+          ["a", expected.a],
+          ["b.c", expected["b.c"]],
+        ],
+      );
+      const plain = await list("");
+      assert.ok(plain.pageResults.every((metric: object) => !("days" in metric)));
+      assert.deepEqual((await list("?include=days&keyPrefix=none")).pageResults, []);
+      assertError(
+        await read("?include=everything", application),
+        400,
+        "ParameterIncorrectFormat",
+        515,
+        "include must be one of days.",
+      );
     });
 
     // spec/metrics#series

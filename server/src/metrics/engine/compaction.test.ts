@@ -34,15 +34,15 @@ async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknow
     assert.equal(status, 200, path);
     return body.result;
   };
-  const keys: { key: string; count: number }[] = (await read("")).pageResults;
+  const keys: { key: string; count: number; days: number[] }[] = (await read("?include=days")).pageResults;
   // Fixed, so that the answers do not depend on the hour in which the test runs.
   const range = `from=${begunAt - 30 * day}&to=${begunAt + day}`;
   const all: unknown[] = [];
-  for (const { key, count } of keys) {
+  for (const { key, count, days } of keys) {
     const paths = ["interval=day", "interval=hour", "interval=week&groupBy=world", "groupBy=world&value=score"];
     const series = await Promise.all(paths.map(async (query) => (await read(`/${key}?${range}&${query}`)).series));
     const events = (await read(`/${key}/events?pageSize=1000`)).pageResults;
-    all.push({ key, count, series, events });
+    all.push({ key, count, activeDays: days.filter((each) => each > 0), series, events });
   }
   return all;
 }

@@ -36,6 +36,11 @@ export function readAll(data: Uint8Array): Cell {
   return Cell.read("all", open(data));
 }
 
+/** The number of events of a roll-up of all events, of which the first bytes are enough. */
+export function readCount(data: Uint8Array): number {
+  return open(data).integer();
+}
+
 export function readGroups(data: Uint8Array): Groups {
   return Groups.read(open(data));
 }

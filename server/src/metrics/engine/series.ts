@@ -41,6 +41,16 @@ export function rollupId(series: string, granularity: Granularity, start: number
   return series + letters[granularity] + digest(dimension) + sortable(start);
 }
 
+/** What the id of a roll-up of all events has behind its series. */
+export function rollupSuffix(granularity: Granularity, start: number): string {
+  return rollupId("", granularity, start, "");
+}
+
+/** The series of a roll-up. */
+export function seriesOfRollup(id: string): string {
+  return id.slice(0, digestCharacters);
+}
+
 /** The start of the bucket of a roll-up. */
 export function startOfRollup(id: string): number {
   const from = 2 * digestCharacters + 1;

@@ -1,5 +1,6 @@
 import { type Compilable, type RawBuilder, sql } from "kysely";
 import type { Queries } from "../../db/database.ts";
+import { hasLateralJoins } from "../../db/dialect.ts";
 import { prepareShapes } from "../../db/prepared.ts";
 import { rowLimit } from "../../db/row-limit.ts";
 import type { BatchRow } from "./batches.store.ts";
@@ -82,6 +83,45 @@ export async function readRollups(
   const rollups: { id: string; data: Uint8Array }[] = [];
   for (const { id, data } of stored) if (data !== null) rollups.push({ id, data });
   return { isKnown: stored.some(({ kind }) => kind === "known"), rollups, waiting };
+}
+
+/** Longer than the version and the count that a roll-up begins with. */
+const countBytes = 16;
+
+/**
+ * The beginnings of roll-ups of several series, and the waiting rows. Roll-ups are large, so the rest of them is not
+ * read.
+ *
+ * @param range of the ids behind each of the series, which has at most `count` roll-ups there
+ */
+export async function readRollupCounts(
+  applicationId: string,
+  series: readonly string[],
+  range: { readonly from: string; readonly to: string; readonly count: number },
+  queries: Queries,
+): Promise<{ rollups: { id: string; data: Uint8Array }[]; waiting: WaitingSnapshot }> {
+  const named = Object.fromEntries(series.map((each, index) => [`series${index}`, each]));
+  const { stored, waiting } = await readSnapshot(
+    `counts ${series.length}`,
+    { ...named, applicationId, ...range },
+    (parameter) => {
+      const given = sql.join(Object.keys(named).map((name) => sql`(${parameter(name)})`));
+      const rows = sql`metric_rollups
+        where application_id = ${parameter("applicationId")}
+          and id >= given.column1 || ${parameter("from")} and id < given.column1 || ${parameter("to")}`;
+      // PostgreSQL otherwise reads the whole table as long as it has no statistics of it.
+      const found = hasLateralJoins(queries)
+        ? sql`lateral (select id, data from ${rows} order by id limit ${rowLimit(parameter("count"))}) as found`
+        : rows;
+      return sql`
+        select 'stored' as kind, id, null as payload, substr(data, 1, ${sql.lit(countBytes)}) as data,
+          null as first, null as second
+        from (values ${given}) as given cross join ${found}`;
+    },
+    () => sql``,
+    queries,
+  );
+  return { rollups: stored.flatMap(({ id, data }) => (data === null ? [] : [{ id, data }])), waiting };
 }
 
 export interface KeyRow {

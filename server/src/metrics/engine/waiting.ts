@@ -17,6 +17,8 @@ export interface Waiting {
     wanted: Wanted,
     granularity: Granularity,
   ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
+  /** The number of events to add to each bucket of these keys, by its start. */
+  counts(keys: readonly string[], granularity: Granularity): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>>;
   /** The number of events to add to each key, and the time of the latest. */
   keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
   /** Calls back for each event of a key that is in no chunk. */
@@ -49,6 +51,25 @@ export function readWaiting({ rows, batch }: WaitingSnapshot): Waiting {
         if (rollupId(seriesId, granularity, each[0], dimension) > doneUntil) found.push(each);
       }
       return { isAny, found };
+    },
+
+    async counts(keys, granularity) {
+      const seriesIds = new Map(keys.map((key) => [key, seriesOf(key)]));
+      const counts = new Map(keys.map((key) => [key, new Map<number, number>()]));
+      const yieldToOthers = createYield();
+      for (const { id, payload } of rows) {
+        const { events, isEnd } = readPayload(payload);
+        if (isEnd === true) continue;
+        for (const [key, occurredAt] of events) {
+          const [seriesId, ofKey] = [seriesIds.get(key), counts.get(key)];
+          if (seriesId === undefined || ofKey === undefined) continue;
+          const start = startOf(granularity, occurredAt);
+          if (ofBatch.has(id) && rollupId(seriesId, granularity, start, "") <= doneUntil) continue;
+          ofKey.set(start, (ofKey.get(start) ?? 0) + 1);
+        }
+        await yieldToOthers();
+      }
+      return counts;
     },
 
     async keys() {
