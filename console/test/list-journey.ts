@@ -64,6 +64,13 @@ export const listJourney: Checks = {
     await rows.nth(1).waitFor({ state: "detached" });
     assert.equal(await box.inputValue(), "");
 
+    await box.fill("platform:Android");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByRole("button", { name: "Without Platform" }).click();
+    await page.getByText("Platform: Android").waitFor({ state: "detached" });
+    await page.getByText("Tag: my beta").waitFor();
+
     await rows.first().focus();
     await page.keyboard.press("Space");
     const panel = page.getByRole("complementary", { name: "Phone of my beta" });

@@ -8,7 +8,7 @@ import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
+import { type Filter, type FilterValues, setFilters } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
@@ -67,6 +67,12 @@ export function DevicesScreen() {
   );
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
+  const chips = {
+    filters,
+    values: search,
+    onChange: changeFilters,
+    search: { name: "uniqueId", label: "Exact unique id, or id" },
+  };
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
 
   function changeFilters(values: FilterValues) {
@@ -90,13 +96,7 @@ export function DevicesScreen() {
 
   return (
     <Page title="Devices" isScrolling={false}>
-      <ListBar
-        orders={orders}
-        filters={filters}
-        values={search}
-        onChange={changeFilters}
-        search={{ name: "uniqueId", label: "Exact unique id, or id" }}
-      />
+      <ListBar orders={orders} {...chips} />
       <Split>
         <DataTable
           label="Devices"
@@ -108,7 +108,11 @@ export function DevicesScreen() {
           openId={panel}
           actionsOf={isEditor ? actionsOf : undefined}
           empty={
-            isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoDevices appid={appid} />
+            isFiltered ? (
+              <NothingFound onClear={() => changeFilters({ sortOrder })} set={setFilters(chips)} />
+            ) : (
+              <NoDevices appid={appid} />
+            )
           }
         />
         {shown !== undefined && (

@@ -107,6 +107,14 @@ export function FilterChips({ filters, values, onChange, search, saved = [] }: F
   );
 }
 
+/** The set filters, for a list in which they find nothing. */
+export function setFilters({ filters, values, onChange, search }: FilterChipsProps) {
+  const named = search === undefined ? filters : [{ name: search.name, label: "the text" }, ...filters];
+  return named
+    .filter(({ name }) => values[name] !== undefined)
+    .map(({ name, label }) => ({ label, remove: () => onChange({ ...values, [name]: undefined }) }));
+}
+
 interface SearchBoxProps {
   readonly label: string;
   readonly value: string;

@@ -29,13 +29,29 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
   );
 }
 
+interface NothingFoundProps {
+  readonly onClear: () => void;
+  /** The set filters: with several, each can be removed by itself. */
+  readonly set?: readonly { readonly label: string; readonly remove: () => void }[];
+}
+
 /** For a list that has rows, but none by its filters. */
-export function NothingFound({ onClear }: { readonly onClear: () => void }) {
+export function NothingFound({ onClear, set = [] }: NothingFoundProps) {
   return (
     <EmptyState
       icon={SearchX}
       title="Nothing matches these filters"
-      action={<Button onPress={onClear}>Remove all filters</Button>}
+      action={
+        <>
+          {set.length > 1 &&
+            set.map(({ label, remove }) => (
+              <Button key={label} onPress={remove}>
+                Without {label}
+              </Button>
+            ))}
+          <Button onPress={onClear}>Remove all filters</Button>
+        </>
+      }
     />
   );
 }

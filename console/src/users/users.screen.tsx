@@ -10,7 +10,7 @@ import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
+import { type Filter, type FilterValues, setFilters } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
 import { Page, Split } from "../ui/page.tsx";
@@ -82,6 +82,12 @@ export function UsersScreen() {
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
+  const chips = {
+    filters,
+    values: search,
+    onChange: changeFilters,
+    search: { name: "q", label: "User name, e-mail or id" },
+  };
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
 
   function changeFilters(values: FilterValues) {
@@ -110,13 +116,7 @@ export function UsersScreen() {
         )
       }
     >
-      <ListBar
-        orders={orders}
-        filters={filters}
-        values={search}
-        onChange={changeFilters}
-        search={{ name: "q", label: "User name, e-mail or id" }}
-      />
+      <ListBar orders={orders} {...chips} />
       <Split>
         <DataTable
           label="Users"
@@ -127,7 +127,13 @@ export function UsersScreen() {
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
           actionsOf={actionsOf}
-          empty={isFiltered ? <NothingFound onClear={() => changeFilters({ sortOrder })} /> : <NoUsers appid={appid} />}
+          empty={
+            isFiltered ? (
+              <NothingFound onClear={() => changeFilters({ sortOrder })} set={setFilters(chips)} />
+            ) : (
+              <NoUsers appid={appid} />
+            )
+          }
         />
         {shown !== undefined && (
           <UserPanel
