@@ -38,7 +38,7 @@ import {
 
 /** @param region the name of this region, if there are several */
 const columnsOf = (region: string | undefined): readonly Column<ApplicationRow>[] => [
-  { name: "Name", width: "minmax(150px, 3fr)", narrow: "title", render: (row) => <ApplicationName row={row} /> },
+  { name: "Name", width: "minmax(170px, 3fr)", narrow: "title", render: (row) => <ApplicationName row={row} /> },
   {
     name: "State",
     width: region === undefined ? "120px" : "136px",
