@@ -3,6 +3,7 @@
  * invented app, whose charts have the history that the console's tests use.
  */
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { startThrowaway } from "rollcall/testing";
 import { findChromium } from "../../scripts/find-chromium.ts";
@@ -106,8 +107,26 @@ async function createApp({ url, operator, dataDir }: TestServer): Promise<string
   });
   for (let guest = 1; guest <= guestCount; guest += 1) await welcome(url, { appid, appkey }, guest);
   for (const [index, person] of people.entries()) await walk(url, { appid, appkey }, person, index);
-  if (dataDir !== undefined) addHistory(dataDir, appid);
+  if (dataDir !== undefined) {
+    addHistory(dataDir, appid);
+    keepCounts(dataDir, appid);
+  }
   return appid;
+}
+
+/** As if the app were older than its history, so that it has more objects than were created today. */
+function keepCounts(dataDir: string, appid: string): void {
+  const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
+  try {
+    const insert = database.prepare(
+      "insert into kept_counts (application_id, kind, counted, counted_at) values (?, ?, ?, ?)",
+    );
+    const yesterday = Date.now() - 86_400_000;
+    for (const [kind, counted] of Object.entries({ devices: 4218, users: 3106, checkins: 21_940 }))
+      insert.run(appid, kind, counted, yesterday);
+  } finally {
+    database.close();
+  }
 }
 
 /** As many as the history has: a device each, and most of them users. */
