@@ -127,6 +127,7 @@ interface SearchBoxProps {
 function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProps) {
   const listId = useId();
   const [text, setText] = useState(value);
+  const completions = completionsOf(text, filters);
   const timer = useRef(0);
   useEffect(() => setText(value), [value]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
@@ -171,10 +172,10 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
         onChange={(event) => type(event.target.value)}
         onKeyDown={onKeyDown}
         onBlur={onBlur}
-        list={filters.length > 0 ? listId : undefined}
+        list={completions.length > 0 ? listId : undefined}
       />
       <datalist id={listId}>
-        {completionsOf(text, filters).map((completion) => (
+        {completions.map((completion) => (
           <option key={completion} value={completion} />
         ))}
       </datalist>
