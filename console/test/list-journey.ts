@@ -76,6 +76,7 @@ export const listJourney: Checks = {
     const panel = page.getByRole("complementary", { name: "Phone of my beta" });
     await panel.getByRole("link", { name: "user of my beta" }).click();
     await page.getByRole("heading", { level: 1, name: "user of my beta" }).waitFor();
+    await page.getByText(/^Signed up .*, 1 device, last seen .*, signed in once/).waitFor();
   },
 
   async "a key whose answer was lost may exist: the dialog says so, and the list shows it"(setup) {

@@ -27,6 +27,7 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <LoadingRows />;
   const { name, created, suspended, movingTo } = data;
+  const isChangeable = movingTo === undefined; // a moving one refuses every change
   const close = () => setOpened(undefined);
   return (
     <>
@@ -40,13 +41,13 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
             ["Created", <Time key="created" value={created} isExact />],
           ]}
         />
-        {isEditor && (
+        {isEditor && isChangeable && (
           <div className={styles.buttons}>
             <Button onPress={() => setOpened("rename")}>Rename …</Button>
           </div>
         )}
       </Section>
-      {isEditor && movingTo === undefined && (
+      {isEditor && isChangeable && (
         <Section
           title={suspended === undefined ? "Suspend" : "Resume"}
           lead={
@@ -64,7 +65,7 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
           </div>
         </Section>
       )}
-      {isOwner && (
+      {isOwner && isChangeable && (
         <Section title="Delete" lead="The application goes with everything that it holds, and cannot be brought back.">
           <div className={styles.buttons}>
             <Button kind="danger" onPress={() => setOpened("delete")}>

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
-import type { UserWithCounts } from "../api/users.ts";
-import { showInvisible } from "../lib/format.ts";
+import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
+import { parseTime, showInvisible } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -105,9 +105,21 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
 function LineOfLife({ appid, user }: { readonly appid: string; readonly user: UserWithCounts }) {
   const { id, created, lastLogin, counts } = user;
   const { tokens } = counts;
+  const { data: devices } = useQuery({
+    queryKey: ["users", appid, "devices", id, "first"],
+    queryFn: ({ signal }) => listDevicesOfUser({ appid, userId: id }, { signal }),
+  });
+  const lastSeen = devices && lastSeenOf(devices.pageResults);
   return (
     <p className={styles.life}>
-      Signed up <Time value={created} />, last sign-in <Time value={lastLogin} />,{" "}
+      Signed up <Time value={created} />
+      {devices !== undefined && `, ${countOfDevices(devices)}`}
+      {lastSeen !== undefined && (
+        <>
+          , last seen <Time value={lastSeen} />
+        </>
+      )}
+      , last sign-in <Time value={lastLogin} />,{" "}
       {tokens === 0 ? "not signed in" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}{" "}
       <span className={styles.links}>
         <Link to="/apps/$appid/requests" params={{ appid }} search={{ userID: id }}>
@@ -116,6 +128,16 @@ function LineOfLife({ appid, user }: { readonly appid: string; readonly user: Us
       </span>
     </p>
   );
+}
+
+function countOfDevices({ pageResults: { length }, nextToken }: Awaited<ReturnType<typeof listDevicesOfUser>>): string {
+  if (nextToken !== undefined) return `${length} or more devices`;
+  return length === 0 ? "no device" : length === 1 ? "1 device" : `${length} devices`;
+}
+
+function lastSeenOf(devices: readonly DeviceOfUser[]): string | undefined {
+  const times = devices.flatMap(({ lastSeen }) => lastSeen ?? []);
+  return times.toSorted((one, other) => parseTime(other) - parseTime(one))[0];
 }
 
 interface CurrentTabProps {
