@@ -1175,7 +1175,7 @@ export interface ListApplicationKeysQuery {
 /** What listApplicationsElsewhere looks for. */
 export interface ListApplicationsElsewhereQuery {
   /** The order of the applications. */
-  readonly sortOrder?: RemoteApplicationSortOrder | undefined;
+  readonly sortOrder?: CreatedSortOrder | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
@@ -2323,9 +2323,6 @@ export interface RemoteApplicationPage {
   readonly nextToken?: string;
   readonly previousToken?: string;
 }
-
-/** Ascending: `created`. Descending: `-created`. */
-export type RemoteApplicationSortOrder = "created" | "-created";
 
 /**
  * The state of a remote application.

@@ -35,7 +35,7 @@ export const RemoteApplicationPage = PageOf(RemoteApplication);
 
 const ListApplicationsElsewhere = Type.Object({
   sortOrder: Type.Optional(
-    Choice(sortOrders("RemoteApplicationSortOrder", ["created"]), {
+    Choice(sortOrders("CreatedSortOrder", ["created"]), {
       description: "The order of the applications.",
       default: "created",
     }),
