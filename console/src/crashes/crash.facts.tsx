@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/crashes.ts";
-import { formatNumber, parseTime, showInvisible } from "../lib/format.ts";
+import { formatCount, formatNumber, parseTime, showInvisible } from "../lib/format.ts";
 import { Section } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
@@ -44,7 +44,7 @@ export function GroupFacts({ group }: { readonly group: CrashGroup }) {
   return (
     <>
       <p className={styles.life}>
-        {counted(reports, "report")} from {counted(devices, "device")}, first <Time value={firstSeen} />, last{" "}
+        {formatCount(reports, "report")} from {formatCount(devices, "device")}, first <Time value={firstSeen} />, last{" "}
         <Time value={lastSeen} />
         <Decision group={group} />
       </p>
@@ -79,8 +79,8 @@ function Decision({ group }: { readonly group: CrashGroup }): ReactNode {
   if (ignoreUntil === undefined) return ". Ignored for good";
   const { reports, devices, date } = ignoreUntil;
   const ends = [
-    ...(reports === undefined ? [] : [`${counted(reports, "more report")}`]),
-    ...(devices === undefined ? [] : [`${counted(devices, "more device")}`]),
+    ...(reports === undefined ? [] : [`${formatCount(reports, "more report")}`]),
+    ...(devices === undefined ? [] : [`${formatCount(devices, "more device")}`]),
   ].join(" or ");
   return (
     <>
@@ -142,8 +142,4 @@ function systemsOf({ versions }: CrashStatistics, appVersion: string | undefined
     .slice(0, systemsShown)
     .map(({ osVersion, reports }) => `${showInvisible(osVersion ?? "unknown")} (${formatNumber(reports)})`);
   return [...shown, ...(systems.length > systemsShown ? ["…"] : [])].join(", ");
-}
-
-function counted(count: number, noun: string): string {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -5,7 +5,7 @@ import ChevronLeft from "lucide-react/icons/chevron-left";
 import ChevronRight from "lucide-react/icons/chevron-right";
 import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
-import { formatNumber, showInvisible } from "../lib/format.ts";
+import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -117,11 +117,11 @@ function Report({ report }: { readonly report: CrashReport }) {
       <DetailList
         items={[
           ["When", <Time key="created" value={created} isExact />],
-          ["Message", shown(message)],
-          ["Method", shown(methodName)],
-          ["App version", shown(appVersion)],
-          ["System version", shown(osVersion)],
-          ["Tag", shown(tag)],
+          ["Message", showOptional(message)],
+          ["Method", showOptional(methodName)],
+          ["App version", showOptional(appVersion)],
+          ["System version", showOptional(osVersion)],
+          ["Tag", showOptional(tag)],
           [
             "Device",
             <span key="device" className={styles.device}>
@@ -138,8 +138,4 @@ function Report({ report }: { readonly report: CrashReport }) {
       <StackTrace text={stackTrace} />
     </>
   );
-}
-
-function shown(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : showInvisible(text);
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
 import { type Device, listUsersOfDevice, type OfDevice } from "../api/devices.ts";
-import { showInvisible } from "../lib/format.ts";
+import { showInvisible, showOptional } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -11,7 +11,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
 import { PanelActions } from "../ui/panel-actions.tsx";
-import { Time } from "../ui/time.tsx";
+import { timeOf } from "./device.facts.tsx";
 import styles from "./devices.module.css";
 
 interface DevicePanelProps {
@@ -30,9 +30,9 @@ export function DevicePanel({ appid, device, actions, onOpen, onClose }: DeviceP
         items={[
           ["Id", <IdChip key="id" id={id} />],
           ["Platform", showInvisible([platform, osVersion].filter((part) => part !== undefined).join(" "))],
-          ["App version", shown(appVersion)],
-          ["Unique id", shown(uniqueId)],
-          ["Tag", shown(tag)],
+          ["App version", showOptional(appVersion)],
+          ["Unique id", showOptional(uniqueId)],
+          ["Tag", showOptional(tag)],
           ["Key", keyID === undefined ? undefined : <IdChip key="key" id={keyID} />],
           ["Last seen", timeOf(device.lastSeen)],
           ["Registered", timeOf(device.registered)],
@@ -78,12 +78,4 @@ function UsersNow({ appid, deviceId }: OfDevice) {
       {nextToken !== undefined && <p>and more</p>}
     </section>
   );
-}
-
-function timeOf(value: string | undefined) {
-  return value === undefined ? undefined : <Time key={value} value={value} isExact />;
-}
-
-function shown(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : showInvisible(text);
 }

@@ -7,7 +7,7 @@ import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
-import { showInvisible } from "../lib/format.ts";
+import { showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { Button, buttonClass } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -17,6 +17,7 @@ import { Page, Section, Sections } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
+import { timeOf } from "./device.facts.tsx";
 import styles from "./devices.module.css";
 
 export function DeviceScreen() {
@@ -81,14 +82,14 @@ function DeviceFacts({ appid, device }: { readonly appid: string; readonly devic
         <Section title="Device">
           <DetailList
             items={[
-              ["Platform", shown(platform)],
-              ["Model", shown(device.model)],
-              ["System version", shown(osVersion)],
-              ["App version", shown(appVersion)],
+              ["Platform", showOptional(platform)],
+              ["Model", showOptional(device.model)],
+              ["System version", showOptional(osVersion)],
+              ["App version", showOptional(appVersion)],
               ["Released app", isProduction === undefined ? undefined : isProduction ? "Yes" : "No"],
               ["Connection", connectionType],
-              ["Unique id", shown(uniqueId)],
-              ["Tag", shown(tag)],
+              ["Unique id", showOptional(uniqueId)],
+              ["Tag", showOptional(tag)],
             ]}
           />
         </Section>
@@ -118,7 +119,7 @@ const columns: readonly Column<UserOfDevice>[] = [
     narrow: "title",
     render: ({ userName }) => showInvisible(userName),
   },
-  { name: "E-mail", width: "minmax(140px, 2fr)", narrow: "line", render: ({ email }) => shown(email) },
+  { name: "E-mail", width: "minmax(140px, 2fr)", narrow: "line", render: ({ email }) => showOptional(email) },
   { name: "Last sign-in", width: "130px", narrow: "end", render: ({ lastLogin }) => <Time value={lastLogin} /> },
 ];
 
@@ -140,12 +141,4 @@ function UsersOfDevice(device: OfDevice) {
       />
     </div>
   );
-}
-
-function timeOf(value: string | undefined) {
-  return value === undefined ? undefined : <Time key={value} value={value} isExact />;
-}
-
-function shown(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : showInvisible(text);
 }

@@ -4,7 +4,7 @@ import Smartphone from "lucide-react/icons/smartphone";
 import { useState } from "react";
 import { type Device, type DeviceFilters, listDevices } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
-import { showInvisible } from "../lib/format.ts";
+import { showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
@@ -21,11 +21,11 @@ import { DevicePanel } from "./device.panel.tsx";
 
 const columns: readonly Column<Device>[] = [
   { name: "Platform", width: "minmax(100px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
-  { name: "Model", width: "minmax(110px, 1.5fr)", narrow: "line", render: ({ model }) => shown(model) },
-  { name: "System", width: "minmax(80px, 1fr)", render: ({ osVersion }) => shown(osVersion) },
-  { name: "App", width: "minmax(80px, 1fr)", render: ({ appVersion }) => shown(appVersion) },
-  { name: "Unique id", width: "minmax(140px, 1.5fr)", render: ({ uniqueId }) => shown(uniqueId) },
-  { name: "Tag", width: "minmax(80px, 1fr)", render: ({ tag }) => shown(tag) },
+  { name: "Model", width: "minmax(110px, 1.5fr)", narrow: "line", render: ({ model }) => showOptional(model) },
+  { name: "System", width: "minmax(80px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
+  { name: "App", width: "minmax(80px, 1fr)", render: ({ appVersion }) => showOptional(appVersion) },
+  { name: "Unique id", width: "minmax(140px, 1.5fr)", render: ({ uniqueId }) => showOptional(uniqueId) },
+  { name: "Tag", width: "minmax(80px, 1fr)", render: ({ tag }) => showOptional(tag) },
   {
     name: "Last seen",
     width: "120px",
@@ -153,8 +153,4 @@ function NoDevices({ appid }: { readonly appid: string }) {
       shows all of them.
     </EmptyState>
   );
-}
-
-function shown(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : showInvisible(text);
 }

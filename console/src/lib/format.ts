@@ -12,6 +12,11 @@ function hexOf(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }
 
+/** A text as `showInvisible` shows it, if there is one. */
+export function showOptional(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : showInvisible(text);
+}
+
 export function formatNumber(value: number): string {
   return value.toLocaleString();
 }
@@ -19,6 +24,11 @@ export function formatNumber(value: number): string {
 /** A count that the server stops at its bound: "1,000+". */
 export function formatBounded(value: number, isMore: boolean): string {
   return `${formatNumber(value)}${isMore ? "+" : ""}`;
+}
+
+/** "1 device", "2 devices", "1,000+ devices". */
+export function formatCount(value: number, noun: string, isMore = false): string {
+  return `${formatBounded(value, isMore)} ${noun}${value === 1 && !isMore ? "" : "s"}`;
 }
 
 /** A part of a whole: "0.5 %". */

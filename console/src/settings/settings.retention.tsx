@@ -4,7 +4,7 @@ import type { CallOptions } from "../api/call.ts";
 import { listCrashGroups } from "../api/crashes.ts";
 import { listMetrics, readMetric } from "../api/metrics.ts";
 import type { EffectiveSettings } from "../api/settings.ts";
-import { formatBounded, formatDay } from "../lib/format.ts";
+import { formatBounded, formatCount, formatDay } from "../lib/format.ts";
 import styles from "./settings.module.css";
 import { type Draft, valueAt } from "./settings.values.ts";
 
@@ -82,7 +82,7 @@ async function countEvents(appid: string, before: number, keptDays: number, opti
   const dropped = counts.filter((each) => each > 0).length;
   if (sum === 0 && nextToken === undefined) return "no event of a metric";
   const isMore = nextToken !== undefined;
-  return `${counted(sum, isMore, "event")} of ${counted(dropped, isMore, "metric")}`;
+  return `${formatCount(sum, "event", isMore)} of ${formatCount(dropped, "metric", isMore)}`;
 }
 
 async function countCrashes(appid: string, before: number, _: number, options: CallOptions): Promise<string> {
@@ -91,8 +91,4 @@ async function countCrashes(appid: string, before: number, _: number, options: C
   if (pageResults.length === 0) return "no crash report";
   const crashes = nextToken === undefined && pageResults.length === 1 ? "crash" : "crashes";
   return `reports of ${formatBounded(pageResults.length, nextToken !== undefined)} ${crashes}`;
-}
-
-function counted(count: number, isMore: boolean, noun: string): string {
-  return `${formatBounded(count, isMore)} ${noun}${count === 1 && !isMore ? "" : "s"}`;
 }

@@ -1,4 +1,4 @@
-import { formatBounded, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
+import { formatBounded, formatCount, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 
 interface Bounded {
   readonly count: number;
@@ -55,7 +55,7 @@ function versionsOf({ appVersions }: Impact): string {
 }
 
 function counted(number: Bounded, noun: string): string {
-  return `${bounded(number)} ${noun}${number.count === 1 && !number.isMore ? "" : "s"}`;
+  return formatCount(number.count, noun, number.isMore);
 }
 
 function bounded({ count, isMore }: Bounded): string {

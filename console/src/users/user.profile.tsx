@@ -1,5 +1,5 @@
 import type { UserWithCounts } from "../api/users.ts";
-import { formatDay, showInvisible } from "../lib/format.ts";
+import { formatDay, showInvisible, showOptional } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Section, Sections } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
@@ -14,12 +14,12 @@ export function UserProfile({ user }: { readonly user: UserWithCounts }) {
         <DetailList
           items={[
             ["User name", showInvisible(userName)],
-            ["First name", shown(firstName)],
-            ["Last name", shown(lastName)],
-            ["E-mail", shown(email)],
+            ["First name", showOptional(firstName)],
+            ["Last name", showOptional(lastName)],
+            ["E-mail", showOptional(email)],
             ["Gender", gender],
             ["Date of birth", dateOfBirth === undefined ? undefined : formatDay(dateOfBirth)],
-            ["Tag", shown(tag)],
+            ["Tag", showOptional(tag)],
           ]}
         />
       </Section>
@@ -53,8 +53,4 @@ export function UserProfile({ user }: { readonly user: UserWithCounts }) {
       </Section>
     </Sections>
   );
-}
-
-function shown(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : showInvisible(text);
 }

@@ -3,7 +3,7 @@ import { Link, useParams, useSearch } from "@tanstack/react-router";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
 import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
-import { parseTime, showInvisible } from "../lib/format.ts";
+import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -113,7 +113,8 @@ function LineOfLife({ appid, user }: { readonly appid: string; readonly user: Us
   return (
     <p className={styles.life}>
       Signed up <Time value={created} />
-      {devices !== undefined && `, ${countOfDevices(devices)}`}
+      {devices !== undefined &&
+        `, ${formatCount(devices.pageResults.length, "device", devices.nextToken !== undefined)}`}
       {lastSeen !== undefined && (
         <>
           , last seen <Time value={lastSeen} />
@@ -128,11 +129,6 @@ function LineOfLife({ appid, user }: { readonly appid: string; readonly user: Us
       </span>
     </p>
   );
-}
-
-function countOfDevices({ pageResults: { length }, nextToken }: Awaited<ReturnType<typeof listDevicesOfUser>>): string {
-  if (nextToken !== undefined) return `${length} or more devices`;
-  return length === 0 ? "no device" : length === 1 ? "1 device" : `${length} devices`;
 }
 
 function lastSeenOf(devices: readonly DeviceOfUser[]): string | undefined {

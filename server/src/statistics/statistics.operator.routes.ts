@@ -10,7 +10,7 @@ import {
 } from "./statistics.contract.ts";
 import { readOverview } from "./statistics.overview.ts";
 import { readStatistics } from "./statistics.reading.ts";
-import { busiestMax, busiestMs, listBusiest } from "./statistics.store.ts";
+import { listBusiest } from "./statistics.store.ts";
 
 const readApplicationStatistics = operation({
   method: "GET",
@@ -65,10 +65,7 @@ const readDeploymentStatistics = operation({
   errors: [],
   async handle({ parameters }, { clock, database: { reads } }) {
     const now = clock.now();
-    const [all, busiest] = await Promise.all([
-      readStatistics("", parameters, now, reads),
-      listBusiest(now - busiestMs, busiestMax, reads),
-    ]);
+    const [all, busiest] = await Promise.all([readStatistics("", parameters, now, reads), listBusiest(now, reads)]);
     return { ...all, busiest: busiest.map(({ application_id: appid, calls, errors }) => ({ appid, calls, errors })) };
   },
 });

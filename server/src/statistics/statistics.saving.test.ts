@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { createOtherStatistics } from "../../test/statistics-process.ts";
 import { ApiError } from "../errors.ts";
 import { readStatistics } from "./statistics.reading.ts";
-import { createStatistics, type Statistics, startStatistics } from "./statistics.ts";
+import { type Statistics, startStatistics } from "./statistics.ts";
 
 const minute = 60_000;
 
@@ -13,23 +14,6 @@ before(async () => {
   test = await startTestApp();
 });
 after(() => test.close());
-
-/** Statistics of their own process, with a database that can be made unavailable. */
-function startProcess() {
-  const { database, clock, log } = test.app;
-  let isAway = false;
-  const unsteady: typeof database = {
-    ...database,
-    write: (work, options) =>
-      isAway ? Promise.reject(new ApiError("ServiceUnavailable")) : database.write(work, options),
-  };
-  return {
-    statistics: createStatistics({ database: unsteady, clock, log }),
-    goAway: (away: boolean) => {
-      isAway = away;
-    },
-  };
-}
 
 const call = {
   ...{ requestId: "", at: 0, method: "GET", path: "/service/ping", address: "" },
@@ -54,7 +38,7 @@ describe("the counts of a process that are not saved yet", () => {
   // spec/statistics#loss-and-delay
   it("wait while the database is unavailable, and are written minute by minute when it is back", async () => {
     const { appid } = await test.createApplication();
-    const { statistics, goAway } = startProcess();
+    const { statistics, goAway } = createOtherStatistics(test);
     const from = test.now();
     goAway(true);
     for (const calls of [3, 2, 1]) {
@@ -72,7 +56,7 @@ describe("the counts of a process that are not saved yet", () => {
   // spec/statistics#loss-and-delay
   it("take at most 16 MiB while the database is unavailable, and the oldest minutes are dropped first", async () => {
     const { appid } = await test.createApplication();
-    const { statistics, goAway } = startProcess();
+    const { statistics, goAway } = createOtherStatistics(test);
     const from = test.now();
     goAway(true);
     const minutes = 900;
@@ -95,12 +79,12 @@ describe("the counts of a process that are not saved yet", () => {
   it("are lost when the process is killed, and no others", async () => {
     const { appid } = await test.createApplication();
     const from = test.now();
-    const { statistics } = startProcess();
+    const { statistics } = createOtherStatistics(test);
     for (let n = 0; n < 5; n += 1) count(statistics, appid);
     await statistics.save();
     test.advance(minute);
     count(statistics, appid); // and the process is gone
-    const next = startProcess();
+    const next = createOtherStatistics(test);
     count(next.statistics, appid);
     count(next.statistics, appid);
     await next.statistics.save();
@@ -114,7 +98,7 @@ describe("the counts of a process that are not saved yet", () => {
     async function save(): Promise<void> {
       saves += 1;
     }
-    const statistics = { ...startProcess().statistics, save };
+    const statistics = { ...createOtherStatistics(test).statistics, save };
     const { stop } = startStatistics({ statistics, clock: { now: () => Date.now() } });
     for (const [ms, expected] of [
       [39_999, 0],

@@ -83,13 +83,12 @@ export function listStatistics(
     .execute();
 }
 
-/** The time whose calls make an application busy, and the number of applications that are listed by them. */
-export const [busiestMs, busiestMax] = [900_000, 100];
+const busiestMs = 900_000;
+const busiestMax = 100;
 
-/** The applications with the most calls since a time. */
+/** The applications with the most calls in the last 15 minutes, the busiest first. */
 export function listBusiest(
-  since: number,
-  count: number,
+  now: number,
   queries: Queries,
 ): Promise<{ application_id: string; calls: number; errors: number }[]> {
   return queries
@@ -98,12 +97,12 @@ export function listBusiest(
     .select(["statistics.application_id", sql<number>`cast(sum(calls) as bigint)`.as("calls")])
     .select(sql<number>`cast(sum(errors) as bigint)`.as("errors"))
     .where("span", "=", spans.minute)
-    .where("starts_at", ">=", since)
+    .where("starts_at", ">=", now - busiestMs)
     .where("deleted_at", "is", null)
     .groupBy("statistics.application_id")
     .orderBy("calls", "desc")
     .orderBy("statistics.application_id")
-    .limit(rowLimit(count))
+    .limit(rowLimit(busiestMax))
     .execute();
 }
 

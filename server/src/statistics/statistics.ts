@@ -6,7 +6,7 @@ import { spans, startOf } from "../lib/spans.ts";
 import type { Log } from "../log.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
-import { busiestMax, busiestMs, insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";
+import { insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";
 import { createVersionCounts } from "./statistics.versions.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
@@ -167,7 +167,7 @@ export function createStatistics(services: {
     countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
     readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
     async readBusiest() {
-      const busiest = await listBusiest(clock.now() - busiestMs, busiestMax, database.reads);
+      const busiest = await listBusiest(clock.now(), database.reads);
       return busiest.map(({ application_id }) => application_id);
     },
     readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),

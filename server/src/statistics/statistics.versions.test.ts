@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { createOtherStatistics } from "../../test/statistics-process.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
-import { ApiError } from "../errors.ts";
 import { maintain } from "../maintenance.ts";
-import { createStatistics, type Statistics } from "./statistics.ts";
 
 const minute = 60_000;
 
@@ -17,12 +16,8 @@ before(async () => {
 });
 after(() => test.close());
 
-async function register(
-  { appid, appkey }: NewApplication,
-  appVersion: string | undefined,
-  uniqueId?: string,
-): Promise<string> {
-  const body = { appid, appkey, platform: "test", appVersion, uniqueId };
+async function register({ appid, appkey }: NewApplication, appVersion: string | undefined): Promise<string> {
+  const body = { appid, appkey, platform: "test", appVersion };
   const answer = await test.call("POST /devices", { body });
   assert.equal(answer.status, 201, answer.text);
   return answer.body.result.accessToken;
@@ -32,23 +27,6 @@ async function readVersions({ appid }: NewApplication, query = ""): Promise<Reco
   const { status, body } = await test.call(`GET /_/api/applications/${appid}/overview?${query}`, { token: operator });
   assert.equal(status, 200, JSON.stringify(body));
   return body.result.newVersions;
-}
-
-/** Starts the statistics of another process, with a database that can be made unavailable. */
-function startProcess(): { readonly statistics: Statistics; goAway(away: boolean): void } {
-  const { database, clock, log } = test.app;
-  let isAway = false;
-  const unsteady: typeof database = {
-    ...database,
-    write: (work, options) =>
-      isAway ? Promise.reject(new ApiError("ServiceUnavailable")) : database.write(work, options),
-  };
-  return {
-    statistics: createStatistics({ database: unsteady, clock, log }),
-    goAway: (away) => {
-      isAway = away;
-    },
-  };
 }
 
 describe("a version of the app", () => {
@@ -90,7 +68,7 @@ describe("a version of the app", () => {
   it("is new once when several processes see it, at the earliest time that one of them saw it", async () => {
     const application = await test.createApplication();
     const { appid } = application;
-    const processes = [startProcess(), startProcess(), startProcess()];
+    const processes = [createOtherStatistics(test), createOtherStatistics(test), createOtherStatistics(test)];
     processes[0]?.statistics.countVersion(appid, "1");
     await processes[0]?.statistics.save();
     const firstSeen = `/Date(${test.now() + 1})/`;
@@ -110,7 +88,7 @@ describe("a version of the app", () => {
   it("waits while the database is unavailable, and keeps the time of its first report", async () => {
     const application = await test.createApplication();
     const { appid } = application;
-    const { statistics, goAway } = startProcess();
+    const { statistics, goAway } = createOtherStatistics(test);
     statistics.countVersion(appid, "1");
     await statistics.save();
     goAway(true);
@@ -145,7 +123,7 @@ describe("invented versions", () => {
   it("do not displace a real one, of which there are more reports, from the overview or the database", async () => {
     const application = await test.createApplication();
     const { appid } = application;
-    const { statistics } = startProcess();
+    const { statistics } = createOtherStatistics(test);
     statistics.countVersion(appid, "1");
     await statistics.save();
     for (let saves = 0; saves < 60; saves += 1) {
