@@ -1,6 +1,7 @@
+import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
 import { digestSecret } from "../lib/secrets.ts";
 
@@ -78,34 +79,15 @@ export async function deleteOperatorSessions(
     .execute();
 }
 
-/** Deletes ended sessions, a bounded number in each transaction. */
+/** Deletes ended sessions. */
 export async function deleteExpiredOperatorSessions(
   now: number,
   { operatorIdleMs }: { readonly operatorIdleMs: number },
   database: Database,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const [column, latest] of [
-    ["expires_at", now],
-    ["used_at", now - operatorIdleMs],
-  ] as const) {
-    await inSteps(database, signal, async (queries) => {
-      const over = await queries
-        .selectFrom("operator_sessions")
-        .select("digest")
-        .where(column, "<=", latest)
-        .limit(rowsPerStep)
-        .execute();
-      for (const { digest } of over) {
-        await queries
-          .deleteFrom("operator_sessions")
-          .where("digest", "=", digest)
-          .where(column, "<=", latest)
-          .execute();
-      }
-      return over.length;
-    });
-  }
+  await deleteEnded("operator_sessions", sql`"expires_at" <= ${now}`, database, signal);
+  await deleteEnded("operator_sessions", sql`"used_at" <= ${now - operatorIdleMs}`, database, signal);
 }
 
 const find = prepare<{ digest: string }, OperatorOfSession>((queries, parameter) =>

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import { condition, equals, isAbove, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { type Scope, scopeStream } from "../db/scope.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { Stream } from "../db/stream.ts";
 import type { NewUserTokenRow, UserTokenRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
@@ -98,26 +98,9 @@ export async function findSignInTime(
   return token?.created_at;
 }
 
-/** Deletes the rows of expired tokens, a bounded number in each transaction. */
+/** Deletes the rows of expired tokens. */
 export async function deleteExpiredUserTokens(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  await inSteps(database, signal, async (queries) => {
-    const expired = await queries
-      .selectFrom("user_tokens")
-      .select(["application_id", "user_id", "id"])
-      .where("expires_at", "<", now)
-      .limit(rowsPerStep)
-      .execute();
-    for (const row of expired) {
-      await queries
-        .deleteFrom("user_tokens")
-        .where("application_id", "=", row.application_id)
-        .where("user_id", "=", row.user_id)
-        .where("id", "=", row.id)
-        .where("expires_at", "<", now) // a renewal may have just extended it
-        .execute();
-    }
-    return expired.length;
-  });
+  await deleteEnded("user_tokens", sql`"expires_at" < ${now}`, database, signal);
 }
 
 const insert = prepare<NewUserTokenRow, unknown>((queries, parameter) =>

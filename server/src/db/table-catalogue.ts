@@ -9,7 +9,10 @@ interface TableEntry {
    * belongs to it (`users/users.erasure.ts`).
    */
   readonly owner: "deployment" | "application" | "user";
-  /** Columns that identify a row in its application: the primary key behind `application_id`, and at least one. */
+  /**
+   * The primary key, at least one column. That of a row that lies with its application has `application_id` before these.
+   * The deployment's tables name theirs if rows expire.
+   */
   readonly key?: readonly string[];
   /**
    * A backup holds everything but what belongs to running processes. An archive of one application leaves out responses and
@@ -78,11 +81,11 @@ export const tableCatalogue = {
   audit_counts: { owner: "deployment", archive: "backup" },
   deployment_statistics: { owner: "deployment", archive: "backup" },
   leases: { owner: "deployment", archive: "never" },
-  deployment_limit_buckets: { owner: "deployment", archive: "never" },
-  deployment_guess_counts: { owner: "deployment", archive: "never" },
+  deployment_limit_buckets: { owner: "deployment", key: ["application_id", "key"], archive: "never" },
+  deployment_guess_counts: { owner: "deployment", key: ["application_id", "key"], archive: "never" },
   server_processes: { owner: "deployment", archive: "never" },
-  region_nonces: { owner: "deployment", archive: "never" },
-  operator_sessions: { owner: "deployment", archive: "backup" },
+  region_nonces: { owner: "deployment", key: ["nonce"], archive: "never" },
+  operator_sessions: { owner: "deployment", key: ["digest"], archive: "backup" },
   operators: { owner: "deployment", archive: "backup" },
 } as const satisfies Record<keyof Tables, TableEntry>;
 
@@ -92,6 +95,17 @@ type TableOf<Owner extends TableEntry["owner"]> = {
 
 /** Tables with rows of applications, but `applications` itself. */
 export type ApplicationTable = Exclude<TableOf<"application" | "user">, "applications">;
+
+/** Tables of which the primary key is known. */
+export type KeyedTable = {
+  [Table in keyof Tables]: (typeof tableCatalogue)[Table] extends { readonly key: readonly string[] } ? Table : never;
+}[keyof Tables];
+
+/** The columns of the primary key, in the order of its index. */
+export function keyOf(table: KeyedTable): readonly string[] {
+  const { owner, key } = tableCatalogue[table];
+  return owner === "deployment" ? key : ["application_id", ...key];
+}
 
 const entries = Object.entries(tableCatalogue) as readonly [keyof Tables, TableEntry][]; // of exactly these names
 

@@ -2,8 +2,9 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { attachedTables } from "../db/owned-tables.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
+import { isKey } from "../db/row-keys.ts";
 import type { AttachedTable } from "../db/tables.ts";
-import { deleteSomeRows, isKey } from "./owned-rows.ts";
+import { deleteSomeRows } from "./owned-rows.ts";
 
 /**
  * Deleting an object hides its metadata at once. A bounded number of rows is deleted in the same transaction, the rest

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
+import { isKey, type RowKey } from "../db/row-keys.ts";
 import { type ApplicationTable, tableCatalogue } from "../db/table-catalogue.ts";
 
 /** The owner of the rows, by the values of some columns. */
@@ -51,16 +52,8 @@ interface TableStep {
   readonly rowsPerStep?: number;
 }
 
-type RowKey = Readonly<Record<string, string>>;
-
 /** Groups keys that differ only in their last column: PostgreSQL would join a list of multi-column keys row by row. */
 function groupByPrefix(columns: readonly string[], rows: readonly RowKey[]): readonly (readonly RowKey[])[] {
   const others = columns.slice(0, -1);
   return [...Map.groupBy(rows, (row) => JSON.stringify(others.map((column) => row[column]))).values()];
-}
-
-/** A condition that matches the row with this key. */
-export function isKey(key: RowKey): RawBuilder<unknown> {
-  const equalities = Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
-  return sql.join(equalities, sql` and `);
 }

@@ -1,7 +1,7 @@
 import { type OnConflictBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { Tables } from "../db/tables.ts";
 import { noUsage, type Usage } from "./idempotency.usage.ts";
 
@@ -66,27 +66,9 @@ export async function insertStoredResponse(
   return inserted.length === 1;
 }
 
-/** Deletes expired rows, a bounded number per transaction. */
+/** Deletes expired rows. */
 export async function deleteExpiredReplies(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  await inSteps(database, signal, async (queries) => {
-    const expired = await queries
-      .selectFrom("kept_replies")
-      .select(["application_id", "user_id", "device_id", "key"])
-      .where("expires_at", "<=", now)
-      .limit(rowsPerStep)
-      .execute();
-    for (const row of expired) {
-      await queries
-        .deleteFrom("kept_replies")
-        .where("application_id", "=", row.application_id)
-        .where("user_id", "=", row.user_id)
-        .where("device_id", "=", row.device_id)
-        .where("key", "=", row.key)
-        .where("expires_at", "<=", now)
-        .execute();
-    }
-    return expired.length;
-  });
+  await deleteEnded("kept_replies", sql`"expires_at" <= ${now}`, database, signal);
 }
 
 interface KeyStateRow {

@@ -2,8 +2,8 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Config } from "../config.ts";
 import type { Database, Queries } from "../db/database.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRecounts } from "../lib/recounts.ts";
@@ -183,24 +183,7 @@ async function sumUsage(applicationId: string, now: number, queries: Queries): P
 
 /** Deletes the counts of past hours, a bounded number of rows per transaction. */
 export async function deleteEndedUsage(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  await inSteps(database, signal, async (queries) => {
-    const ended = await queries
-      .selectFrom("idempotency_usage")
-      .select(["application_id", "user_id", "device_id", "ends_at"])
-      .where("ends_at", "<=", now)
-      .limit(rowsPerStep)
-      .execute();
-    for (const row of ended) {
-      await queries
-        .deleteFrom("idempotency_usage")
-        .where("application_id", "=", row.application_id)
-        .where("user_id", "=", row.user_id)
-        .where("device_id", "=", row.device_id)
-        .where("ends_at", "=", row.ends_at)
-        .execute();
-    }
-    return ended.length;
-  });
+  await deleteEnded("idempotency_usage", sql`"ends_at" <= ${now}`, database, signal);
 }
 
 interface Position {

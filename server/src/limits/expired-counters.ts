@@ -1,45 +1,16 @@
-import type { Database, Queries } from "../db/database.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
+import { sql } from "kysely";
+import type { Database } from "../db/database.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 
-const tables = ["limit_buckets", "deployment_limit_buckets", "guess_counts", "deployment_guess_counts"] as const;
+const tables = [
+  "limit_buckets",
+  "deployment_limit_buckets",
+  "guess_counts",
+  "deployment_guess_counts",
+  "region_nonces",
+] as const;
 
-/**
- * Deletes buckets that are full, failures that are forgotten, and nonces of calls that can no longer be replayed, a bounded
- * number in each transaction.
- */
+/** Deletes buckets that are full, failures that are forgotten, and nonces of calls that can no longer be replayed. */
 export async function deleteExpiredCounters(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  for (const table of tables) {
-    await inSteps(database, signal, (queries) => deleteCounters(table, now, queries));
-  }
-  await inSteps(database, signal, (queries) => deleteNonces(now, queries));
-}
-
-async function deleteCounters(table: (typeof tables)[number], now: number, queries: Queries): Promise<number> {
-  const expired = await queries
-    .selectFrom(table)
-    .select(["application_id", "key"])
-    .where("ends_at", "<", now)
-    .limit(rowsPerStep)
-    .execute();
-  for (const { application_id, key } of expired) {
-    await queries
-      .deleteFrom(table)
-      .where("application_id", "=", application_id)
-      .where("key", "=", key)
-      .where("ends_at", "<", now)
-      .execute();
-  }
-  return expired.length;
-}
-
-async function deleteNonces(now: number, queries: Queries): Promise<number> {
-  const expired = await queries
-    .selectFrom("region_nonces")
-    .select("nonce")
-    .where("ends_at", "<", now)
-    .limit(rowsPerStep)
-    .execute();
-  const nonces = expired.map(({ nonce }) => nonce);
-  if (nonces.length > 0) await queries.deleteFrom("region_nonces").where("nonce", "in", nonces).execute();
-  return nonces.length;
+  for (const table of tables) await deleteEnded(table, sql`"ends_at" < ${now}`, database, signal);
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { inSteps, rowsPerStep } from "../db/steps.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 
 /**
  * At most `max` mails of one subject in any period of this length. The subject is a keyed digest: see {@link
@@ -61,23 +61,7 @@ async function lockTimes(
   return times.filter((time) => time > now - periodMs && time < now + periodMs);
 }
 
-/** Deletes expired limits, a bounded number in each transaction. */
+/** Deletes expired limits. */
 export async function deleteExpiredMailLimits(now: number, database: Database, signal?: AbortSignal): Promise<void> {
-  await inSteps(database, signal, async (queries) => {
-    const expired = await queries
-      .selectFrom("mail_limits")
-      .select(["application_id", "subject"])
-      .where("expires_at", "<", now)
-      .limit(rowsPerStep)
-      .execute();
-    for (const { application_id, subject } of expired) {
-      await queries
-        .deleteFrom("mail_limits")
-        .where("application_id", "=", application_id)
-        .where("subject", "=", subject)
-        .where("expires_at", "<", now)
-        .execute();
-    }
-    return expired.length;
-  });
+  await deleteEnded("mail_limits", sql`"expires_at" < ${now}`, database, signal);
 }
