@@ -45,7 +45,9 @@ function createTraveller(url: string, options: Partial<RollcallOptions> = {}): T
     const region = { [main.root]: "main", [eu.root]: "eu", [alias]: "alias" }[origin];
     routes.push(`${init?.method ?? "GET"} ${region} ${pathname}`);
     if (origin === alias && !traveller.isAliasUp) throw new TypeError("fetch failed");
-    return fetch(`${input}`.replace(alias, main.root), init);
+    const headers = new Headers(init?.headers);
+    headers.set("connection", "close"); // a connection that a region closes meanwhile must not fail a call without retries
+    return fetch(`${input}`.replace(alias, main.root), { ...init, headers });
   };
   const client = testClient({ url, application }, { ...options, retry: false, fetch: network });
   const traveller: Traveller = Object.assign(Object.create(client), { routes, isAliasUp: true });
