@@ -1,7 +1,8 @@
 import type { IdentityOptions } from "./identity/options.ts";
+import { requireRetry } from "./transport/call-options.ts";
 import type { Timeouts, TransportOptions } from "./transport/options.ts";
-import { repeatsMax } from "./transport/repeats.ts";
 import { checkAddress } from "./wire/address.ts";
+import { requireFunction, requireMs, requireOption } from "./wire/checks.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 
 export interface RollcallOptions extends IdentityOptions, Omit<TransportOptions, "clock" | "timeouts"> {
@@ -48,12 +49,9 @@ export function checkOptions(options: RollcallOptions): CheckedOptions {
   require("methods", ["all", "get-post", undefined].includes(methods), '"all" or "get-post"');
   require("scheme", /^[\w-]+$/.test(scheme), "a word");
   for (const name of ["fetch", "reauthenticate"] as const)
-    require(name, !options[name] || isFunction(options[name]), "a function");
-  const { repeats = 0 } = retry || {};
-  const isCount = Number.isInteger(repeats) && repeats >= 0 && repeats <= repeatsMax;
-  require("retry.repeats", isCount, `an integer from 0 to ${repeatsMax}`);
-  for (const [name, ms = 1] of Object.entries(timeouts))
-    require(`timeouts.${name}`, typeof ms === "number" && ms > 0, "a number of milliseconds above 0");
+    if (options[name]) requireFunction(`createRollcall: ${name}`, options[name]);
+  requireRetry("createRollcall: retry", retry);
+  for (const [name, ms = 1] of Object.entries(timeouts)) requireMs(`createRollcall: timeouts.${name}`, ms);
   for (const name of ["store", "secrets"] as const) {
     const store = options[name];
     const isStore = !store || [store.get, store.set, store.delete, store.list].every(isFunction);
@@ -71,5 +69,5 @@ function isFunction(value: unknown): boolean {
 }
 
 function require(option: string, isRight: boolean, rule: string): void {
-  if (!isRight) throw new ConfigurationError(`createRollcall: ${option} must be ${rule}.`);
+  requireOption(`createRollcall: ${option}`, isRight, rule);
 }

@@ -40,6 +40,7 @@ import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
 import { uploads } from "./transport/upload.ts";
 import type { Call } from "./wire/call.ts";
+import { requireFunction, requireOption } from "./wire/checks.ts";
 import { ConfigurationError, NotSignedIn } from "./wire/errors.ts";
 
 /** The device of a client, and its registration. */
@@ -208,9 +209,9 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
       await ready();
       await sessions.signOut(client, userId);
     },
-    async use(user, { here = false } = {}) {
+    async use(user, options) {
       await ready();
-      await sessions.use(idOf(user), here);
+      await sessions.use(idOf(user), !!options?.here);
     },
     as(user) {
       const userId = idOf(user);
@@ -228,8 +229,14 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     async ping(options) {
       await send(ping(), options);
     },
-    on: events.on,
-    intercept: transport.intercept,
+    on(type, listener) {
+      requireFunction("on: listener", listener);
+      return events.on(type, listener);
+    },
+    intercept(interceptor) {
+      requireOption("intercept: interceptor", Object(interceptor) === interceptor, "an object");
+      return transport.intercept(interceptor);
+    },
     async close() {
       transport.close();
       leave();

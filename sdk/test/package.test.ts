@@ -12,8 +12,8 @@ const root = path.resolve(import.meta.dirname, "../..");
 const compiler = path.join(root, "node_modules/typescript/bin/tsc");
 /** The imports of an app, and their maximum size, minified and compressed. */
 const scenarios: readonly (readonly [name: string, source: string, bytesMax: number])[] = [
-  ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 19_950],
-  ["a connection", 'export { connect } from "@rollcall/sdk"', 11_700],
+  ["the client with sessions and all nouns", 'export { createRollcall } from "@rollcall/sdk"', 20_200],
+  ["a connection", 'export { connect } from "@rollcall/sdk"', 11_980],
   [
     "subscriptions to events, with what they share with the client",
     'export { subscribe } from "@rollcall/sdk/events"',
@@ -21,7 +21,7 @@ const scenarios: readonly (readonly [name: string, source: string, bytesMax: num
   ],
   ["one error", 'export { ItemAlreadyExists } from "@rollcall/sdk"', 600],
   ["one call", 'export { createCheckin } from "@rollcall/sdk/calls"', 470],
-  ["the operators' client", 'export { createAdmin } from "@rollcall/sdk/admin"', 8_100],
+  ["the operators' client", 'export { createAdmin } from "@rollcall/sdk/admin"', 8_300],
 ];
 /** The number of type instantiations that an app that uses everything may add to its compilation. */
 const instantiationsMax = 25_000;

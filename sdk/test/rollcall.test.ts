@@ -64,6 +64,28 @@ describe("the methods of a client with sessions", () => {
     for (const wrong of [undefined, createCheckin, {}] as never[]) assert.throws(() => rollcall.send(wrong), rule);
   });
 
+  it("refuse options of a wrong type, and take null for none", async () => {
+    const wrong: [object, RegExp][] = [
+      [{ signal: 5 }, /^signal must be an AbortSignal/],
+      [{ timeoutMs: "5" }, /^timeoutMs must be a number of milliseconds above 0/],
+      [{ timeoutMs: Number.NaN }, /^timeoutMs/],
+      [{ retry: { repeats: -1 } }, /^retry\.repeats must be an integer from 0 to 10/],
+      [{ onProgress: "log" }, /^onProgress must be a function/],
+    ];
+    for (const [options, message] of wrong) {
+      const rule = { name: "ConfigurationError", message };
+      assert.throws(() => rollcall.send(getDevice(), options), rule);
+      assert.throws(() => rollcall.checkins.search({}, options), rule);
+      await assert.rejects(rollcall.batch().send(options), rule);
+    }
+    await rollcall.send(getDevice(), null as never);
+    await rollcall.checkins.search({}, null as never);
+    await rollcall.batch(null as never).send(null as never);
+    assert.throws(() => rollcall.on("ready", "listener" as never), /on: listener must be a function/);
+    assert.throws(() => rollcall.intercept(null as never), /intercept: interceptor must be an object/);
+    assert.throws(() => rollcall.pictures.url(null as never), /file must have a signedUrl/);
+  });
+
   it("reject with errors that differ by class", async () => {
     const error = await rollcall
       .signUp({ userName: "ada", password: "correct horse" })

@@ -1,4 +1,5 @@
 import { type Envelope, type Judged, judge } from "../transport/answer.ts";
+import { checkCallOptions } from "../transport/call-options.ts";
 import { decodeResult } from "../transport/decode.ts";
 import { detailsOf, type KeyedCall, keyCall, prepare } from "../transport/keyed-call.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
@@ -100,7 +101,8 @@ const runBatch: (fields: object) => Call<BatchAnswer> = /* @__PURE__ */ define("
 /** The same, with items that need a user. */
 const runUserBatch: typeof runBatch = /* @__PURE__ */ define("runBatch", "POST /batch", "prs");
 
-export function createBatch({ pace, send }: BatchSender, { mode = "independent" }: BatchOptions = {}): Batch {
+export function createBatch({ pace, send }: BatchSender, options: BatchOptions | undefined): Batch {
+  const { mode = "independent" }: BatchOptions = Object(options);
   const references = createReferences();
   const entries: Entry[] = [];
   const entryOf = new Map<Item<unknown>, Entry>();
@@ -230,7 +232,8 @@ export function createBatch({ pace, send }: BatchSender, { mode = "independent" 
       entryOf.set(item, entry);
       return item;
     },
-    async send(options = {}) {
+    async send(given) {
+      const options = checkCallOptions(given);
       const deadline = pace.now() + (options.timeoutMs ?? pace.totalMs);
       const nextRepeat = pace.repeats(options.retry);
       let waiting: readonly Entry[] = entries;

@@ -1,7 +1,7 @@
 import { hexOf } from "../lib/hex.ts";
 import type { CallOptions } from "../transport/options.ts";
 import type { Download } from "../wire/download.ts";
-import { describeCall, UnexpectedAnswer } from "../wire/errors.ts";
+import { ConfigurationError, describeCall, UnexpectedAnswer } from "../wire/errors.ts";
 import type { Source } from "../wire/source.ts";
 import { createOwnedNoun, type OwnedCalls, type OwnedNoun } from "./owned.ts";
 import type { Send } from "./send.ts";
@@ -47,8 +47,13 @@ export function createFilesNoun<
     ...createOwnedNoun(send, calls),
     // All of the fields are optional.
     create: (data, fields, options) => send(create({ ...fields, data } as Form), options),
-    url: ({ signedUrl }, { size } = {}) => signedUrl + (size ? `&size=${sizeText(size)}` : ""),
-    async download(id, { range, size, verify, ...options } = {}) {
+    url(file, options) {
+      const { signedUrl }: Partial<typeof file> = Object(file);
+      if (!signedUrl) throw new ConfigurationError("file must have a signedUrl.");
+      return signedUrl + (options?.size ? `&size=${sizeText(options.size)}` : "");
+    },
+    async download(id, given) {
+      const { range, size, verify, ...options }: NonNullable<typeof given> = Object(given);
       const headers = { ...options.headers, ...(range && { Range: `bytes=${range.from}-${range.to ?? ""}` }) };
       const call = read(id, { size: sizeText(size) });
       const file = await send(call, { ...options, headers });

@@ -1,5 +1,6 @@
 import { whenAborted } from "../lib/wait.ts";
 import { withoutAbsent } from "../lib/without-absent.ts";
+import { checkCallOptions } from "../transport/call-options.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 
 /** A page as returned by the service. */
@@ -44,7 +45,8 @@ export interface PageOptions extends CallOptions {
 /** Requests a page: the first one without a token. */
 export type FetchPage<T> = (pagingToken: string | undefined, options: CallOptions) => Sent<WirePage<T>>;
 
-export function createPages<T>(fetchPage: FetchPage<T>, { limit, ...options }: PageOptions = {}): Pages<T> {
+export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pages<T> {
+  const { limit, ...options } = checkCallOptions(given);
   let first: Promise<Page<T>> | undefined;
 
   async function load(pagingToken: string | undefined, signal = options.signal): Promise<Page<T>> {

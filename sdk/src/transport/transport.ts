@@ -4,6 +4,7 @@ import type { Call } from "../wire/call.ts";
 import { ConfigurationError, type ErrorDetails, isNamed, ServiceError } from "../wire/errors.ts";
 import { type Judged, timeOf } from "./answer.ts";
 import { type Around, type AttemptedCall, attemptOnce } from "./attempt.ts";
+import { checkCallOptions } from "./call-options.ts";
 import { decodeResult } from "./decode.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
@@ -80,7 +81,8 @@ export function createTransport(
   const repeats = createRepeats(clock, options.retry);
   const services = { options, clock, limits, uploads, spare: [] };
 
-  function send<T>(call: Call<T>, source: PrincipalSource, callOptions: CallOptions = {}): Sent<T> {
+  function send<T>(call: Call<T>, source: PrincipalSource, given?: CallOptions): Sent<T> {
+    const callOptions = checkCallOptions(given);
     const keyed = keyCall(call, callOptions.idempotencyKey);
     const { isDownload, hasFile } = call.operation;
     const limitMs = callOptions.timeoutMs ?? (isDownload || hasFile ? Number.POSITIVE_INFINITY : totalMs);
