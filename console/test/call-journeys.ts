@@ -57,6 +57,8 @@ export const callJourneys: Checks = {
     await page.getByRole("button", { name: "Send" }).click();
     await answer.getByText("ParameterIncorrectFormat").waitFor();
     await page.getByLabel("location (required)").fill("48.2,16.37");
+    await page.getByRole("button", { name: "SDK" }).click();
+    await page.getByText("createCheckin({ location: { lat: 48.2, lng: 16.37 } })").waitFor();
     await page.getByText("Body as JSON").click();
     await page.getByRole("button", { name: "Send" }).click();
     await answer.getByText("201", { exact: true }).waitFor();

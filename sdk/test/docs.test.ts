@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { compilePrograms } from "./compile-programs.ts";
 import { importSources } from "./source-imports.ts";
 
 /**
@@ -52,17 +53,7 @@ describe("the pages about the client", () => {
       files.push(`page-${index}.ts`);
       writeFileSync(path.join(folder, `page-${index}.ts`), await programOf(page));
     }
-    const settings = {
-      extends: path.join(root, "sdk/tsconfig.test.json"),
-      compilerOptions: { typeRoots: [path.join(root, "node_modules/@types")], noEmit: true, noUnusedLocals: false },
-      include: [],
-      files,
-    };
-    writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type: "module" }));
-    writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(settings));
-    const compiler = path.join(root, "node_modules/typescript/bin/tsc");
-    const { stdout } = await run(process.execPath, [compiler, "-p", folder]).catch((error) => error);
-    assert.equal(stdout.trim(), "");
+    assert.equal(await compilePrograms(folder, files), "");
   });
 
   for (const page of pages) {

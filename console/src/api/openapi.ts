@@ -20,6 +20,7 @@ export interface DocumentedSchema {
   readonly default?: unknown;
   readonly properties?: Readonly<Record<string, DocumentedSchema>>;
   readonly required?: readonly string[];
+  readonly items?: DocumentedSchema;
 }
 
 export interface DocumentedParameter {

@@ -65,25 +65,29 @@ function showLines(text: string): string {
   }
 }
 
-const languages = [
-  { name: "curl", write: curlOf },
-  { name: "fetch", write: fetchOf },
-] as const;
+const languages = ["curl", "fetch", "SDK"] as const;
+
+interface SameCallProps {
+  readonly call: AppCall;
+  /** With the client library, which has the token itself. */
+  readonly sdk: string;
+}
 
 /** The call that would be sent, for a shell or in JavaScript. */
-export function SameCall({ call }: { readonly call: AppCall }) {
-  const [language, setLanguage] = useState<(typeof languages)[number]>(languages[0]);
+export function SameCall({ call, sdk }: SameCallProps) {
+  const [language, setLanguage] = useState<(typeof languages)[number]>("curl");
+  const written = { curl: curlOf, fetch: fetchOf, SDK: () => sdk }[language](call);
   return (
     <section className={styles.same}>
       <h3>The same call</h3>
       <div className={styles.languages} role="group" aria-label="Language">
         {languages.map((each) => (
-          <button key={each.name} type="button" aria-pressed={each === language} onClick={() => setLanguage(each)}>
-            {each.name}
+          <button key={each} type="button" aria-pressed={each === language} onClick={() => setLanguage(each)}>
+            {each}
           </button>
         ))}
       </div>
-      <Snippet text={language.write(call)} />
+      <Snippet text={written} />
     </section>
   );
 }

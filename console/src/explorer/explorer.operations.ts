@@ -23,6 +23,8 @@ export interface ExplorerOperation {
   readonly fields: readonly Field[];
   /** The name of the part with the file, if it takes one. */
   readonly file: string | undefined;
+  /** The formats of parameters and of members within them, by their names; each name has one meaning in an operation. */
+  readonly formats: Readonly<Record<string, string>>;
 }
 
 const methods = ["get", "post", "put", "patch", "delete"];
@@ -55,6 +57,13 @@ function readOperation(
     tag: tags[0] ?? "",
     caller: caller === "operator" ? "anyone" : caller,
     errors: errorsOf(operation, document),
+    formats: Object.fromEntries([
+      ...parameters.flatMap((parameter) => {
+        const { name, schema } = document.components.parameters[nameOf(parameter.$ref)] ?? parameter;
+        return formatsOf(name, schema, document);
+      }),
+      ...formatsOf("body", body, document),
+    ]),
     fields: [
       // The explorer offers the failures separately.
       ...parameters
@@ -87,6 +96,15 @@ function readParameter(given: DocumentedParameter, document: OpenApiDocument): F
 function readField(name: string, place: Field["in"], isRequired: boolean, schema: DocumentedSchema): Field {
   const { enum: options = [], type, description } = schema;
   return { name, in: place, kind: kindOf(type, options), options, isRequired, hint: description?.split("\n\n")[0] };
+}
+
+function formatsOf(name: string, given: DocumentedSchema, document: OpenApiDocument): [name: string, format: string][] {
+  const { format, items, properties = {} } = resolve(given, document);
+  return [
+    ...(format === undefined ? [] : [[name, format] satisfies [string, string]]),
+    ...(items === undefined ? [] : formatsOf(name, items, document)),
+    ...Object.entries(properties).flatMap(([member, schema]) => formatsOf(member, schema, document)),
+  ];
 }
 
 function kindOf(type: string | undefined, options: readonly string[]): Field["kind"] {
@@ -154,7 +172,7 @@ export function jsonOf({ fields }: ExplorerOperation, values: FieldValues): stri
 }
 
 /** A text that is no number or JSON is sent unchanged, so that the operator sees the refusal. */
-function readValue({ kind }: Field, text: string): unknown {
+export function readValue({ kind }: Field, text: string): unknown {
   if (kind === "text" || kind === "choice") return text;
   try {
     return JSON.parse(text);

@@ -15,6 +15,7 @@ import { Method } from "./explorer.list.tsx";
 import styles from "./explorer.module.css";
 import { callOf, type ExplorerOperation, type FieldValues, valuesOfPath } from "./explorer.operations.ts";
 import { Rehearse } from "./explorer.rehearse.tsx";
+import { sdkOf } from "./explorer.sdk.ts";
 
 type CallerKind = TestCallerKind | "anyone" | "pasted";
 
@@ -126,7 +127,7 @@ export function OperationWork({ appid, operation, path, catalogue }: OperationWo
         </div>
         <div className={styles.got}>
           {shown !== undefined && <Answer key={shown.id} appid={appid} sent={shown} />}
-          <SameCall call={caller === "anyone" ? call : withToken(call)} />
+          <SameCall call={caller === "anyone" ? call : withToken(call)} sdk={sdkOf(operation, { values, json })} />
           <Rehearse
             appid={appid}
             operation={operation}
