@@ -178,7 +178,8 @@ export const pageJourneys: Checks = {
     await page.goto(`${server.url}/_/console/#/apps/${appid}/overview?range=24h`);
     const legend = page.getByRole("list", { name: "Markers on the charts" });
     const [first, latest] = newVersions;
-    for (const { name } of newVersions) await legend.getByText(`New app version ${name}, `).waitFor();
+    await legend.getByText(`New app version ${first.name} on Android, iOS, `).waitFor();
+    await legend.getByText(`New app version ${latest.name} on iOS, `).waitFor();
     assert.equal(await legend.getByRole("listitem").count(), newVersions.length); // without the first one, and without changes
 
     const chart = page.getByRole("region", { name: "Calls", exact: true });
@@ -187,17 +188,17 @@ export const pageJourneys: Checks = {
     assert.ok(box !== null);
     const hours = 24;
     await plot.hover({ position: { x: (box.width * (hours - latest.hoursAgo - 0.5)) / hours, y: 40 } });
-    await chart.getByText(`New app version ${latest.name}`, { exact: true }).waitFor();
+    await chart.getByText(`New app version ${latest.name} on iOS`, { exact: true }).waitFor();
 
     await page.getByRole("button", { name: "Calls as a table" }).click();
     const rows = page.getByRole("group", { name: "Calls, numbers" }).getByRole("row");
     await rows
-      .filter({ has: page.getByRole("cell", { name: `New app version ${latest.name}`, exact: true }) })
+      .filter({ has: page.getByRole("cell", { name: `New app version ${latest.name} on iOS`, exact: true }) })
       .waitFor();
     const versions = await rows.getByText("New app version").allInnerTexts();
     assert.deepEqual(
       versions.map((text) => text.trim()),
-      [latest, first].map(({ name }) => `New app version ${name}`),
+      [`${latest.name} on iOS`, `${first.name} on Android, iOS`].map((version) => `New app version ${version}`),
     );
 
     await legend.getByRole("link", { name: first.name, exact: true }).click();

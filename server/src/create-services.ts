@@ -113,7 +113,8 @@ export async function createServices(
   const background = createBackground(log, database.afterwards);
   const policies = createPolicies({ secrets, database });
   const limitCounters = createLimitCounters(config, { database, secrets, log });
-  const rateLimits = createRateLimits(readRateLimits(config), clock, limitCounters);
+  const statistics = createStatistics({ database, clock, log });
+  const rateLimits = createRateLimits(readRateLimits(config), clock, limitCounters, statistics);
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
@@ -135,7 +136,6 @@ export async function createServices(
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
   const requests = createRequests({ peers, isOn: config.console });
-  const statistics = createStatistics({ database, clock, log });
   const paging = createPaging({ ...config, secrets });
   const fuzzing = createFuzzing({ database, ids });
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });

@@ -5,6 +5,7 @@ import type {
 } from "../../../server/src/applications/applications.settings.effective.contract.ts";
 import type { PutSettings } from "../../../server/src/applications/applications.settings.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
+import type { FileUsage as WireFileUsage } from "../../../server/src/files/files.operator.contract.ts";
 import { CallError } from "../lib/call-error.ts";
 import { operation, type Versioned, versionedOperation } from "./call.ts";
 
@@ -15,6 +16,11 @@ export type ChangedSettings = { readonly [Member in keyof Settings]?: Settings[M
 interface OfApplication {
   readonly appid: string;
 }
+
+export type FileUsage = Static<typeof WireFileUsage>;
+
+/** How much the application stores, with its quotas. */
+export const readFileUsage = operation<OfApplication, FileUsage>("GET", "/applications/{appid}/file-usage", ["appid"]);
 
 const path = "/applications/{appid}/settings";
 

@@ -23,12 +23,14 @@ export function listChanges({ markers, newVersions }: Overview): readonly ChartM
     const text = by === undefined ? label : `${label} by ${showInvisible(by)}`;
     return { at: parseTime(at), kind: "change", label: text } as const;
   });
-  const versions = newVersions.map(({ appVersion, firstSeen }) => {
-    return {
-      at: parseTime(firstSeen),
-      kind: "version",
-      label: `New app version ${showInvisible(appVersion)}`,
-    } as const;
+  const versions = newVersions.map((version) => {
+    const label = `New app version ${showInvisible(version.appVersion)}${platformsOf(version)}`;
+    return { at: parseTime(version.firstSeen), kind: "version", label } as const;
   });
   return [...changes, ...versions];
+}
+
+/** Also of one platform: the version of the other may follow. */
+export function platformsOf({ platforms }: Overview["newVersions"][number]): string {
+  return platforms.length === 0 ? "" : ` on ${platforms.map(showInvisible).join(", ")}`;
 }

@@ -3,6 +3,7 @@ import type { Overview } from "../api/statistics.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
 import { MarkerSign } from "../ui/time-chart.marker.tsx";
+import { platformsOf } from "./overview.changes.ts";
 import styles from "./overview.module.css";
 
 const versionsShown = 3;
@@ -14,15 +15,15 @@ export function MarkerLegend({ overview: { markers, newVersions } }: { readonly 
   const more = newVersions.length - versionsShown;
   return (
     <ul className={styles.legend} aria-label="Markers on the charts">
-      {newVersions.slice(0, versionsShown).map(({ appVersion, firstSeen }) => (
-        <li key={appVersion}>
+      {newVersions.slice(0, versionsShown).map((version) => (
+        <li key={version.appVersion}>
           <MarkerSign kind="version" />
           <span>
             New app version{" "}
-            <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion }}>
-              {showInvisible(appVersion)}
+            <Link to="/apps/$appid/devices" params={{ appid }} search={{ appVersion: version.appVersion }}>
+              {showInvisible(version.appVersion)}
             </Link>
-            , <Time value={firstSeen} />
+            {platformsOf(version)}, <Time value={version.firstSeen} />
           </span>
         </li>
       ))}

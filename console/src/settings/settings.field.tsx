@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { EffectiveSettings, Settings } from "../api/settings.ts";
 import { formatBytes, formatDuration, formatNumber, showInvisible } from "../lib/format.ts";
 import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
@@ -17,6 +18,8 @@ interface SettingFieldProps {
   readonly effective: EffectiveSettings | undefined;
   readonly isReadOnly: boolean;
   readonly onText: (text: string) => void;
+  /** Information for the choice of the value. */
+  readonly fact?: ReactNode;
 }
 
 /** One setting: its value, what counts without one, and who changed it last. */
@@ -24,6 +27,7 @@ export function SettingField(props: SettingFieldProps) {
   return (
     <div className={styles.setting}>
       <Input {...props} />
+      {props.fact}
       {props.effective !== undefined && (
         <Standing field={props.field} settings={props.settings} effective={props.effective} />
       )}

@@ -1,6 +1,6 @@
 import { useBlocker } from "@tanstack/react-router";
 import Users from "lucide-react/icons/users";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { Versioned } from "../api/call.ts";
 import {
   type ChangedSettings,
@@ -16,6 +16,7 @@ import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
 import { showToast } from "../ui/toast.tsx";
+import { Fact } from "./settings.facts.tsx";
 import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
 import { SeenOrigins, useSeenOrigins } from "./settings.origins.tsx";
@@ -29,15 +30,13 @@ interface SettingsFormProps {
   readonly part: Part;
   readonly stored: Versioned<Settings>;
   readonly effective: EffectiveSettings | undefined;
-  /** Above the fields: information for the choice of their values. */
-  readonly note?: ReactNode;
   readonly isEditor: boolean;
   /** The current settings of the server, after a change here or by another operator. */
   readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
 /** One part of the settings, which is saved separately. */
-export function SettingsForm({ appid, part, stored, effective, note, isEditor, onStored }: SettingsFormProps) {
+export function SettingsForm({ appid, part, stored, effective, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
   const { value: settings, version } = stored;
   const [draft, setDraft] = useState(() => draftOf(fields, settings));
@@ -86,7 +85,6 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
 
   return (
     <Section title={part.title} lead={part.lead}>
-      {note}
       {part.id === "access" && <SeenOrigins origins={seen} />}
       <Form fields={fields.map(({ path }) => path)} onSubmit={submit}>
         {({ isPending, problem }) => (
@@ -100,6 +98,7 @@ export function SettingsForm({ appid, part, stored, effective, note, isEditor, o
                 effective={effective}
                 isReadOnly={!isEditor}
                 onText={(text) => setDraft({ ...draft, [field.path]: text })}
+                fact={<Fact appid={appid} path={field.path} />}
               />
             ))}
             {part.id === "storage" && effective !== undefined && (

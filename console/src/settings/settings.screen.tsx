@@ -11,7 +11,7 @@ import { GeneralSettings } from "./settings.general.tsx";
 import { SettingsJson } from "./settings.json.tsx";
 import styles from "./settings.module.css";
 import { parts } from "./settings.parts.ts";
-import { PeakOfDay, TestMail, TestProviders } from "./settings.tests.tsx";
+import { TestMail, TestProviders } from "./settings.tests.tsx";
 
 const general = { id: "general", title: "General" };
 const json = { id: "json", title: "All as JSON" };
@@ -73,7 +73,6 @@ export function SettingsScreen() {
                 part={part}
                 stored={data}
                 effective={effective.data}
-                note={part.id === "limits" && <PeakOfDay appid={appid} />}
                 isEditor={isEditor}
                 onStored={take}
               />

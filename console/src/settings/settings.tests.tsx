@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type MailTest, type ProviderTest, type Settings, testMail, testProvider } from "../api/settings.ts";
-import { readStatistics } from "../api/statistics.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Form, Problem, TextField } from "../ui/fields.tsx";
@@ -109,29 +108,4 @@ function ProviderOutcome({ test: { keys, problem } }: { readonly test: ProviderT
   }
   if (problem !== undefined) return <Status kind="warning">The answer holds no public keys.</Status>;
   return <Status kind="good">{keys === 1 ? "One public key." : `${formatNumber(keys)} public keys.`}</Status>;
-}
-
-const dayMs = 86_400_000;
-
-/** The busiest minute of the last day, to compare limits with. */
-export function PeakOfDay({ appid }: TestProps) {
-  const { data } = useQuery({
-    queryKey: ["statistics", appid, "peak"],
-    queryFn: ({ signal }) =>
-      readStatistics({ appid, from: Date.now() - dayMs, interval: "minute", series: "calls" }, { signal }),
-  });
-  if (data === undefined) return null;
-  const calls = new Map<string, number>();
-  for (const { points } of data.series) {
-    for (const { time, value } of points) calls.set(time, (calls.get(time) ?? 0) + value);
-  }
-  const peak = Math.max(0, ...calls.values());
-  const perSecond = (peak / 60).toLocaleString(undefined, { maximumSignificantDigits: 2 });
-  return (
-    <p className={styles.fact}>
-      {peak === 0
-        ? "No calls in the last 24 hours."
-        : `The busiest minute of the last 24 hours had ${formatNumber(peak)} calls, ${perSecond} a second.`}
-    </p>
-  );
 }

@@ -46,10 +46,10 @@ export function addHistory(dataDir: string, appid: string): void {
       const { calls, failed } = tally;
       insert.run(appid, spans.hour, thisHour - hours * spans.hour, calls, failed, tally.write(rowBytesMax));
     }
-    const insertVersion = database.prepare("insert or replace into app_versions values (?, ?, ?, ?)");
-    insertVersion.run(appid, "1.0", 0, 900);
-    for (const { name, hoursAgo } of newVersions) {
-      insertVersion.run(appid, name, thisHour - hoursAgo * spans.hour, hoursAgo);
+    const insertVersion = database.prepare("insert or replace into app_versions values (?, ?, ?, ?, ?)");
+    insertVersion.run(appid, "1.0", 0, 900, "[]");
+    for (const { name, hoursAgo, platforms } of newVersions) {
+      insertVersion.run(appid, name, thisHour - hoursAgo * spans.hour, hoursAgo, JSON.stringify(platforms));
     }
   } finally {
     database.close();
@@ -58,12 +58,15 @@ export function addHistory(dataDir: string, appid: string): void {
 
 /** The versions that appeared in the last day. */
 export const newVersions = [
-  { name: "2.4.0", hoursAgo: 17 },
-  { name: "2.4.1", hoursAgo: 5 },
+  { name: "2.4.0", hoursAgo: 17, platforms: ["iOS", "Android"] },
+  { name: "2.4.1", hoursAgo: 5, platforms: ["iOS"] },
 ] as const;
 const rowBytesMax = 16_384;
 /** The web pages of the history. */
 export const seenOrigins = ["https://app.example.com", "https://shop.example.com:8443"] as const;
+
+/** The busiest minutes of a device. */
+export const peaks = { caller: 141, "POST /checkins": 38, "POST /users/login": 31 } as const;
 
 /** An hour of which some are busier than others. */
 function tallyOf(hour: number): Tally {
@@ -77,6 +80,7 @@ function tallyOf(hour: number): Tally {
     }
   }
   for (const origin of seenOrigins) for (let call = 0; call < hour; call += 1) tally.countOrigin(origin);
+  for (const [limit, calls] of Object.entries(peaks)) tally.countPeak(limit, calls - hour);
   tally.newUsers = Math.round(4 * busyness);
   tally.newDevices = Math.round(6 * busyness);
   for (let device = 0; device < 30 * busyness; device += 1) tally.devices.add(device * 65_537 * hour);

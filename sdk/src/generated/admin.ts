@@ -221,6 +221,8 @@ export interface ApplicationStatistics {
   readonly keys?: readonly KeyStatistics[];
   /** The origins of web pages with most calls, at most 100. */
   readonly origins?: readonly OriginStatistics[];
+  /** How much of limits was used. */
+  readonly peaks?: readonly LimitPeak[];
 }
 
 /** The totals of an application. */
@@ -923,6 +925,8 @@ export interface DeploymentStatistics {
   readonly keys?: readonly KeyStatistics[];
   /** The origins of web pages with most calls, at most 100. */
   readonly origins?: readonly OriginStatistics[];
+  /** How much of limits was used. */
+  readonly peaks?: readonly LimitPeak[];
   /** The 100 applications with the most calls. */
   readonly busiest: readonly BusyApplication[];
 }
@@ -1162,6 +1166,14 @@ export interface KeyStatistics {
   readonly registrations: number;
   /** The registrations in each interval, of the 20 keys with most of them. */
   readonly points?: readonly StatisticsPoint[];
+}
+
+/** How much of a limit was used. */
+export interface LimitPeak {
+  /** `caller`, or such as `POST /checkins`. */
+  readonly limit: string;
+  /** The most calls of one device, or address, within a minute. */
+  readonly calls: number;
 }
 
 /** What listApplicationKeys looks for. */
@@ -1674,6 +1686,8 @@ export interface NewAppVersion {
   readonly firstSeen: Date;
   /** How often devices reported it since then, at registrations and changes. */
   readonly reports: number;
+  /** The platforms of these devices, at most 10. */
+  readonly platforms: readonly string[];
 }
 
 /** A crash that was reported for the first time. */

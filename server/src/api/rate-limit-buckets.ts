@@ -1,5 +1,5 @@
 import type { Call } from "../contract/call.ts";
-import { matchesPattern } from "../contract/policy.ts";
+import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
 import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
 import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
@@ -11,6 +11,9 @@ import type { RateLimitSettings } from "./rate-limit-settings.ts";
 export type Limited = { readonly method: string; readonly path: string } & Partial<
   Pick<Route, "addressLimit" | "download">
 >;
+
+/** A limit for operations. */
+type NamedLimit = ApplicationPolicy["limits"]["operations"][number];
 
 export type LimitedCall = Pick<Call, "path" | "address">;
 
@@ -100,15 +103,23 @@ export class RateLimitBuckets {
     return this.#addresses.find(`${kind} ${applicationId} ${addressGroup(address)}`, limit, now, applicationId);
   }
 
-  /**
-   * The bucket for this operation besides the general limits; the first matching pattern of the application applies.
-   */
-  ofOperation(route: Limited, call: LimitedCall, caller: AnyCaller, now: number): TokenBucket | undefined {
+  /** The application's limit for this operation; the first matching pattern applies. */
+  findNamed(route: Limited, call: LimitedCall, caller: AnyCaller): NamedLimit | undefined {
+    if (!("policy" in caller) || caller.policy.limits.operations.length === 0) return undefined;
+    return caller.policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
+  }
+
+  /** The bucket for this operation besides the general limits. */
+  ofOperation(
+    route: Limited,
+    call: LimitedCall,
+    caller: AnyCaller,
+    now: number,
+    named = this.findNamed(route, call, caller),
+  ): TokenBucket | undefined {
     const { addressLimit } = route;
     if (!("policy" in caller)) return undefined;
-    const { applicationId, deviceId, policy } = caller;
-    if (addressLimit === undefined && policy.limits.operations.length === 0) return undefined;
-    const named = policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
+    const { applicationId, deviceId } = caller;
     if (addressLimit !== undefined) return this.ofAddressLimit(addressLimit, applicationId, call, named?.limit, now);
     return named && this.#operations.find(`${deviceId} ${named.name}`, named.limit, now, applicationId);
   }

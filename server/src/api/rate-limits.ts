@@ -77,6 +77,17 @@ export interface KnownApplication {
   readonly policy: ApplicationPolicy;
 }
 
+/** Keeps how much of its limits the busiest device of an application uses. */
+export interface PeakCounter {
+  /**
+   * Runs for each admitted call, so it must be cheap.
+   *
+   * @param limit `caller`, or the name of a limit for operations, such as `POST /checkins`
+   * @param calls how many calls of a device, or of an address, have counted against it within a minute
+   */
+  countPeak(applicationId: string, limit: string, calls: number): void;
+}
+
 /** Admits every call. */
 export const unlimited: RateLimits = {
   admit: () => undefined,
@@ -92,6 +103,7 @@ export function createRateLimits(
   settings: RateLimitSettings | undefined,
   clock: Clock,
   counters: Pick<LimitCounters, "createBuckets" | "processes">,
+  peaks: PeakCounter,
 ): RateLimits {
   if (settings === undefined) return unlimited;
   const buckets = new RateLimitBuckets(settings, counters);
@@ -123,7 +135,8 @@ export function createRateLimits(
     const isNew = buckets.isNewDevice(caller.deviceId, now);
     const own = buckets.ofDevice(caller, isNew, now);
     requireToken(own, "caller", now);
-    const operation = buckets.ofOperation(route, call, caller, now);
+    const named = buckets.findNamed(route, call, caller);
+    const operation = buckets.ofOperation(route, call, caller, now, named);
     if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
     const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
     const near = buckets.ofAddress(addressKey, caller, now);
@@ -140,6 +153,9 @@ export function createRateLimits(
     near.take(now);
     newcomers?.take(now);
     all.take(now);
+    if (caller.isTest) return own;
+    peaks.countPeak(caller.applicationId, "caller", own.takenInMinute);
+    if (named && operation) peaks.countPeak(caller.applicationId, named.name, operation.takenInMinute);
     return own;
   }
 
@@ -163,6 +179,7 @@ export function createRateLimits(
       if (borrowing !== undefined) return borrowing.then(() => this.admitTo(application, route, call));
       own?.take(now);
       all.take(now);
+      if (named && own) peaks.countPeak(id, named.name, own.takenInMinute);
       return undefined;
     },
 

@@ -443,6 +443,8 @@ interface AppVersionsTable {
   first_seen_at: number;
   /** How often devices reported the version at a registration or a change, since then. */
   reports: number;
+  /** The platforms of these devices, as a JSON array. */
+  platforms: Generated<string>;
 }
 
 /** The nonce of a call between regions, for as long as the call could be replayed. */

@@ -93,7 +93,7 @@ async function registerHere(
       const stored = await insertOrUpdateDevice(row, queries);
       afterCommit(() => {
         statistics.countRegistration(appid, keyId);
-        if (row.app_version !== null) statistics.countVersion(appid, row.app_version);
+        if (row.app_version !== null) statistics.countVersion(appid, row.app_version, row.platform);
       });
       if (stored.id !== newId) return stored;
       afterCommit(() => statistics.countNew(appid, "newDevices"));
@@ -151,9 +151,9 @@ const changeDevice = operation({
       const changed = { ...changedFields(parameters, tokenId, found), modified_at: clock.now() };
       await updateDevice(applicationId, deviceId, changed, queries);
       const now = { ...found, ...changed };
-      const { app_version } = now;
+      const { app_version, platform } = now;
       if (!isTest && app_version !== null && app_version !== found.app_version)
-        afterCommit(() => statistics.countVersion(applicationId, app_version));
+        afterCommit(() => statistics.countVersion(applicationId, app_version, platform));
       await events.record(applicationId, deviceChangedEvent(found, now), queries);
       return now;
     });

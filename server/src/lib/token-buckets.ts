@@ -7,12 +7,16 @@ export interface Limit {
 /** Floating-point sums of tokens are inexact; a whole token may be short of this much. */
 export const tolerance = 1e-6;
 
+const minuteMs = 60_000;
+
 /** Holds up to `burst` tokens, and gains `perSecond`. Times must come from a clock that never steps back. */
 export class TokenBucket {
   limit: Limit;
   /** Tokens that were missing at `at`; a change of the limit does not affect them. */
   #missing = 0;
   #at: number;
+  #minuteEnds = 0;
+  #takenInMinute = 0;
 
   constructor(limit: Limit, now: number) {
     this.limit = limit;
@@ -29,6 +33,16 @@ export class TokenBucket {
   take(now: number, count = 1): void {
     this.#missing = this.missing(now) + count;
     this.#at = Math.max(this.#at, now);
+    if (now >= this.#minuteEnds) {
+      this.#minuteEnds = now + minuteMs;
+      this.#takenInMinute = 0;
+    }
+    this.#takenInMinute += count;
+  }
+
+  /** Tokens that were taken in the minute of the last one; a minute begins with the first token after the one before. */
+  get takenInMinute(): number {
+    return this.#takenInMinute;
   }
 
   /** Returns a token for an action that did not happen. */

@@ -93,6 +93,18 @@ const OriginStatistics = named(
   }),
 );
 
+const LimitPeak = named(
+  "LimitPeak",
+  "How much of a limit was used.",
+  Type.Object({
+    limit: Type.String({ description: "`caller`, or such as `POST /checkins`." }),
+    calls: Type.Integer({
+      format: "int64",
+      description: "The most calls of one device, or address, within a minute.",
+    }),
+  }),
+);
+
 const members = {
   interval: Interval,
   from: { ...WireDate, description: "The first moment of the first interval." },
@@ -105,6 +117,7 @@ const members = {
     ...Type.Array(OriginStatistics),
     description: "The origins of web pages with most calls, at most 100.",
   }),
+  peaks: Type.Optional({ ...Type.Array(LimitPeak), description: "How much of limits was used." }),
 };
 
 export const ApplicationStatistics = named(
@@ -170,6 +183,7 @@ const NewAppVersion = named(
     appVersion: Type.String({ description: "The version, as devices report it." }),
     firstSeen: { ...WireDate, description: "When the first report came." },
     reports: int64("How often devices reported it since then, at registrations and changes."),
+    platforms: { ...Type.Array(Type.String()), description: "The platforms of these devices, at most 10." },
   }),
 );
 

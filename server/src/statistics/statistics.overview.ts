@@ -58,9 +58,10 @@ function presentVersions(
 ): Static<typeof ApplicationOverview>["newVersions"] {
   return rows
     .toSorted((a, b) => b.first_seen_at - a.first_seen_at)
-    .map(({ app_version, first_seen_at, reports }) => ({
+    .map(({ app_version, first_seen_at, reports, platforms }) => ({
       appVersion: app_version,
       firstSeen: formatDate(first_seen_at),
       reports,
+      platforms: platforms.toSorted(),
     }));
 }

@@ -44,7 +44,7 @@ const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   },
 };
 /** These are lists for the whole range instead. */
-const lists = ["operations", "errors", "keys", "origins"] as const;
+const lists = ["operations", "errors", "keys", "origins", "peaks"] as const;
 
 /** Keys whose registrations are answered by interval. */
 const keysOverTimeMax = 20;
@@ -83,6 +83,7 @@ export async function readStatistics(
     ...(names.has("errors") && { errors: presentErrors(total) }),
     ...(names.has("keys") && { keys: presentKeys(total, tallies, range, spans[interval]) }),
     ...(names.has("origins") && { origins: presentOrigins(total) }),
+    ...(names.has("peaks") && { peaks: presentPeaks(total) }),
   };
 }
 
@@ -238,6 +239,10 @@ function presentKeys(
 
 function presentOrigins({ origins }: Tally): NonNullable<Static<typeof ApplicationStatistics>["origins"]> {
   return [...origins].sort(([, a], [, b]) => b - a).map(([origin, calls]) => ({ origin, calls }));
+}
+
+function presentPeaks({ peaks }: Tally): NonNullable<Static<typeof ApplicationStatistics>["peaks"]> {
+  return [...peaks].sort(([, a], [, b]) => b - a).map(([limit, calls]) => ({ limit, calls }));
 }
 
 function presentOperations({ operations }: Tally): NonNullable<Static<typeof ApplicationStatistics>["operations"]> {

@@ -18,7 +18,9 @@ export interface Statistics {
   countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
   countRegistration(applicationId: string, keyId: string): void;
   /** A device has reported that it runs this version of the app. */
-  countVersion(applicationId: string, appVersion: string): void;
+  countVersion(applicationId: string, appVersion: string, platform: string): void;
+  /** A device has made this many calls within a minute that count against a limit. Runs for each call. */
+  countPeak(applicationId: string, limit: string, calls: number): void;
   /** The activity of clients with each key in the last 24 hours, by its id. */
   readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
   /** The activity of applications in the last 24 hours, by their ids. */
@@ -163,7 +165,10 @@ export function createStatistics(services: {
       tally.files += 1;
       tally.bytes += bytes;
     },
-    countVersion: (applicationId, appVersion) => versions.add(applicationId, appVersion, clock.now()),
+    countPeak: (applicationId, limit, calls) => find(applicationId).tally.countPeak(limit, calls),
+    countVersion(applicationId, appVersion, platform) {
+      versions.add(applicationId, appVersion, platform, clock.now());
+    },
     countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
     readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
     async readBusiest() {

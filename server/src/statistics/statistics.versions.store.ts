@@ -9,9 +9,19 @@ export interface VersionReports {
   readonly app_version: string;
   readonly first_seen_at: number;
   readonly reports: number;
+  readonly platforms: readonly string[];
 }
 
 const deletedAtOnce = 500;
+/** Of one version; any client can report any platform. */
+const platformsMax = 10;
+const platformCharactersMax = 50;
+
+/** The platforms of both, of which the first ones stay when there are too many; longer names are omitted. */
+export function joinPlatforms(known: readonly string[], added: readonly string[]): readonly string[] {
+  const fitting = added.filter(({ length }) => length <= platformCharactersMax);
+  return [...new Set([...known, ...fitting])].slice(0, platformsMax);
+}
 
 /** Adds reports of different versions, in one transaction. Those of applications that no longer exist here are omitted. */
 export function addVersionReports(rows: readonly VersionReports[], { write }: Database): Promise<void> {
@@ -19,9 +29,9 @@ export function addVersionReports(rows: readonly VersionReports[], { write }: Da
     const living = await listLiving(rows, queries);
     const added = rows.filter(({ application_id }) => living.has(application_id)).sort(byKey);
     if (added.length === 0) return;
-    await queries
+    const stored = await queries
       .insertInto("app_versions")
-      .values(added)
+      .values(added.map((row) => ({ ...row, platforms: JSON.stringify(row.platforms) })))
       .onConflict((conflict) =>
         conflict.columns(["application_id", "app_version"]).doUpdateSet({
           reports: sql`app_versions.reports + excluded.reports`,
@@ -29,7 +39,19 @@ export function addVersionReports(rows: readonly VersionReports[], { write }: Da
             then excluded.first_seen_at else app_versions.first_seen_at end`,
         }),
       )
+      .returning(["application_id", "app_version", "platforms"])
       .execute();
+    for (const { application_id, app_version, platforms } of stored) {
+      const isSame = (row: VersionReports) => row.application_id === application_id && row.app_version === app_version;
+      const all = JSON.stringify(joinPlatforms(JSON.parse(platforms), added.find(isSame)?.platforms ?? []));
+      if (all === platforms) continue;
+      await queries
+        .updateTable("app_versions")
+        .set({ platforms: all })
+        .where("application_id", "=", application_id)
+        .where("app_version", "=", app_version)
+        .execute();
+    }
   });
 }
 
@@ -48,7 +70,7 @@ export async function listNewVersions(
 ): Promise<Omit<VersionReports, "application_id">[]> {
   const rows = await queries
     .selectFrom("app_versions")
-    .select(["app_version", "first_seen_at", "reports"])
+    .select(["app_version", "first_seen_at", "reports", "platforms"])
     .where("application_id", "=", applicationId)
     .where("first_seen_at", ">=", from)
     .where("first_seen_at", "<", to)
@@ -63,7 +85,7 @@ export async function listNewVersions(
     .orderBy("app_version")
     .limit(rowLimit(count))
     .execute();
-  return rows;
+  return rows.map((row) => ({ ...row, platforms: JSON.parse(row.platforms) }));
 }
 
 /** Some of the versions of an application beyond so many, those with the fewest reports. */

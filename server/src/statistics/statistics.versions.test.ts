@@ -16,8 +16,12 @@ before(async () => {
 });
 after(() => test.close());
 
-async function register({ appid, appkey }: NewApplication, appVersion: string | undefined): Promise<string> {
-  const body = { appid, appkey, platform: "test", appVersion };
+async function register(
+  { appid, appkey }: NewApplication,
+  appVersion: string | undefined,
+  platform = "test",
+): Promise<string> {
+  const body = { appid, appkey, platform, appVersion };
   const answer = await test.call("POST /devices", { body });
   assert.equal(answer.status, 201, answer.text);
   return answer.body.result.accessToken;
@@ -43,7 +47,9 @@ describe("a version of the app", () => {
     await test.call("PATCH /devices/current", { token, body: { appVersion: "1.1" } });
     await test.call("PATCH /devices/current", { token, body: { appVersion: "1.1", tag: "again" } });
     await test.app.statistics.save();
-    assert.deepEqual(await readVersions(application), [{ appVersion: "1.1", firstSeen, reports: 2 }]);
+    assert.deepEqual(await readVersions(application), [
+      { appVersion: "1.1", firstSeen, reports: 2, platforms: ["test"] },
+    ]);
 
     test.advance(minute);
     await test.call("PATCH /devices/current", { token, body: { appVersion: "2.0 β" } });
@@ -69,40 +75,65 @@ describe("a version of the app", () => {
     const application = await test.createApplication();
     const { appid } = application;
     const processes = [createOtherStatistics(test), createOtherStatistics(test), createOtherStatistics(test)];
-    processes[0]?.statistics.countVersion(appid, "1");
+    processes[0]?.statistics.countVersion(appid, "1", "test");
     await processes[0]?.statistics.save();
     const firstSeen = `/Date(${test.now() + 1})/`;
     for (const { statistics } of processes) {
       test.advance(1);
-      for (const version of ["b", "a"]) statistics.countVersion(appid, version);
+      for (const version of ["b", "a"]) statistics.countVersion(appid, version, "test");
     }
     for (const { statistics } of processes.toReversed()) await statistics.save();
-    for (const { statistics } of processes) statistics.countVersion(appid, "b");
+    for (const { statistics } of processes) statistics.countVersion(appid, "b", "test");
     await Promise.all(processes.map(({ statistics }) => statistics.save()));
     assert.deepEqual(await readVersions(application), [
-      { appVersion: "b", firstSeen, reports: 6 },
-      { appVersion: "a", firstSeen, reports: 3 },
+      { appVersion: "b", firstSeen, reports: 6, platforms: ["test"] },
+      { appVersion: "a", firstSeen, reports: 3, platforms: ["test"] },
     ]);
+  });
+
+  it("has each of up to ten platforms whose devices reported it, in one process or another", async () => {
+    const application = await test.createApplication();
+    const { appid } = application;
+    const [one, other] = [createOtherStatistics(test), createOtherStatistics(test)];
+    one.statistics.countVersion(appid, "1", "iOS");
+    await one.statistics.save();
+    test.advance(1);
+    await register(application, "2", "iOS");
+    const token = await register(application, "1", "Android");
+    await test.call("PATCH /devices/current", { token, body: { appVersion: "2" } });
+    await test.app.statistics.save();
+    one.statistics.countVersion(appid, "2", 'a "quoted", name');
+    one.statistics.countVersion(appid, "2", "x".repeat(51));
+    other.statistics.countVersion(appid, "2", "iOS");
+    await Promise.all([one, other].map(({ statistics }) => statistics.save()));
+    assert.deepEqual((await readVersions(application))[0]?.["platforms"], ["Android", 'a "quoted", name', "iOS"]);
+    for (let n = 0; n < 20; n += 1) one.statistics.countVersion(appid, "2", `invented ${n}`);
+    await one.statistics.save();
+    const { platforms = [] } = (await readVersions(application))[0] as { platforms?: string[] };
+    assert.equal(platforms.length, 10);
+    assert.ok(platforms.includes("Android") && platforms.includes("iOS"));
   });
 
   it("waits while the database is unavailable, and keeps the time of its first report", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { statistics, goAway } = createOtherStatistics(test);
-    statistics.countVersion(appid, "1");
+    statistics.countVersion(appid, "1", "test");
     await statistics.save();
     goAway(true);
     test.advance(1);
     const firstSeen = `/Date(${test.now()})/`;
     for (let n = 0; n < 3; n += 1) {
-      statistics.countVersion(appid, "2");
+      statistics.countVersion(appid, "2", "test");
       await statistics.save();
       test.advance(minute);
     }
     goAway(false);
     await statistics.save();
     await statistics.save(); // writes nothing twice
-    assert.deepEqual(await readVersions(application), [{ appVersion: "2", firstSeen, reports: 3 }]);
+    assert.deepEqual(await readVersions(application), [
+      { appVersion: "2", firstSeen, reports: 3, platforms: ["test"] },
+    ]);
   });
 
   it("of a test device is not recorded", async () => {
@@ -124,14 +155,14 @@ describe("invented versions", () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { statistics } = createOtherStatistics(test);
-    statistics.countVersion(appid, "1");
+    statistics.countVersion(appid, "1", "test");
     await statistics.save();
     for (let saves = 0; saves < 60; saves += 1) {
       test.advance(minute);
       const invented = Array.from({ length: 200 }, (_, n) => `invented ${saves}.${n}`);
-      for (const version of invented.slice(0, 100)) statistics.countVersion(appid, version);
-      if (saves === 30) for (let n = 0; n < 2; n += 1) statistics.countVersion(appid, "2");
-      for (const version of invented.slice(100)) statistics.countVersion(appid, version);
+      for (const version of invented.slice(0, 100)) statistics.countVersion(appid, version, "test");
+      if (saves === 30) for (let n = 0; n < 2; n += 1) statistics.countVersion(appid, "2", "test");
+      for (const version of invented.slice(100)) statistics.countVersion(appid, version, "test");
       await statistics.save();
     }
     const listAll = async () => {

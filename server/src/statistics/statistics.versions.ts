@@ -2,13 +2,14 @@ import type { Database } from "../db/database.ts";
 import {
   addVersionReports,
   deleteVersions,
+  joinPlatforms,
   listVersionsBeyond,
   type VersionReports,
 } from "./statistics.versions.store.ts";
 
 /** Counts the reports of app versions in memory, until they are saved (spec/statistics#new-versions-of-the-app). */
 export interface VersionCounts {
-  add(applicationId: string, appVersion: string, at: number): void;
+  add(applicationId: string, appVersion: string, platform: string, at: number): void;
   /**
    * Writes the counts; what could not be written is kept for the next call.
    *
@@ -20,6 +21,7 @@ export interface VersionCounts {
 interface Reports {
   readonly firstSeenAt: number;
   readonly reports: number;
+  readonly platforms: readonly string[];
 }
 
 /** Versions of one application between two saves. */
@@ -34,7 +36,7 @@ export function createVersionCounts(database: Database): VersionCounts {
   let counted = new Map<string, Map<string, Reports>>();
   let waiting = 0;
 
-  function addReports(applicationId: string, appVersion: string, { firstSeenAt, reports }: Reports): void {
+  function addReports(applicationId: string, appVersion: string, { firstSeenAt, reports, platforms }: Reports): void {
     const versions = counted.get(applicationId) ?? new Map<string, Reports>();
     const known = versions.get(appVersion);
     if (known === undefined && waiting >= waitingMax) return;
@@ -42,6 +44,7 @@ export function createVersionCounts(database: Database): VersionCounts {
     const sum = {
       firstSeenAt: Math.min(firstSeenAt, known?.firstSeenAt ?? firstSeenAt),
       reports: reports + (known?.reports ?? 0),
+      platforms: joinPlatforms(known?.platforms ?? [], platforms),
     };
     const before = versions.size;
     versions.set(appVersion, sum);
@@ -62,17 +65,20 @@ export function createVersionCounts(database: Database): VersionCounts {
     counted = new Map();
     waiting = 0;
     return [...taken].flatMap(([application_id, versions]) =>
-      [...versions].map(([app_version, { firstSeenAt, reports }]) => ({
+      [...versions].map(([app_version, { firstSeenAt, reports, platforms }]) => ({
         application_id,
         app_version,
         first_seen_at: firstSeenAt,
         reports,
+        platforms,
       })),
     );
   }
 
   return {
-    add: (applicationId, appVersion, at) => addReports(applicationId, appVersion, { firstSeenAt: at, reports: 1 }),
+    add(applicationId, appVersion, platform, at) {
+      addReports(applicationId, appVersion, { firstSeenAt: at, reports: 1, platforms: [platform] });
+    },
     async save() {
       let rows = takeRows();
       try {
@@ -81,8 +87,8 @@ export function createVersionCounts(database: Database): VersionCounts {
           rows = rows.slice(rowsAtOnce);
         }
       } catch (error) {
-        for (const { application_id, app_version, first_seen_at, reports } of rows)
-          addReports(application_id, app_version, { firstSeenAt: first_seen_at, reports });
+        for (const { application_id, app_version, first_seen_at, reports, platforms } of rows)
+          addReports(application_id, app_version, { firstSeenAt: first_seen_at, reports, platforms });
         throw error;
       }
     },

@@ -47,6 +47,9 @@ const originsMax = 100;
 const originCharactersMax = 200;
 /** All origins together take a quarter of a row at most. */
 const originsWrittenCharactersMax = 4_096;
+/** Of more limits for operations, the least used are not kept. */
+const peaksMax = 50;
+const peaksWrittenCharactersMax = 2_048;
 
 /** The activity in an interval of time. Tallies add up: over intervals, processes and applications. */
 export class Tally {
@@ -68,6 +71,8 @@ export class Tally {
   readonly keys = new Map<string, KeyTally>();
   /** Requests of web pages by the origin of the page; a page can send any, as far as an origin can have the form. */
   readonly origins = new Map<string, number>();
+  /** The most calls of one device within a minute that counted against a limit: `caller`, or one for operations. */
+  readonly peaks = new Map<string, number>();
   readonly #errors = new Map<string, ErrorTally>();
   /** The latency of operations that have none of their own. */
   readonly #otherLatency = new QuantileSketch();
@@ -118,12 +123,17 @@ export class Tally {
     else if (origin.length <= originCharactersMax && isOrigin(origin)) this.#addOrigin(origin, 1);
   }
 
-  /** Counts all keys together and drops origins, because single ones of several applications have no meaning. */
+  countPeak(limit: string, calls: number): void {
+    if (calls > (this.peaks.get(limit) ?? 0)) this.peaks.set(limit, calls);
+  }
+
+  /** Counts all keys together and drops origins and peaks, because single ones of several applications have no meaning. */
   joinApplications(): void {
     const all = this.keyTotal;
     this.keys.clear();
     this.keys.set(otherKeys, all);
     this.origins.clear();
+    this.peaks.clear();
   }
 
   get keyTotal(): KeyTally {
@@ -135,6 +145,7 @@ export class Tally {
   merge(other: Tally): void {
     for (const [keyId, counts] of other.keys) addTo(this.#key(keyId), counts);
     for (const [origin, calls] of other.origins) this.#addOrigin(origin, calls);
+    for (const [limit, calls] of other.peaks) this.countPeak(limit, calls);
     for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // of four
     for (const name of sums) this[name] += other[name];
     for (const [operation, { calls, errors, latency }] of other.operations) {
@@ -199,6 +210,8 @@ export class Tally {
     }
     if (reader.isAtEnd) return tally; // of a version that did not count by origin
     for (let left = reader.integer(); left > 0; left -= 1) tally.origins.set(reader.text(), reader.integer());
+    if (reader.isAtEnd) return tally; // of a version that did not keep peaks
+    for (let left = reader.integer(); left > 0; left -= 1) tally.peaks.set(reader.text(), reader.integer());
     return tally;
   }
 
@@ -241,17 +254,6 @@ export class Tally {
   #addOtherLatency(sketch: QuantileSketch): void {
     this.#hasOtherLatency = true;
     this.#otherLatency.merge(sketch);
-  }
-
-  /** The busiest origins, as many as a row has space for. */
-  #shownOrigins(): (readonly [string, number])[] {
-    let characters = 0;
-    return [...this.origins]
-      .sort(([, a], [, b]) => b - a)
-      .filter(([origin]) => {
-        characters += origin.length;
-        return characters <= originsWrittenCharactersMax;
-      });
   }
 
   /** @param share of the failures and of the operations with a latency of their own */
@@ -297,17 +299,35 @@ export class Tally {
       writer.text(keyId);
       for (const count of [calls, signed, registrations]) writer.integer(count);
     }
-    const origins = this.#shownOrigins();
-    writer.integer(origins.length);
-    for (const [origin, calls] of origins) {
-      writer.text(origin);
-      writer.integer(calls);
-    }
+    writeNumbers(writer, highest(this.origins, originsMax, originsWrittenCharactersMax));
+    writeNumbers(writer, highest(this.peaks, peaksMax, peaksWrittenCharactersMax));
     return writer.finish();
   }
 }
 
 const format = 2;
+
+type NamedNumbers = readonly (readonly [name: string, number: number])[];
+
+/** The highest numbers, as many as there is space for. */
+function highest(numbers: ReadonlyMap<string, number>, max: number, charactersMax: number): NamedNumbers {
+  let characters = 0;
+  return [...numbers]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, max)
+    .filter(([name]) => {
+      characters += name.length;
+      return characters <= charactersMax;
+    });
+}
+
+function writeNumbers(writer: ByteWriter, numbers: NamedNumbers): void {
+  writer.integer(numbers.length);
+  for (const [name, number] of numbers) {
+    writer.text(name);
+    writer.integer(number);
+  }
+}
 
 function addTo(total: KeyTally, { calls, signed, registrations }: KeyTally): void {
   total.calls += calls;

@@ -51,6 +51,7 @@ import { webhookMails } from "./0053-webhook-mails.ts";
 import { eventPositions } from "./0054-event-positions.ts";
 import { auditCounts } from "./0055-audit-counts.ts";
 import { appVersions } from "./0056-app-versions.ts";
+import { appVersionPlatforms } from "./0057-app-version-platforms.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -108,4 +109,5 @@ export const migrations: readonly Migration[] = [
   eventPositions,
   auditCounts,
   appVersions,
+  appVersionPlatforms,
 ];
