@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { CallOptions } from "./call.ts";
+import { type Device, listDevices } from "./devices.ts";
 import { listMetrics } from "./metrics.ts";
 import { readOverview } from "./statistics.ts";
 
@@ -16,6 +17,17 @@ export function useArrivedKinds(appid: string) {
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && firstKinds.every((kind) => data.has(kind)) ? false : everyMs,
   });
+}
+
+/** The device that registered first, once there is one. */
+export function useFirstDevice(appid: string, isThere: boolean): Device | undefined {
+  const { data } = useQuery({
+    queryKey: ["start", appid, "first-device"],
+    queryFn: ({ signal }) => listDevices({ appid, sortOrder: "created", pageSize: 1 }, { signal }),
+    enabled: isThere,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return data?.pageResults[0];
 }
 
 const firstKinds = ["devices", "users", "checkins", "events"] as const satisfies readonly Kind[];

@@ -1,10 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Download from "lucide-react/icons/download";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import { readMetric } from "../api/metrics.ts";
-import { showInvisible } from "../lib/format.ts";
+import { formatDay, formatNumber, showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, shiftRange } from "../lib/time-range.ts";
+import { useBack } from "../lib/use-back.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -32,13 +34,17 @@ export function MetricScreen() {
   const range = metricRange(search, Date.now());
   const isEvents = search.tab === "events" && isEditor;
 
+  const { noteStep, back } = useBack();
+
   function show({ range, from, to }: RangeSearch) {
+    noteStep();
     void navigate({ search: (before) => ({ ...before, range, from, to }) });
   }
 
   useShortcuts([
     { keys: "[", label: "The period before", run: () => show(shiftRange(range, -1)) },
     { keys: "]", label: "The period after", run: () => show(shiftRange(range, 1)) },
+    { keys: "backspace", label: "Back from a range", run: back },
   ]);
   return (
     <Page
@@ -132,6 +138,7 @@ function OverTime({ range, onZoom }: OverTimeProps) {
           The chart shows the {drawnMax} largest of {series.length} groups, the table all.
         </p>
       )}
+      <Retention appid={appid} from={from} />
       <Section title="Numbers" lead="Hours, days, weeks and months are those of UTC.">
         <div className={styles.table}>
           <TimeTable {...drawn} series={series} />
@@ -143,5 +150,21 @@ function OverTime({ range, onZoom }: OverTimeProps) {
         </div>
       </Section>
     </div>
+  );
+}
+
+const dayMs = 86_400_000;
+
+/** Where the data ends: before, there is none because it is not kept. */
+function Retention({ appid, from }: { readonly appid: string; readonly from: number }) {
+  const { data } = useQuery(effectiveSettingsQuery(appid));
+  const days = data?.values.retention?.metricsDays;
+  if (typeof days !== "number") return null;
+  const first = (Math.floor(Date.now() / dayMs) - days) * dayMs;
+  return (
+    <p className={styles.note}>
+      Events are kept for {formatNumber(days)} days, those from {formatDay(`/Date(${first})/`)} on
+      {from < first ? ": the chart begins before." : "."}
+    </p>
   );
 }

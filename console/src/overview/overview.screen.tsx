@@ -1,10 +1,10 @@
-import { useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import GitCompareArrows from "lucide-react/icons/git-compare-arrows";
-import { useRef } from "react";
 import { useLive } from "../api/live.ts";
 import { readOverview } from "../api/statistics.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, resolveRange, shiftRange } from "../lib/time-range.ts";
+import { useBack } from "../lib/use-back.ts";
 import { Button } from "../ui/button.tsx";
 import { Freshness } from "../ui/freshness.tsx";
 import { Page } from "../ui/page.tsx";
@@ -75,11 +75,10 @@ export function OverviewScreen() {
 /** Changes of the range are in the browser's history, so that each can be undone. */
 function useRanges() {
   const navigate = useNavigate({ from: "/apps/$appid/overview" });
-  const { history } = useRouter();
-  const steps = useRef(0);
+  const { noteStep, back } = useBack();
   return {
     show({ range, from, to }: RangeSearch) {
-      steps.current += 1;
+      noteStep();
       void navigate({ search: (before) => ({ ...before, range, from, to }) });
     },
     /** Shows or hides the period before. */
@@ -89,10 +88,6 @@ function useRanges() {
         replace: true,
       });
     },
-    back() {
-      if (steps.current === 0) return;
-      steps.current -= 1;
-      history.back();
-    },
+    back,
   };
 }

@@ -3,9 +3,10 @@ import CircleCheckBig from "lucide-react/icons/circle-check-big";
 import CircleDashed from "lucide-react/icons/circle-dashed";
 import KeyRound from "lucide-react/icons/key-round";
 import { useState } from "react";
+import type { Device } from "../api/devices.ts";
 import { createKey } from "../api/keys.ts";
 import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
-import { useArrivedKinds } from "../api/start.ts";
+import { useArrivedKinds, useFirstDevice } from "../api/start.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { useNewKey } from "../lib/new-keys.ts";
@@ -173,6 +174,10 @@ const refusedShown = 3;
 
 function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
   const areAllDone = arrivals.every(({ isDone }) => isDone);
+  const device = useFirstDevice(
+    appid,
+    arrivals.some(({ step, isDone }) => isDone && step.leaves === "devices"),
+  );
   return (
     <aside className={styles.arrivals} aria-label="What has arrived">
       <h2>{areAllDone ? "Your app is talking" : "What has arrived"}</h2>
@@ -181,7 +186,10 @@ function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
           {arrivals.map(({ step, call, isDone }) => (
             <li key={step.operation} data-done={isDone || undefined}>
               {isDone ? <CircleCheckBig size={18} aria-hidden /> : <CircleDashed size={18} aria-hidden />}
-              <span>{step.arrived}</span>
+              <span>
+                {step.arrived}
+                {step.leaves === "devices" && device !== undefined && <small>{describe(device)}</small>}
+              </span>
               <span className={styles.when}>
                 {call !== undefined ? <Time value={call.time} /> : isDone ? "here" : "waiting"}
               </span>
@@ -211,6 +219,10 @@ function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
       )}
     </aside>
   );
+}
+
+function describe({ platform, appVersion }: Device): string {
+  return showInvisible(appVersion === undefined ? platform : `${platform} ${appVersion}`);
 }
 
 function Next({ appid }: { readonly appid: string }) {

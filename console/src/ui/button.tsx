@@ -3,13 +3,17 @@ import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react
 import styles from "./button.module.css";
 
 interface ButtonProps extends Omit<AriaButtonProps, "className" | "children"> {
+  /** While its work is done, a press has no effect; the focus stays. */
+  readonly isPending?: boolean;
   readonly kind?: "primary" | "plain" | "quiet" | "danger";
   readonly size?: "regular" | "small";
   readonly children: ReactNode;
 }
 
-export function Button({ kind = "plain", size = "regular", ...rest }: ButtonProps) {
-  return <AriaButton {...rest} className={buttonClass(kind, size)} />;
+export function Button({ kind = "plain", size = "regular", isPending = false, ...rest }: ButtonProps) {
+  // Not isPending of React Aria: its announcement would name the button for seconds after the page or dialog has closed.
+  const pending = isPending && ({ "aria-disabled": true, "data-busy": true, onPress: undefined } as const);
+  return <AriaButton {...rest} {...pending} className={buttonClass(kind, size)} />;
 }
 
 interface IconButtonProps extends ButtonProps {

@@ -24,8 +24,6 @@ export async function openScreen(page: Page, serverUrl: string, { at, act }: Scr
   if (touched.has(page) || page.url() === address) {
     await page.goto(`${serverUrl}/_/console/#/sign-in`);
     await page.getByRole("heading", { name: "Sign in to Rollcall" }).waitFor();
-    // React Aria keeps its announcements for some seconds, including the names of menus that are closed.
-    await page.evaluate(() => document.querySelector("[data-live-announcer]")?.remove());
   }
   const before = await page.evaluate(() => performance.getEntriesByName("screen").at(-1)?.startTime);
   await page.goto(address);
