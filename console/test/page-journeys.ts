@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
-import { addHistory, newVersions, seenOrigins } from "./looks/content.ts";
+import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
 import { type Checks, connect, openSignedIn, send } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
@@ -139,7 +139,9 @@ export const pageJourneys: Checks = {
     await page.getByText("2 events of 1 metric").waitFor({ state: "detached" });
   },
 
-  async "a list of origins without a page that has called today asks first, and names the page"(setup) {
+  async "settings show what was used today; a list of origins without a page that has called asks first, and names it"(
+    setup,
+  ) {
     const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Pages" });
@@ -159,6 +161,11 @@ export const pageJourneys: Checks = {
     await field.fill(`${first}\n${second}`);
     await save.click();
     await page.getByText("Saved: Access.").waitFor();
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=limits`);
+    await page.getByText(`Busiest minute of a device in the last 24 hours: ${peaks.caller - 1} calls`).waitFor();
+    await page.getByText(`POST /checkins ${peaks["POST /checkins"] - 1} calls`).waitFor();
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=storage`);
+    await page.getByText("In use: 0 bytes.").waitFor();
     assert.deepEqual((await call("GET", `/applications/${application.appid}/settings`)).result.origins, [
       first,
       second,

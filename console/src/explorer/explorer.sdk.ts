@@ -62,7 +62,7 @@ function write(value: unknown, formats: Formats, indent: string): string {
   return `${open}\n${parts.map((part) => `${deeper}${part},\n`).join("")}${indent}${close}`;
 }
 
-const lineCharactersMax = 72;
+const lineCharactersMax = 50;
 
 const freeForm: readonly string[] = ["value", "values", "parameters"];
 

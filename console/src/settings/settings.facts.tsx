@@ -32,13 +32,13 @@ function Peak({ appid, path }: FactProps) {
 
 function describePeak(path: string, { series, peaks = [] }: Statistics): ReactNode {
   const calls = busiestMinute(series);
-  if (calls === 0) return path === "limits.application" && "No calls in the last 24 hours.";
+  if (calls === 0 && peaks.length === 0) return path === "limits.application" && "No calls in the last 24 hours.";
   if (path === "limits.application") return `Busiest minute of the last 24 hours: ${inWords(calls)}.`;
   const ofDevice = peaks.find(({ limit }) => limit === "caller");
   if (path === "limits.caller")
     return ofDevice && `Busiest minute of a device in the last 24 hours: ${inWords(ofDevice.calls)}.`;
   const ofOperations = peaks.filter((peak) => peak !== ofDevice);
-  if (ofOperations.length === 0) return undefined;
+  if (ofOperations.length === 0) return "Operations that have a limit show the busiest minute of a device here.";
   return (
     <>
       Busiest minute of a device in the last 24 hours:{" "}
