@@ -162,8 +162,8 @@ export const pageJourneys: Checks = {
     await save.click();
     await page.getByText("Saved: Access.").waitFor();
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=limits`);
-    await page.getByText(`Busiest minute of a device in the last 24 hours: ${peaks.caller - 1} calls`).waitFor();
-    await page.getByText(`POST /checkins ${peaks["POST /checkins"] - 1} calls`).waitFor();
+    await page.getByText(`Busiest minute of a device in the last 24 hours: ${peaks.caller} calls`).waitFor();
+    await page.getByText(`POST /checkins ${peaks["POST /checkins"]} calls`).waitFor();
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=storage`);
     await page.getByText("In use: 0 bytes.").waitFor();
     assert.deepEqual((await call("GET", `/applications/${application.appid}/settings`)).result.origins, [

@@ -46,6 +46,8 @@ export function addHistory(dataDir: string, appid: string): void {
       const { calls, failed } = tally;
       insert.run(appid, spans.hour, thisHour - hours * spans.hour, calls, failed, tally.write(rowBytesMax));
     }
+    const minute = tallyOf(1);
+    insert.run(appid, spans.minute, thisHour - spans.hour, minute.calls, minute.failed, minute.write(rowBytesMax));
     const insertVersion = database.prepare("insert or replace into app_versions values (?, ?, ?, ?, ?)");
     insertVersion.run(appid, "1.0", 0, 900, "[]");
     for (const { name, hoursAgo, platforms } of newVersions) {
@@ -80,7 +82,7 @@ function tallyOf(hour: number): Tally {
     }
   }
   for (const origin of seenOrigins) for (let call = 0; call < hour; call += 1) tally.countOrigin(origin);
-  for (const [limit, calls] of Object.entries(peaks)) tally.countPeak(limit, calls - hour);
+  for (const [limit, calls] of Object.entries(peaks)) tally.countPeak(limit, calls);
   tally.newUsers = Math.round(4 * busyness);
   tally.newDevices = Math.round(6 * busyness);
   for (let device = 0; device < 30 * busyness; device += 1) tally.devices.add(device * 65_537 * hour);
