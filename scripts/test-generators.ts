@@ -1,6 +1,6 @@
 /**
  * Generates clients from docs/openapi.json, compiles them, and makes calls with them: `npm run test:generators`. Also compiles
- * and runs the snippet in Kotlin of the console. A generator whose programs or packages are missing is named as skipped in the last lines.
+ * and runs the snippets in Kotlin, Swift and C# of the console. A generator whose programs or packages are missing is named as skipped in the last lines.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,18 @@ import { parseArgs } from "node:util";
 import { startThrowaway } from "../server/testing.mjs";
 import { openApiGenerators } from "./generators/openapi-generator.ts";
 import { pythonClient } from "./generators/python.ts";
-import { kotlinSnippet } from "./generators/start-snippets.ts";
+import { csharpSnippet, kotlinSnippet, swiftSnippet } from "./generators/start-snippets.ts";
 import { type Generator, hasProgram, Unavailable, type Workplace } from "./generators/tools.ts";
 import { typescript } from "./generators/typescript.ts";
 
-const generators: readonly Generator[] = [typescript, pythonClient, ...openApiGenerators, kotlinSnippet];
+const generators: readonly Generator[] = [
+  typescript,
+  pythonClient,
+  ...openApiGenerators,
+  kotlinSnippet,
+  swiftSnippet,
+  csharpSnippet,
+];
 const names = generators.map(({ name }) => name);
 
 const usage = `Usage: npm run test:generators -- [options]
