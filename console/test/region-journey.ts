@@ -5,11 +5,13 @@ import { watchPages } from "./profiles.ts";
 import { otherRegion, startMainRegion } from "./servers.ts";
 import { type Checks, connect, signIn } from "./suite.ts";
 
-const oldest = "app_0mwwseg7p0000iuwce3ixulqc0";
+const [oldest, arriving] = ["app_0mwwseg7p0000iuwce3ixulqc0", "app_0mwwseg7p0000iuwce3ixulqc1"];
 
 /** The database makes no difference to it. */
 export const regionJourney: Checks = {
-  async "the list of applications names their regions, and leads to those in other regions"({ browser }) {
+  async "the list of applications names their regions and what is being imported, and leads to other regions"({
+    browser,
+  }) {
     const server = await startMainRegion();
     const misdeeds: string[] = [];
     const page = await watchPages(browser, server.url, {}, misdeeds);
@@ -20,6 +22,9 @@ export const regionJourney: Checks = {
       const insert =
         "insert into application_regions (application_id, region, state, changed_at) values (?, 'eu', ?, ?)";
       database.prepare(insert).run(oldest, "there", Date.now());
+      const hidden = `insert into applications (application_id, name, token_version, created_at, deleted_at, importing_until)
+        values (?, 'On its way', 0, 1, 1, ?)`;
+      database.prepare(hidden).run(arriving, Date.now() + 600_000);
       database.close();
 
       await page.goto(`${server.url}/_/console/`);
@@ -29,7 +34,7 @@ export const regionJourney: Checks = {
       await page.getByRole("row").filter({ hasText: "Elsewhere" }).waitFor();
       assert.deepEqual(
         (await rows()).map(([name]) => name),
-        ["An application in eu", "Parcels"],
+        ["An application in eu", "On its way", "Parcels"],
       );
       const ofParcels = page.getByRole("row").filter({ hasText: "Parcels" });
       assert.equal(await ofParcels.getByRole("gridcell").nth(2).innerText(), "main");
@@ -41,6 +46,15 @@ export const regionJourney: Checks = {
       await page.goto(`${server.url}/_/console/#/apps?state=elsewhere`);
       await page.locator("[data-index='0']").getByText("An application in eu").waitFor();
       assert.equal((await rows()).length, 1);
+
+      await page.goto(`${server.url}/_/console/#/apps?state=importing`);
+      await page.locator("[data-index='0']").getByText("Being imported").waitFor();
+      assert.equal((await rows()).length, 1);
+      await page.goto(`${server.url}/_/console/#/apps/${arriving}/users`);
+      await page.getByText("This application is being imported").waitFor();
+      await page.getByRole("heading", { level: 1, name: "On its way" }).waitFor();
+      await page.goto(`${server.url}/_/console/#/apps?state=elsewhere`);
+      await page.locator("[data-index='0']").getByText("An application in eu").waitFor();
 
       await page.evaluate(keepOpened);
       await page.locator("[data-index='0']").click();

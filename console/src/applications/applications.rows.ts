@@ -12,24 +12,33 @@ export type ApplicationRow =
   | { readonly id: string; readonly here: Application; readonly elsewhere?: never }
   | { readonly id: string; readonly elsewhere: RemoteApplication; readonly here?: never };
 
+/** The state of applications that the server lists only by it. */
+export const importingState = "importing";
 /** The state by which the list shows the applications in other regions alone. */
 export const elsewhereState = "elsewhere";
 /** The order by calls, which has only applications that were called lately. */
 export const busiestFirst = "busiest";
 
 /**
- * The applications of this region, and among them, by the time of their creation, those in other regions. Only the
- * region of an application knows its name, so a search by name finds none of the latter, and an order by name has them last.
+ * The applications of this region, and among them, by the time of their creation, those that are being imported and those
+ * in other regions. Only the region of an application knows its name, so a search by name finds none of the latter. An
+ * order by name has both last.
  */
 export function useApplicationRows({ sortOrder, state, namePrefix }: ApplicationFilters, areSeveral: boolean) {
   const filters = { sortOrder, state, namePrefix };
   const isHere = !areSeveral || state !== elsewhereState;
   const isOfBoth = namePrefix === undefined && state === undefined && sortOrder !== busiestFirst;
   const isElsewhere = areSeveral && (isOfBoth || state === elsewhereState);
+  const isImporting = state === undefined && sortOrder !== busiestFirst;
   const here = usePages(
     ["applications", "list", filters],
     (page, options) => listApplications({ include: "activity", ...filters, ...page }, options),
     { enabled: isHere },
+  );
+  const importing = usePages(
+    ["applications", "importing", filters],
+    (page, options) => listApplications({ include: "activity", ...filters, state: importingState, ...page }, options),
+    { enabled: isImporting },
   );
   const order = sortOrder === "-created" ? "-created" : "created";
   const elsewhere = usePages(
@@ -37,18 +46,22 @@ export function useApplicationRows({ sortOrder, state, namePrefix }: Application
     (page, options) => listApplicationsElsewhere({ sortOrder: order, ...page }, options),
     { enabled: isElsewhere },
   );
-  const parts = [...(isHere ? [here] : []), ...(isElsewhere ? [elsewhere] : [])];
-  const own = isHere ? here.rows.map(rowHere) : [];
-  const remote = isElsewhere ? elsewhere.rows.map(rowElsewhere) : [];
+  const parts = [...(isHere ? [here] : []), ...(isImporting ? [importing] : []), ...(isElsewhere ? [elsewhere] : [])];
+  const arriving = isImporting ? importing.rows.map(rowHere) : [];
+  const known = new Set(arriving.map(({ id }) => id)); // one that has arrived is among the others, too
+  const own = isHere ? here.rows.map(rowHere).filter(({ id }) => !known.has(id)) : [];
+  const remote = isElsewhere ? elsewhere.rows.map(rowElsewhere).filter(({ id }) => !known.has(id)) : [];
+  const [ofHere, ofImports, ofOthers] = [
+    { rows: own, isWhole: !isHere || !here.hasNextPage },
+    { rows: arriving, isWhole: !isImporting || !importing.hasNextPage },
+    { rows: remote, isWhole: !isElsewhere || !elsewhere.hasNextPage },
+  ];
+  const isDescending = order === "-created";
   return {
     rows:
       sortOrder === "name"
-        ? [...own, ...(isHere && here.hasNextPage ? [] : remote)]
-        : mergeRows(
-            { rows: own, isWhole: !isHere || !here.hasNextPage },
-            { rows: remote, isWhole: !isElsewhere || !elsewhere.hasNextPage },
-            order === "-created",
-          ),
+        ? [...own, ...(ofHere.isWhole ? [...arriving, ...remote] : [])]
+        : mergeParts(mergeParts(ofHere, ofImports, isDescending), ofOthers, isDescending).rows,
     newest: isHere ? here.newest.map(rowHere) : [],
     isPending: parts.some(({ isPending }) => isPending),
     isPlaceholderData: parts.some(({ isPlaceholderData }) => isPlaceholderData),
@@ -79,6 +92,10 @@ interface Part {
 }
 
 /** Merges rows by their ids, which begin with the time of creation, up to the end of the part that goes less far. */
+function mergeParts(one: Part, other: Part, isDescending: boolean): Part {
+  return { rows: mergeRows(one, other, isDescending), isWhole: one.isWhole && other.isWhole };
+}
+
 function mergeRows(one: Part, other: Part, isDescending: boolean): ApplicationRow[] {
   const isBefore = (id: string, other: string) => (isDescending ? id > other : id < other);
   const merged: ApplicationRow[] = [];

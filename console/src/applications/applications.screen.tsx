@@ -33,6 +33,7 @@ import {
   busiestFirst,
   consoleOf,
   elsewhereState,
+  importingState,
   useApplicationRows,
 } from "./applications.rows.ts";
 
@@ -106,6 +107,7 @@ const filtersOf = (areSeveral: boolean): readonly Filter[] => [
       { value: "active", label: "Active" },
       { value: "suspended", label: "Suspended" },
       { value: "moving", label: "Moving" },
+      { value: importingState, label: "Being imported" },
       ...(areSeveral ? [{ value: elsewhereState, label: "In another region" }] : []),
     ],
   },
@@ -148,7 +150,7 @@ export function ApplicationsScreen() {
 
   /** The page of an application of this region if it has one, otherwise the panel. */
   function openRow({ id, here }: ApplicationRow) {
-    const home = here === undefined ? undefined : homeOf(id);
+    const home = here === undefined || here.isBeingImported ? undefined : homeOf(id);
     if (home === undefined) showPanel(id);
     else void navigate({ to: home });
   }
@@ -162,8 +164,9 @@ export function ApplicationsScreen() {
   }
 
   function actionsHere(application: Application): MenuAction[] {
+    const { suspended, movingTo, isBeingImported } = application;
+    if (isBeingImported) return []; // nothing can be done with it before it is whole
     const home = homeOf(application.id);
-    const { suspended, movingTo } = application;
     const isChangeable = movingTo === undefined; // a moving one refuses every change
     const edits: MenuAction[] = [
       { label: "Rename …", icon: Pencil, run: () => setOpened({ dialog: "rename", application }) },

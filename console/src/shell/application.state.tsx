@@ -9,7 +9,9 @@ import { showInvisible } from "../lib/format.ts";
 import { Status } from "../ui/status.tsx";
 import { act } from "../ui/toast.tsx";
 
-export function ApplicationState({ application: { suspended, movingTo } }: { readonly application: Application }) {
+export function ApplicationState({ application }: { readonly application: Application }) {
+  const { suspended, movingTo, isBeingImported } = application;
+  if (isBeingImported) return <Status kind="notice">Being imported</Status>;
   if (movingTo !== undefined) return <Status kind="notice">Moving to {movingTo}</Status>;
   return suspended === undefined ? <Status kind="good">Active</Status> : <Status kind="warning">Suspended</Status>;
 }

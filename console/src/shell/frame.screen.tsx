@@ -22,7 +22,8 @@ import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { Notice, RemedyContext } from "../ui/states.tsx";
+import { Page } from "../ui/page.tsx";
+import { EmptyState, Notice, RemedyContext } from "../ui/states.tsx";
 import { showError, Toasts } from "../ui/toast.tsx";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
@@ -94,7 +95,7 @@ export function Frame() {
           <IgnoredParameters />
         </div>
         <RemedyContext value={Remedy}>
-          <Outlet />
+          <Screen appid={appid} />
         </RemedyContext>
       </main>
       {open === "palette" && (
@@ -301,6 +302,12 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
         This application is suspended: all calls of its clients are refused.
       </Notice>
     );
+  if (application?.isBeingImported)
+    return (
+      <Notice icon={CirclePause}>
+        This application is being imported: its clients are served once all of it is here.
+      </Notice>
+    );
   if (application?.movingTo !== undefined)
     return <Notice icon={CirclePause}>This application is moving to the region {application.movingTo}.</Notice>;
   if (application?.isRehearsalOn === true)
@@ -318,6 +325,21 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
       </Notice>
     );
   return null;
+}
+
+/** The screen of the address. The server refuses all calls of a screen whose application is being imported. */
+function Screen({ appid }: { readonly appid: string | undefined }) {
+  const application = useApplication(appid);
+  if (!application?.isBeingImported) return <Outlet />;
+  return (
+    <Page title={showInvisible(application.name)}>
+      <EmptyState
+        icon={CirclePause}
+        title="Its screens open once all of it is here"
+        action={<Link to="/apps">All applications</Link>}
+      />
+    </Page>
+  );
 }
 
 /** A link with a parameter that its screen does not have would show more than its author meant. */

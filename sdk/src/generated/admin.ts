@@ -64,6 +64,8 @@ export interface Application {
   readonly suspended?: Date;
   /** The region that it is on its way to. */
   readonly movingTo?: string;
+  /** True until all of it is here and served; else absent. */
+  readonly isBeingImported?: boolean;
   /** True while its clients may ask for failures; else absent. */
   readonly isRehearsalOn?: boolean;
   readonly activity?: ApplicationActivity;
@@ -202,8 +204,9 @@ export type ApplicationSortOrder = "created" | "-created" | "name" | "-name" | "
  * - `active`: They are served.
  * - `suspended`: An operator has suspended it.
  * - `moving`: It is on its way to another region.
+ * - `importing`: It is being imported, or has arrived from another region and is not served yet.
  */
-export type ApplicationState = "active" | "suspended" | "moving";
+export type ApplicationState = "active" | "suspended" | "moving" | "importing";
 
 /** The activity of an application's clients. */
 export interface ApplicationStatistics {
@@ -3032,7 +3035,7 @@ export const searchDeployment: (fields: SearchDeploymentQuery) => Call<Deploymen
 /**
  * List the applications, oldest first, by name or the busiest first
  *
- * The applications of this region, with their activity on request.
+ * The applications of this region, with their activity on request. Those that are being imported are listed by their state alone.
  */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 
@@ -3046,7 +3049,7 @@ export const createApplication: (fields: CreateApplicationRequest) => Call<Creat
 /**
  * Read an application
  *
- * Answers with the name, and whether it is suspended or moves.
+ * Answers with the name, and whether it is suspended, moves or is being imported.
  */
 export const getApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("getApplication", "GET /_/api/applications/{appid}", "os");
 

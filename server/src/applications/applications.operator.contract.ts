@@ -5,7 +5,7 @@ import { Choice, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { nameCharactersMax, nameRule } from "./applications.names.ts";
-import type { LiveApplication } from "./applications.store.ts";
+import { isBeingImported, type LiveApplication } from "./applications.store.ts";
 
 export const ApplicationPath = Type.Object(applicationPathParameters);
 
@@ -13,6 +13,7 @@ const ApplicationState = enumeration("ApplicationState", "Whether clients of an 
   active: "They are served.",
   suspended: "An operator has suspended it.",
   moving: "It is on its way to another region.",
+  importing: "It is being imported, or has arrived from another region and is not served yet.",
 });
 export type ApplicationState = Static<typeof ApplicationState>;
 
@@ -79,6 +80,9 @@ export const Application = named(
     created: WireDate,
     suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
     movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
+    isBeingImported: Type.Optional(
+      Type.Boolean({ description: "True until all of it is here and served; else absent." }),
+    ),
     isRehearsalOn: Type.Optional(
       Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
     ),
@@ -101,8 +105,10 @@ export const CreatedApplication = named(
 
 export const ApplicationPage = PageOf(Application);
 
+/** @param own this region; absent for an application that moves nowhere, because an operator has just changed it */
 export function presentApplication(
   application: LiveApplication,
+  own = "",
   activity?: Static<typeof ApplicationActivity>,
 ): Static<typeof Application> {
   const { application_id, name, created_at, suspended_at, moving_to, settings } = application;
@@ -112,6 +118,7 @@ export function presentApplication(
     created: formatDate(created_at),
     ...(suspended_at !== null && { suspended: formatDate(suspended_at) }),
     ...(moving_to !== null && { movingTo: moving_to }),
+    ...(isBeingImported(application, own) && { isBeingImported: true }),
     ...(fieldsOf(JSON.parse(settings))["rehearsal"] === "on" && { isRehearsalOn: true }),
     ...(activity !== undefined && { activity }),
   };

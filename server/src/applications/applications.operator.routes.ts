@@ -20,10 +20,11 @@ import {
 import {
   deleteApplicationRows,
   findLiveApplication,
+  findShownApplication,
   insertApplication,
   type LiveApplication,
   listApplicationsById,
-  listLiveApplications,
+  listShownApplications,
   updateApplication,
   updateApplicationDeleted,
 } from "./applications.store.ts";
@@ -33,23 +34,25 @@ const listApplications = operation({
   path: "/_/api/applications",
   operation: "listApplications",
   summary: "List the applications, oldest first, by name or the busiest first",
-  description: "The applications of this region, with their activity on request.",
+  description:
+    "The applications of this region, with their activity on request. Those that are being imported are listed by their state alone.",
   tag: "Operators",
   caller: "operator",
   parameters: ListApplications,
   status: 200,
   result: ApplicationPage,
   errors: [],
-  async handle({ caller, parameters, call }, { paging, database, statistics }) {
+  async handle({ caller, parameters, call }, { paging, database, statistics, regions: { own }, clock }) {
     const request = await paging.read("applications", caller, parameters, call);
+    const listedBy = { ...request.filters, own, now: clock.now() };
     const page =
       request.filters.sortOrder === "busiest"
-        ? await listApplicationsById(await statistics.readBusiest(), request.filters, request.size, database.reads)
-        : await listLiveApplications(request.filters, request.position, request.size, database.reads);
+        ? await listApplicationsById(await statistics.readBusiest(), listedBy, request.size, database.reads)
+        : await listShownApplications(listedBy, request.position, request.size, database.reads);
     const ids = request.filters.include === "activity" ? page.rows.map(({ application_id }) => application_id) : [];
     const activity = await statistics.readActivity(ids);
     return paging.present("applications", caller, request, page, (application) =>
-      presentApplication(application, activity.get(application.application_id)),
+      presentApplication(application, own, activity.get(application.application_id)),
     );
   },
 });
@@ -81,15 +84,15 @@ const getApplication = operation({
   path: "/_/api/applications/{appid}",
   operation: "getApplication",
   summary: "Read an application",
-  description: "Answers with the name, and whether it is suspended or moves.",
+  description: "Answers with the name, and whether it is suspended, moves or is being imported.",
   tag: "Operators",
   caller: "operator",
   pathParameters: ApplicationPath,
   status: 200,
   result: Application,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid } }, { database }) {
-    return presentFound(await findLiveApplication(appid, database.reads));
+  async handle({ path: { appid } }, { database, regions: { own }, clock }) {
+    return presentFound(await findShownApplication(appid, clock.now(), database.reads), own);
   },
 });
 
@@ -208,9 +211,9 @@ function requireName(text: string): string {
   return name;
 }
 
-function presentFound(application: LiveApplication | undefined): ReturnType<typeof presentApplication> {
+function presentFound(application: LiveApplication | undefined, own?: string): ReturnType<typeof presentApplication> {
   if (application === undefined) throw new ApiError("ItemDoesNotExist");
-  return presentApplication(application);
+  return presentApplication(application, own);
 }
 
 /** The applications of the deployment, for operators. */

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { condition, lowerBeginsWith, lowerOrder, lowerText, type Order } from "../db/conditions.ts";
+import { type Condition, condition, lowerBeginsWith, lowerOrder, lowerText, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { leaseMsMax } from "../db/leases.ts";
@@ -73,18 +73,23 @@ export async function listApplications(queries: Queries): Promise<ListedApplicat
   }));
 }
 
-/** An application that is not being deleted. */
+/** An application that is not being deleted, or one that is being imported. */
 export interface LiveApplication {
   readonly application_id: string;
   readonly name: string;
   readonly created_at: number;
   readonly suspended_at: number | null;
   readonly moving_to: string | null;
+  /** Null unless it is being imported, and therefore hidden. */
+  readonly deleted_at: number | null;
   /** JSON. */
   readonly settings: string;
 }
 
-const liveColumns = ["application_id", "name", "created_at", "suspended_at", "moving_to", "settings"] as const;
+const liveColumns = [
+  ...(["application_id", "name", "created_at", "suspended_at"] as const),
+  ...(["moving_to", "deleted_at", "settings"] as const),
+] as const;
 
 export function findLiveApplication(applicationId: string, queries: Queries): Promise<LiveApplication | undefined> {
   return queries
@@ -92,6 +97,20 @@ export function findLiveApplication(applicationId: string, queries: Queries): Pr
     .select(liveColumns)
     .where("application_id", "=", applicationId)
     .where("deleted_at", "is", null)
+    .executeTakeFirst();
+}
+
+/** Finds an application that is live, or hidden because it is being imported. */
+export function findShownApplication(
+  applicationId: string,
+  now: number,
+  queries: Queries,
+): Promise<LiveApplication | undefined> {
+  return queries
+    .selectFrom("applications")
+    .select(liveColumns)
+    .where("application_id", "=", applicationId)
+    .where((is) => is.or([is("deleted_at", "is", null), is("importing_until", ">", now)]))
     .executeTakeFirst();
 }
 
@@ -113,13 +132,16 @@ export function updateApplication(
 /** Filters and order of a listing of applications. */
 export interface ListedBy {
   readonly namePrefix?: string | undefined;
-  readonly state?: "active" | "suspended" | "moving" | undefined;
+  readonly state?: "active" | "suspended" | "moving" | "importing" | undefined;
   readonly sortOrder?: "created" | "-created" | "name" | "-name" | "busiest" | undefined;
+  /** This region: an application that moves to it has arrived, and is not served yet. */
+  readonly own: string;
+  readonly now: number;
 }
 
-/** A page of live applications. */
-export function listLiveApplications(
-  { namePrefix, state, sortOrder = "created" }: ListedBy,
+/** A page of live applications or, by their state, of those that are being imported. */
+export function listShownApplications(
+  { namePrefix, state, sortOrder = "created", own, now }: ListedBy,
   position: Position,
   size: number,
   queries: Queries,
@@ -129,9 +151,9 @@ export function listLiveApplications(
     from: sql`applications`,
     select: sql.join(liveColumns.map((column) => sql.ref(column))),
     conditions: [
-      condition("is live", {}, () => sql`deleted_at is null`),
+      ...(state === "importing" ? [] : [condition("is live", {}, () => sql`deleted_at is null`)]),
       ...(namePrefix === undefined ? [] : lowerBeginsWith("name", namePrefix, nameCharactersMax)),
-      ...(state === undefined ? [] : [condition(state, {}, () => sql.raw(states[state]))]),
+      ...(state === undefined ? [] : [inState(state, own, now)]),
     ],
   };
   const order = sortOrder.endsWith("name") ? byName : byCreation;
@@ -141,7 +163,7 @@ export function listLiveApplications(
 /** The live ones of these applications that the filters find, in this order, on one page. */
 export async function listApplicationsById(
   ids: readonly string[],
-  { namePrefix = "", state }: ListedBy,
+  { namePrefix = "", state, own }: ListedBy,
   size: number,
   queries: Queries,
 ): Promise<Page<LiveApplication>> {
@@ -150,20 +172,43 @@ export async function listApplicationsById(
     .select(liveColumns)
     .where("application_id", "in", [...ids, ""]) // an empty list is no SQL
     .where("deleted_at", "is", null)
-    .where(sql<boolean>`${sql.raw(state === undefined ? "1 = 1" : states[state])}`)
     .execute();
   const rows = ids
     .flatMap((id) => found.filter(({ application_id }) => application_id === id))
+    .filter((row) => state === undefined || isInState(row, state, own))
     .filter(({ name }) => lowerText(name).startsWith(lowerText(namePrefix)))
     .slice(0, size);
   return { rows, hasNext: false, hasPrevious: false, keyOf: ({ application_id }) => [application_id] };
 }
 
-const states = {
-  active: "suspended_at is null and moving_to is null",
-  suspended: "suspended_at is not null",
-  moving: "moving_to is not null",
-} as const;
+/** True for an application that has arrived here from another region, or is still on its way. */
+export function isBeingImported({ moving_to, deleted_at }: LiveApplication, own: string): boolean {
+  return deleted_at !== null || moving_to === own;
+}
+
+function isInState(row: LiveApplication, state: NonNullable<ListedBy["state"]>, own: string): boolean {
+  if (state === "suspended") return row.suspended_at !== null;
+  if (state === "active") return row.suspended_at === null && row.moving_to === null;
+  return row.moving_to !== null && (state === "importing") === isBeingImported(row, own);
+}
+
+function inState(state: NonNullable<ListedBy["state"]>, own: string, now: number): Condition {
+  switch (state) {
+    case "active":
+      return condition(state, {}, () => sql`suspended_at is null and moving_to is null`);
+    case "suspended":
+      return condition(state, {}, () => sql`suspended_at is not null`);
+    case "moving":
+      return condition(state, { own }, (parameter) => sql`moving_to is not null and moving_to <> ${parameter("own")}`);
+    case "importing": // begins with the condition of the index applications_arriving
+      return condition(
+        state,
+        { own, now },
+        (parameter) => sql`(importing_until is not null or moving_to is not null)
+          and (importing_until > ${parameter("now")} or (deleted_at is null and moving_to = ${parameter("own")}))`,
+      );
+  }
+}
 
 const byName: Order<LiveApplication> = lowerOrder("name", "application_id");
 

@@ -196,6 +196,7 @@ describe("an import of an application", () => {
     assert.deepEqual((await readTables(target.config.databaseUrl, ["applications"], appid))["applications"], []);
   });
 
+  // spec/operators#listed-applications
   it("the application is invisible until it is complete, maintenance leaves it alone, and other applications can write", async () => {
     const { appid } = source.application;
     const operator = await target.createOperator();
@@ -206,6 +207,14 @@ describe("an import of an application", () => {
     await maintain(target.app);
     const listed = await target.call("GET /_/api/applications", { token: operator.token });
     assert.ok(!listed.text.includes(appid));
+    const importing = async () =>
+      (await target.call("GET /_/api/applications?state=importing", { token: operator.token })).body.result.pageResults;
+    const [shown, ...others] = await importing();
+    assert.deepEqual([shown.id, shown.isBeingImported, others], [appid, true, []]);
+    const one = await target.call(`GET /_/api/applications/${appid}`, { token: operator.token });
+    assert.equal(one.body.result.isBeingImported, true);
+    const keys = await target.call(`GET /_/api/applications/${appid}/keys`, { token: operator.token });
+    assert.equal(keys.body.error, "ItemDoesNotExist");
     assert.equal(await canRegister(), false);
     const { token } = await target.signUp();
     assert.equal((await target.call("POST /checkins", { token, body: { location: "1,2" } })).status, 201);
@@ -215,6 +224,7 @@ describe("an import of an application", () => {
     goOn();
     await imported;
     assert.equal(await canRegister(), true);
+    assert.deepEqual(await importing(), []);
     await remove(target);
   });
 

@@ -77,6 +77,15 @@ describe("moveApplication", () => {
     const refused = await main.call("GET /users/me", { token });
     assertError(refused, 503, "ServiceUnavailable", 1284, "The application is moving to another region. Try again.");
     await assert.rejects(cancelMove(appid, services), MoveRefused);
+    // spec/operators#listed-applications: one is on its way in main, and is being imported in eu
+    const listed = async (region: TestApp, state: string) => {
+      const { token: operator } = await region.createOperator();
+      const answer = await region.call(`GET /_/api/applications?state=${state}`, { token: operator });
+      const rows: { id: string; movingTo?: string; isBeingImported?: true }[] = answer.body.result.pageResults;
+      return rows.filter(({ id }) => id === appid).map(({ movingTo, isBeingImported }) => [movingTo, isBeingImported]);
+    };
+    assert.deepEqual([await listed(main, "moving"), await listed(main, "importing")], [[["eu", undefined]], []]);
+    assert.deepEqual([await listed(eu, "moving"), await listed(eu, "importing")], [[], [["eu", true]]]);
 
     await maintain(main.app);
     const gone = await main.call("GET /users/me", { token });

@@ -52,6 +52,7 @@ import { eventPositions } from "./0054-event-positions.ts";
 import { auditCounts } from "./0055-audit-counts.ts";
 import { appVersions } from "./0056-app-versions.ts";
 import { appVersionPlatforms } from "./0057-app-version-platforms.ts";
+import { arrivingApplications } from "./0058-arriving-applications.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -110,4 +111,5 @@ export const migrations: readonly Migration[] = [
   auditCounts,
   appVersions,
   appVersionPlatforms,
+  arrivingApplications,
 ];
