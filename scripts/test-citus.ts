@@ -61,6 +61,8 @@ const mayAskEveryShard = [
   /^\s*select webhook\.application_id, webhook\.id from webhooks as webhook /,
   // The overview of the deployment, and the current activity of the applications of a page
   /^select "application_id", "name", .* from "applications" where "application_id" in .* and "deleted_at" is null/, // the busiest
+  // The application of an id, for operators
+  /^\s*select application_id from "\w+"\s+where application_id in \(.*\) and id = /,
   /^select cast\(sum\(files\) as bigint\) as files, .* from applications join file_usage/,
   /^select count\(\*\) as counted from \(select 1 from loose_bytes limit 1001\)/,
   /^select "application_id", "kind", "counted" from "kept_counts" where "application_id" in/,

@@ -45,7 +45,7 @@ const pagesOfApplication: Partial<Record<keyof ApplicationHits, HitKind>> = {
   audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
 };
 
-const pagesOfDeployment: Record<keyof DeploymentHits, HitKind> = {
+const pagesOfDeployment: Record<Exclude<keyof DeploymentHits, "objects">, HitKind> = {
   applications: { noun: "Application", icon: LayoutGrid, page: ({ id }) => `/apps/${id}/overview` },
   operators: { noun: "Operator", icon: ShieldUser, page: ({ id }) => `/operators?panel=${id}` },
   audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
@@ -103,7 +103,7 @@ export function findPages(
   );
   const known = new Set((inApplication?.audit ?? []).map(({ id }) => id));
   const ofDeployment = Object.entries(pagesOfDeployment).flatMap(([kind, shown]) =>
-    (inDeployment?.[kind as keyof DeploymentHits] ?? [])
+    (inDeployment?.[kind as keyof typeof pagesOfDeployment] ?? [])
       .filter(({ id }) => !known.has(id))
       .map((hit) => lineOf(hit, shown, shown.page(hit))),
   );

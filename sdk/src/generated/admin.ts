@@ -64,7 +64,7 @@ export interface Application {
   readonly suspended?: Date;
   /** The region that it is on its way to. */
   readonly movingTo?: string;
-  /** True until all of it is here and served; else absent. */
+  /** True until it is served; else absent. */
   readonly isBeingImported?: boolean;
   /** True while its clients may ask for failures; else absent. */
   readonly isRehearsalOn?: boolean;
@@ -204,7 +204,7 @@ export type ApplicationSortOrder = "created" | "-created" | "name" | "-name" | "
  * - `active`: They are served.
  * - `suspended`: An operator has suspended it.
  * - `moving`: It is on its way to another region.
- * - `importing`: It is being imported, or has arrived from another region and is not served yet.
+ * - `importing`: It is being imported; listed only with this filter.
  */
 export type ApplicationState = "active" | "suspended" | "moving" | "importing";
 
@@ -872,6 +872,8 @@ export interface DeploymentHits {
   readonly applications: readonly SearchHit[];
   /** By id or name. */
   readonly operators: readonly SearchHit[];
+  /** Those of applications, by id. */
+  readonly objects: readonly ObjectOfApplication[];
   /** By id, or by the `request_id` of the call. */
   readonly audit: readonly SearchHit[];
 }
@@ -1703,6 +1705,15 @@ export interface NewCrash {
   readonly reports: number;
   /** When the first report came. */
   readonly firstSeen: Date;
+}
+
+/** An object and its application. */
+export interface ObjectOfApplication {
+  readonly id: string;
+  /** Its application. */
+  readonly appid: string;
+  /** The name of that. */
+  readonly application: string;
 }
 
 /** An OpenID Connect provider. */
@@ -3035,7 +3046,7 @@ export const searchDeployment: (fields: SearchDeploymentQuery) => Call<Deploymen
 /**
  * List the applications, oldest first, by name or the busiest first
  *
- * The applications of this region, with their activity on request. Those that are being imported are listed by their state alone.
+ * The applications of this region, with their activity on request.
  */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 
@@ -3049,7 +3060,7 @@ export const createApplication: (fields: CreateApplicationRequest) => Call<Creat
 /**
  * Read an application
  *
- * Answers with the name, and whether it is suspended, moves or is being imported.
+ * Answers with its name and state.
  */
 export const getApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("getApplication", "GET /_/api/applications/{appid}", "os");
 

@@ -13,7 +13,7 @@ const ApplicationState = enumeration("ApplicationState", "Whether clients of an 
   active: "They are served.",
   suspended: "An operator has suspended it.",
   moving: "It is on its way to another region.",
-  importing: "It is being imported, or has arrived from another region and is not served yet.",
+  importing: "It is being imported; listed only with this filter.",
 });
 export type ApplicationState = Static<typeof ApplicationState>;
 
@@ -80,9 +80,7 @@ export const Application = named(
     created: WireDate,
     suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
     movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
-    isBeingImported: Type.Optional(
-      Type.Boolean({ description: "True until all of it is here and served; else absent." }),
-    ),
+    isBeingImported: Type.Optional(Type.Boolean({ description: "True until it is served; else absent." })),
     isRehearsalOn: Type.Optional(
       Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
     ),

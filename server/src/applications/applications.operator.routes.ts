@@ -34,8 +34,7 @@ const listApplications = operation({
   path: "/_/api/applications",
   operation: "listApplications",
   summary: "List the applications, oldest first, by name or the busiest first",
-  description:
-    "The applications of this region, with their activity on request. Those that are being imported are listed by their state alone.",
+  description: "The applications of this region, with their activity on request.",
   tag: "Operators",
   caller: "operator",
   parameters: ListApplications,
@@ -84,7 +83,7 @@ const getApplication = operation({
   path: "/_/api/applications/{appid}",
   operation: "getApplication",
   summary: "Read an application",
-  description: "Answers with the name, and whether it is suspended, moves or is being imported.",
+  description: "Answers with its name and state.",
   tag: "Operators",
   caller: "operator",
   pathParameters: ApplicationPath,

@@ -54,12 +54,29 @@ export const ApplicationHits = named(
   }),
 );
 
+const ObjectOfApplication = named(
+  "ObjectOfApplication",
+  "An object and its application.",
+  Type.Object({
+    id: Type.String(),
+    appid: Type.String({ description: "Its application." }),
+    application: Type.String({ description: "The name of that." }),
+  }),
+);
+
+/** An object of an older application than these is not found by its id alone. */
+export const searchedApplicationsMax = 1_000;
+
 export const DeploymentHits = named(
   "DeploymentHits",
   "The hits of a search in the deployment, up to ten of each kind.",
   Type.Object({
     applications: hits("By id or name."),
     operators: hits("By id or name."),
+    objects: {
+      ...Type.Array(ObjectOfApplication),
+      description: "Those of applications, by id.",
+    },
     audit: hits("By id, or by the `request_id` of the call."),
   }),
 );

@@ -12,10 +12,10 @@ import {
 } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import { scopeStream } from "../db/scope.ts";
-import type { CrashGroupRow, DeviceRow, UserRow } from "../db/tables.ts";
-import { kindOfId } from "../lib/ids.ts";
+import type { CrashGroupRow, DeviceRow, Tables, UserRow } from "../db/tables.ts";
+import { type IdKind, kindOfId } from "../lib/ids.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
-import { hitsMax } from "./search.contract.ts";
+import { hitsMax, searchedApplicationsMax } from "./search.contract.ts";
 
 /** An object that was found, in the wire format. */
 export interface Hit {
@@ -50,12 +50,13 @@ export async function findInApplication(applicationId: string, text: string, que
 
 /** @param text without blanks around it */
 export async function findInDeployment(text: string, queries: Queries) {
-  const [applications, operators, audit] = await Promise.all([
+  const [applications, operators, objects, audit] = await Promise.all([
     findApplications(text, queries),
     findOperators(text, queries),
+    findObjects(text, queries),
     findEntries(text, undefined, queries),
   ]);
-  return { applications, operators, audit };
+  return { applications, operators, objects, audit };
 }
 
 async function findUsers({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
@@ -178,6 +179,45 @@ async function findApplications(text: string, queries: Queries): Promise<Hit[]> 
     queries,
   );
   return rows.map(({ application_id: id, name: title }) => ({ id, title, match: isId ? "id" : "name" }));
+}
+
+const tablesOfIds = {
+  User: "users",
+  Device: "devices",
+  ApplicationKey: "application_keys",
+  Webhook: "webhooks",
+  Checkin: "checkins",
+  Location: "locations",
+  Picture: "files",
+  Video: "files",
+  Blob: "files",
+} as const satisfies Partial<Record<IdKind, keyof Tables>>;
+
+/**
+ * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
+ * so this is one look-up for each of a bounded number of applications.
+ */
+async function findObjects(id: string, queries: Queries) {
+  const kind = kindOfId(id);
+  if (kind === undefined || !(kind in tablesOfIds)) return [];
+  const applications = await queries
+    .selectFrom("applications")
+    .select(["application_id", "name"])
+    .where("deleted_at", "is", null)
+    .orderBy("created_at", "desc")
+    .orderBy("application_id", "desc")
+    .limit(searchedApplicationsMax)
+    .execute();
+  if (applications.length === 0) return [];
+  const table = tablesOfIds[kind as keyof typeof tablesOfIds];
+  const names = new Map(applications.map((row) => [row.application_id, row.name]));
+  const found = sql<{ application_id: string }>`
+    select application_id from ${sql.table(table)}
+    where application_id in (${sql.join([...names.keys()])}) and id = ${id}
+      ${table === "users" ? sql`and deleted_at is null` : sql``}
+    limit ${sql.lit(hitsMax)}`;
+  const { rows } = await queries.executeQuery(found.compile(queries));
+  return rows.map(({ application_id: appid }) => ({ id, appid, application: names.get(appid) ?? appid }));
 }
 
 async function findOperators(text: string, queries: Queries): Promise<Hit[]> {

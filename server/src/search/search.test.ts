@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { dataPart, upload } from "../../test/uploads.ts";
 
 let test: TestApp;
 let viewer: string;
@@ -136,6 +137,34 @@ describe("GET /_/api/search", () => {
     assert.deepEqual((await findAnywhere(operator.id)).operators, [{ ...operator, match: "id" }]);
     const [entry] = (await findAnywhere(created.body.request_id)).audit;
     assert.equal(entry.title, "createApplication");
+  });
+});
+
+// spec/operators#search-for-anything
+describe("GET /_/api/search by the id of an object", () => {
+  it("names the application that a user, a device, a key, a webhook, a check-in or a file belongs to", async () => {
+    const application = await test.createApplication("Owner of ids");
+    const user = await test.signUp("Ada", application);
+    const { token } = user;
+    const { id: deviceId } = (await test.call("GET /devices/current", { token })).body.result;
+    const { id: checkinId } = (await test.call("POST /checkins", { token, body: { location: "1,2" } })).body.result;
+    const { id: locationId } = (await test.call("POST /locations", { token, body: { name: "Here", location: "1,2" } }))
+      .body.result;
+    const { id: fileId } = await upload(test, token, "/blobs", dataPart("x"));
+    const own = `/_/api/applications/${application.appid}`;
+    const { id: keyId } = (await test.call(`POST ${own}/keys`, { token: editor, body: {} })).body.result;
+    const hook = { url: "https://8.8.8.8/hook", types: ["checkin.*"] };
+    const { id: webhookId } = (await test.call(`POST ${own}/webhooks`, { token: editor, body: hook })).body.result;
+    for (const id of [user.id, deviceId, checkinId, locationId, fileId, keyId, webhookId]) {
+      assert.deepEqual((await findAnywhere(id)).objects, [
+        { id, appid: application.appid, application: "Owner of ids" },
+      ]);
+    }
+    for (const text of ["ada", test.app.ids.newId("User"), application.appid, `${user.id} `.slice(0, -2)]) {
+      assert.deepEqual((await findAnywhere(text)).objects, [], text);
+    }
+    await test.call(`DELETE ${own}/users/${user.id}`, { token: editor, body: { confirm: user.id } });
+    assert.deepEqual((await findAnywhere(user.id)).objects, []);
   });
 });
 
