@@ -73,8 +73,13 @@ export const callJourneys: Checks = {
     const row = page.getByRole("listitem").filter({ hasText: "RateLimitExceeded" });
     await row.getByRole("button", { name: "Rehearse" }).click();
     await answer.getByText("429", { exact: true }).waitFor();
+    const banner = page.getByText("Rehearsal is on: any client");
+    await page.getByRole("button", { name: "End it" }).click();
+    await banner.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await banner.waitFor();
     await page.getByRole("link", { name: "Rehearsals" }).first().click();
     await page.getByRole("button", { name: "Switch off" }).click();
-    await page.getByText("Rehearsal is on: any client").waitFor({ state: "detached" });
+    await banner.waitFor({ state: "detached" });
   },
 };

@@ -67,7 +67,7 @@ export const listJourney: Checks = {
     await box.fill("platform:Android");
     await page.keyboard.press("Enter");
     await page.getByText("Nothing matches these filters").waitFor();
-    await page.getByRole("button", { name: "Without Platform" }).click();
+    await page.getByRole("button", { name: "Without Platform: Android" }).click();
     await page.getByText("Platform: Android").waitFor({ state: "detached" });
     await page.getByText("Tag: my beta").waitFor();
 
@@ -76,7 +76,9 @@ export const listJourney: Checks = {
     const panel = page.getByRole("complementary", { name: "Phone of my beta" });
     await panel.getByRole("link", { name: "user of my beta" }).click();
     await page.getByRole("heading", { level: 1, name: "user of my beta" }).waitFor();
-    await page.getByText(/^Signed up .*, 1 device, last seen .*, signed in once/).waitFor();
+    const life = page.getByText(/^Signed up .*, 1 device, last seen .*, signed in once/);
+    await life.locator("time").first().focus();
+    await page.getByRole("tooltip").getByText(String(new Date().getFullYear())).waitFor();
   },
 
   async "a key whose answer was lost may exist: the dialog says so, and the list shows it"(setup) {
@@ -98,7 +100,9 @@ export const listJourney: Checks = {
     await page.getByRole("row").filter({ hasText: "Version 2" }).waitFor();
   },
 
-  async "an entry of the audit log leads to its target, its actor and its call"(setup) {
+  async "an entry of the audit log leads to its target, its actor and its call, from the list and from the panel"(
+    setup,
+  ) {
     const { server } = setup;
     const call = await connect(server);
     const { result: application } = await call("POST", "/applications", { name: "Leads" });
@@ -118,10 +122,19 @@ export const listJourney: Checks = {
     };
     await follow("Target");
     await page.getByRole("heading", { level: 1, name: "target" }).waitFor();
+    await page.goto(`${server.url}/_/console/#/audit?target=${user.id}`);
+    await page.locator("[data-index='0']").focus();
+    await page.keyboard.press("Tab");
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute("href"));
+    assert.match((await focused()) ?? "", /^#\/operators\?panel=opr_/);
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), `#/apps/${appid}/users/${user.id}`);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "target" }).waitFor();
     await follow("Actor's id");
     await page.getByRole("complementary", { name: server.operator.name }).waitFor();
     await follow("Request");
-    await page.getByText(`Request: ${requestId}`).waitFor();
+    await page.getByText(`Request: ${requestId}`, { exact: true }).waitFor();
   },
 };
 

@@ -64,6 +64,10 @@ export const regionJourney: Checks = {
       assert.deepEqual(opened, [`${otherRegion}/_/console/#/apps/${oldest}/overview`, "noopener,noreferrer"]);
       assert.equal(await panel.getByRole("button", { name: /Delete|Rename|Suspend/ }).count(), 0);
 
+      await page.goto(`${server.url}/_/console/#/`);
+      const mails = page.getByRole("listitem").filter({ hasText: "Mails are written to files" });
+      await mails.getByRole("link", { name: "See below" }).click();
+      await page.waitForFunction(() => document.activeElement?.textContent?.startsWith("Settings that differ"));
       await page.goto(`${server.url}/_/console/#/apps?panel=${application.appid}`);
       await panel.getByRole("button", { name: /Rename/ }).waitFor();
       assert.deepEqual(misdeeds, []);

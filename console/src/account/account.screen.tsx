@@ -4,6 +4,7 @@ import { endSession, endSessions, type ListedSession, listSessions } from "../ap
 import { showInvisible } from "../lib/format.ts";
 import { changePreferences, usePreferences } from "../lib/preferences.ts";
 import { PasswordForm } from "../shell/password.form.tsx";
+import { roleTexts } from "../shell/roles.ts";
 import { useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -16,12 +17,6 @@ import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
 import styles from "./account.module.css";
 
-const roles = {
-  viewer: "Viewer: reads everything",
-  editor: "Editor: changes everything except operators",
-  owner: "Owner: manages the operators, too",
-};
-
 export function AccountScreen() {
   const { operator } = useSession();
   return (
@@ -29,7 +24,7 @@ export function AccountScreen() {
       <Section title={showInvisible(operator.name)}>
         <DetailList
           items={[
-            ["Role", roles[operator.role]],
+            ["Role", roleTexts[operator.role]],
             ["Id", <IdChip key="id" id={operator.id} />],
             ["Member since", <Time key="created" value={operator.created} isExact />],
           ]}

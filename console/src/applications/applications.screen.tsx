@@ -1,18 +1,15 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import ArrowRight from "lucide-react/icons/arrow-right";
-import CirclePause from "lucide-react/icons/circle-pause";
-import CirclePlay from "lucide-react/icons/circle-play";
 import ExternalLink from "lucide-react/icons/external-link";
 import LayoutGrid from "lucide-react/icons/layout-grid";
-import Pencil from "lucide-react/icons/pencil";
 import Plus from "lucide-react/icons/plus";
-import Trash from "lucide-react/icons/trash-2";
 import { useMemo, useState } from "react";
 import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
+import { useApplicationActs } from "../shell/application.acts.tsx";
 import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
-import { ApplicationState, RemoteState, useSuspension } from "../shell/application.state.tsx";
+import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
 import { homeOf } from "../shell/navigation.ts";
 import { useRole, useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -21,9 +18,10 @@ import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApplicationPanel } from "./application.panel.tsx";
 import { activityOf, counted, errorsOf, formatRate } from "./applications.activity.ts";
@@ -42,7 +40,7 @@ const columnsOf = (region: string | undefined): readonly Column<ApplicationRow>[
   { name: "Name", width: "minmax(170px, 3fr)", narrow: "title", render: (row) => <ApplicationName row={row} /> },
   {
     name: "State",
-    width: region === undefined ? "120px" : "136px",
+    width: "152px",
     narrow: "end",
     render: ({ here, elsewhere }) =>
       here !== undefined ? <ApplicationState application={here} /> : <RemoteState application={elsewhere} />,
@@ -133,8 +131,8 @@ export function ApplicationsScreen() {
   const { panel, ...search } = useSearch({ from: "/frame/apps" });
   const navigate = useNavigate({ from: "/apps" });
   const [opened, setOpened] = useState<Opened>();
-  const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
-  const suspension = useSuspension();
+  const isEditor = useRole("editor");
+  const actsOf = useApplicationActs((dialog, application) => setOpened({ dialog, application }));
   const { region, otherRegions } = useSession().deployment;
   const areSeveral = otherRegions !== undefined;
   const columns = useMemo(() => columnsOf(areSeveral ? region : undefined), [region, areSeveral]);
@@ -164,29 +162,20 @@ export function ApplicationsScreen() {
   }
 
   function actionsHere(application: Application): MenuAction[] {
-    const { suspended, movingTo, isBeingImported } = application;
-    if (isBeingImported) return []; // nothing can be done with it before it is whole
+    if (application.isBeingImported) return []; // nothing can be done with it before it is whole
     const home = homeOf(application.id);
-    const isChangeable = movingTo === undefined; // a moving one refuses every change
-    const edits: MenuAction[] = [
-      { label: "Rename …", icon: Pencil, run: () => setOpened({ dialog: "rename", application }) },
-      suspended === undefined
-        ? { label: "Suspend", icon: CirclePause, run: () => void suspension.suspend(application) }
-        : { label: "Resume", icon: CirclePlay, run: () => void suspension.resume(application) },
-    ];
-    const remove: MenuAction = {
-      label: "Delete …",
-      icon: Trash,
-      isDanger: true,
-      run: () => setOpened({ dialog: "delete", application }),
-    };
     return [
       ...(home === undefined ? [] : [{ label: "Open", icon: ArrowRight, run: () => void navigate({ to: home }) }]),
-      ...(isEditor && isChangeable ? edits : []),
-      ...(isOwner && isChangeable ? [remove] : []),
+      ...actsOf(application),
     ];
   }
 
+  const chips = {
+    filters: filtersOf(areSeveral),
+    values: search,
+    onChange: changeFilters,
+    search: { name: "namePrefix", label: "Name" },
+  };
   const create = isEditor && (
     <Button kind="primary" onPress={() => setOpened({ dialog: "create" })}>
       <Plus size={16} aria-hidden /> New application
@@ -194,13 +183,7 @@ export function ApplicationsScreen() {
   );
   return (
     <Page title="Applications" isScrolling={false} actions={(pages.rows.length > 0 || isFiltered) && create}>
-      <ListBar
-        orders={orders}
-        filters={filtersOf(areSeveral)}
-        values={search}
-        onChange={changeFilters}
-        search={{ name: "namePrefix", label: "Name" }}
-      />
+      <ListBar orders={orders} {...chips} />
       <Split>
         <DataTable
           label="Applications"
@@ -219,7 +202,7 @@ export function ApplicationsScreen() {
                 action={<Button onPress={() => changeFilters({})}>Show all</Button>}
               />
             ) : isFiltered ? (
-              <NothingFound onClear={() => changeFilters({ sortOrder })} />
+              <NothingFound {...chips} />
             ) : (
               <EmptyState icon={LayoutGrid} title="Create the first application" action={create}>
                 An application is what apps and devices sign in to: its users, devices and data are apart from those of

@@ -29,6 +29,7 @@ export function AuditPanel({ entry, onFilter, onClose }: AuditPanelProps) {
           ["Operation", <code key="action">{action}</code>],
           ["Result", refusalOf(entry) ?? "Done"],
           ["Actor", showInvisible(actorName(entry))],
+          ...(actor.id === undefined ? [] : [["Kind of actor", actor.kind] as const]),
           ["Actor's id", actor.id && <Subject key="actor" id={actor.id} href={addressOfId(actor.id, appid)} />],
           ["Target", target && <Subject key="target" id={target} href={addressOfId(target, appid)} />],
           ["Application", appid && <Subject key="appid" id={appid} href={addressOfId(appid, appid)} />],

@@ -1,38 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Download from "lucide-react/icons/download";
 import ScrollText from "lucide-react/icons/scroll-text";
 import { useEffect } from "react";
+import { firstApplicationsQuery } from "../api/applications.ts";
 import { type AuditCounts, type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { actorName, refusalOf, wordsOf } from "../shell/audit-words.ts";
+import { addressOfId } from "../shell/ids.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
-import { IdChip } from "../ui/id-chip.tsx";
+import { IdLink } from "../ui/id-chip.tsx";
 import { Menu } from "../ui/menu.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { RowLink } from "../ui/row-link.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
 import { AuditBars, useAuditCounts } from "./audit.bars.tsx";
+import styles from "./audit.module.css";
 import { AuditPanel } from "./audit.panel.tsx";
 
+/** Where the log is that of one application, each entry is of it. */
+const ofDeployment: Column<AuditEntry> = {
+  name: "Application",
+  width: "minmax(104px, 1fr)",
+  render: ({ appid }) => appid !== undefined && <OfApplication appid={appid} />,
+};
+
 const columns: readonly Column<AuditEntry>[] = [
-  { name: "Time", width: "minmax(220px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
-  { name: "Actor", width: "minmax(120px, 1fr)", render: (entry) => showInvisible(actorName(entry)) },
-  { name: "What", width: "minmax(170px, 2fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
+  { name: "Time", width: "minmax(216px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
+  { name: "Actor", width: "minmax(138px, 1fr)", render: (entry) => <Actor entry={entry} /> },
+  { name: "What", width: "minmax(200px, 2fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
   {
     name: "Target",
-    width: "minmax(160px, 1fr)",
-    render: ({ target }) => target !== undefined && target !== "" && <IdChip id={target} />,
+    width: "minmax(136px, 1fr)",
+    render: ({ target, appid }) =>
+      target !== undefined && target !== "" && <IdLink id={target} href={addressOfId(target, appid)} />,
   },
+  ofDeployment,
   { name: "Address", width: "minmax(110px, 1fr)", render: ({ address }) => address },
-  { name: "Result", width: "minmax(150px, 1fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
+  { name: "Result", width: "minmax(120px, 1fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
 ];
+
+const columnsOfApplication = columns.filter((column) => column !== ofDeployment);
 
 const yesNo = (yes: string, no: string) => [
   { value: "true", label: yes },
@@ -78,26 +95,26 @@ export function AuditScreen() {
     void navigate({ to: ".", search: next, replace });
   }
 
+  const chips = {
+    filters: filtersFor(appid, counts),
+    values: search,
+    onChange: (values: FilterValues) => show(values, false),
+  };
   return (
     <Page title="Audit log" isScrolling={false} actions={<AuditActions filters={given} />}>
-      <FilterChips
-        filters={filtersFor(appid, counts)}
-        values={search}
-        onChange={(values) => show(values, false)}
-        saved={savedViews}
-      />
+      <FilterChips {...chips} saved={savedViews} />
       <AuditBars filters={given} counts={counts} onZoom={(range) => show({ ...search, ...range }, false)} />
       <Split>
         <DataTable
           label="Audit log"
-          columns={columns}
+          columns={appid === undefined ? columns : columnsOfApplication}
           pages={pages}
           idOf={({ id }) => id}
           onPanel={({ id }) => show({ ...search, panel: id }, panel !== undefined)}
           openId={panel}
           empty={
             isFiltered ? (
-              <NothingFound onClear={() => show({}, false)} />
+              <NothingFound {...chips} />
             ) : (
               <EmptyState icon={ScrollText} title="Nothing was done here yet">
                 Sign-ins, changes and refusals appear here as they happen.
@@ -169,6 +186,28 @@ function AuditActions({ filters: given }: { readonly filters: AuditFilters }) {
       </Button>
     </Menu>
   );
+}
+
+/** The name of the actor, which leads to its page, and the kind of those with a name or an id. */
+function Actor({ entry }: { readonly entry: AuditEntry }) {
+  const { kind, id, name } = entry.actor;
+  if (id === undefined) return actorName(entry);
+  const href = addressOfId(id, entry.appid);
+  return (
+    <>
+      {name === undefined ? <IdLink id={id} href={href} /> : <RowLink href={href}>{showInvisible(name)}</RowLink>}{" "}
+      <span className={styles.kind}>{kind}</span>
+    </>
+  );
+}
+
+/** The name of the application if the menu of the frame knows it, otherwise its id. */
+function OfApplication({ appid }: { readonly appid: string }) {
+  const { data } = useQuery(firstApplicationsQuery);
+  const known = data?.pageResults.find(({ id }) => id === appid);
+  const href = addressOfId(appid, appid);
+  if (known === undefined) return <IdLink id={appid} href={href} />;
+  return <RowLink href={href}>{showInvisible(known.name)}</RowLink>;
 }
 
 function Result({ entry }: { readonly entry: AuditEntry }) {

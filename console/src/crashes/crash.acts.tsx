@@ -1,11 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type CrashChange, type CrashGroup, changeCrashGroup } from "../api/crashes.ts";
+import { type Act, useActs } from "../lib/acts.ts";
+import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
-import { showToast } from "../ui/toast.tsx";
+import { showError, showToast } from "../ui/toast.tsx";
 
 interface CrashProps {
   readonly appid: string;
@@ -19,21 +21,23 @@ export function CrashActs({ appid, group }: CrashProps) {
   const isEditor = useRole("editor");
   const [opened, setOpened] = useState<Opened>();
   const decide = useDecision(appid, group);
+  const resolve: Act = { label: "Resolve …", run: () => setOpened("resolve") };
+  const acts: readonly Act[] = [
+    { label: "Note …", run: () => setOpened("note") },
+    ...(group.state === "open"
+      ? [{ label: "Ignore …", run: () => setOpened("ignore") }, resolve]
+      : [{ label: "Reopen", run: () => void decide("Opened the crash again.", { state: "open" }).catch(showError) }]),
+  ];
+  useActs(showInvisible(group.title), isEditor ? acts : []);
   if (!isEditor) return null;
   const Opened = opened === undefined ? undefined : dialogs[opened];
   return (
     <>
-      <Button onPress={() => setOpened("note")}>Note …</Button>
-      {group.state === "open" ? (
-        <>
-          <Button onPress={() => setOpened("ignore")}>Ignore …</Button>
-          <Button kind="primary" onPress={() => setOpened("resolve")}>
-            Resolve …
-          </Button>
-        </>
-      ) : (
-        <Button onPress={() => void decide("Opened the crash again.", { state: "open" })}>Reopen</Button>
-      )}
+      {acts.map((each) => (
+        <Button key={each.label} kind={each === resolve ? "primary" : "plain"} onPress={each.run}>
+          {each.label}
+        </Button>
+      ))}
       {Opened !== undefined && <Opened appid={appid} group={group} onClose={() => setOpened(undefined)} />}
     </>
   );

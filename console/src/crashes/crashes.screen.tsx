@@ -7,9 +7,10 @@ import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { CrashState, reportsByDay } from "./crash.facts.tsx";
 
@@ -76,15 +77,10 @@ export function CrashesScreen() {
     void navigate({ search: { ...values, state: next === "open" ? undefined : next }, replace: true });
   }
 
+  const chips = { filters, values: { ...others, state, sortOrder }, onChange: changeFilters };
   return (
     <Page title="Crashes" isScrolling={false}>
-      <ListBar
-        filters={filters}
-        orders={orders}
-        values={{ ...others, state, sortOrder }}
-        saved={savedViews}
-        onChange={changeFilters}
-      />
+      <ListBar {...chips} orders={orders} saved={savedViews} />
       <Split>
         <DataTable
           label="Crashes"
@@ -96,7 +92,7 @@ export function CrashesScreen() {
           }
           empty={
             isNarrowed ? (
-              <NothingFound onClear={() => changeFilters({ sortOrder })} />
+              <NothingFound {...chips} />
             ) : (
               <EmptyState icon={Bug} title={state === undefined ? "No app has reported a crash" : "No crash is open"}>
                 That is good news, if there are devices. Apps report crashes with the token of their device, by POST

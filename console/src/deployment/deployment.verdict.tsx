@@ -1,7 +1,7 @@
-import { Link } from "@tanstack/react-router";
 import Ban from "lucide-react/icons/ban";
 import CircleAlert from "lucide-react/icons/circle-alert";
 import CircleCheck from "lucide-react/icons/circle-check";
+import type { MouseEvent } from "react";
 import type { Deployment } from "../api/deployment.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
@@ -34,8 +34,24 @@ const remedies: Readonly<Record<Code, string>> = {
   signInGuard: "This can be password guessing.",
 };
 
-/** The filters of the audit log that show what a warning is about. */
-const auditActions: Readonly<Partial<Record<Code, string>>> = { auditLost: "loseAuditEvents", signInGuard: "lockOut" };
+/** Where the subject of a warning is shown: the heading of a part of this screen, or another screen. */
+const places: Readonly<Record<Code, string | { readonly label: string; readonly to: string }>> = {
+  databaseAway: "Processes",
+  databaseSlow: "Processes",
+  diskLow: "Storage",
+  loopLate: "Processes",
+  queueFull: "Processes",
+  backlog: "Busiest applications",
+  maintenanceLate: "Processes",
+  auditLost: { label: "See the audit log", to: "/audit?action=loseAuditEvents" },
+  logLost: "Processes",
+  certificateEnds: "Settings that differ from their defaults",
+  mailToFiles: "Settings that differ from their defaults",
+  clearTransport: "Settings that differ from their defaults",
+  mixedVersions: "Processes",
+  regionAway: { label: "See the applications there", to: "/apps?state=elsewhere" },
+  signInGuard: { label: "See the audit log", to: "/audit?action=lockOut" },
+};
 
 interface VerdictProps {
   readonly deployment: Deployment;
@@ -61,12 +77,7 @@ export function Verdict({ deployment: { state, warnings, processes }, isAway }: 
           <ul>
             {warnings.map(({ code, text, since }) => (
               <li key={code}>
-                <b>{showInvisible(text)}</b> {remedies[code]}{" "}
-                {auditActions[code] !== undefined && (
-                  <Link to="/audit" search={{ action: auditActions[code] }}>
-                    See the audit log
-                  </Link>
-                )}
+                <b>{showInvisible(text)}</b> {remedies[code]} <PlaceLink code={code} />
                 {since !== undefined && (
                   <small>
                     since <Time value={since} />
@@ -79,4 +90,25 @@ export function Verdict({ deployment: { state, warnings, processes }, isAway }: 
       </div>
     </section>
   );
+}
+
+function PlaceLink({ code }: { readonly code: Code }) {
+  const place = places[code];
+  if (typeof place !== "string") return <a href={`#${place.to}`}>{place.label}</a>;
+  return (
+    <a href={window.location.hash || "#/"} onClick={(event) => showPart(event, place)}>
+      See below
+    </a>
+  );
+}
+
+/** An address has only one #, which names the screen. */
+function showPart(event: MouseEvent, title: string): void {
+  event.preventDefault();
+  const headings = [...document.querySelectorAll<HTMLElement>("#main h2")];
+  const heading = headings.find(({ textContent }) => textContent === title);
+  if (heading === undefined) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  heading.scrollIntoView({ block: "start" });
 }

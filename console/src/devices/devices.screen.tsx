@@ -8,13 +8,14 @@ import { showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import { type Filter, type FilterValues, setFilters } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { DevicePanel } from "./device.panel.tsx";
@@ -107,13 +108,7 @@ export function DevicesScreen() {
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
           actionsOf={isEditor ? actionsOf : undefined}
-          empty={
-            isFiltered ? (
-              <NothingFound onClear={() => changeFilters({ sortOrder })} set={setFilters(chips)} />
-            ) : (
-              <NoDevices appid={appid} />
-            )
-          }
+          empty={isFiltered ? <NothingFound {...chips} /> : <NoDevices appid={appid} />}
         />
         {shown !== undefined && (
           <DevicePanel

@@ -8,8 +8,9 @@ import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EventPanel } from "./event.panel.tsx";
 
@@ -54,9 +55,10 @@ export function EventsScreen() {
   });
   const open = listed ?? (panel === undefined ? undefined : linked);
   const show = (values: FilterValues, replace: boolean) => void navigate({ search: values, replace });
+  const chips = { filters, values: search, onChange: (values: FilterValues) => show(values, false) };
   return (
     <Page title="Events" isScrolling={false}>
-      <FilterChips filters={filters} values={search} onChange={(values) => show(values, false)} />
+      <FilterChips {...chips} />
       <Split>
         <DataTable
           label="Events"
@@ -67,7 +69,7 @@ export function EventsScreen() {
           openId={panel}
           empty={
             isFiltered ? (
-              <NothingFound onClear={() => show({}, true)} />
+              <NothingFound {...chips} />
             ) : (
               <EmptyState icon={Zap} title="Nothing is recorded yet">
                 Events are recorded once a client reads them or a webhook wants them, or always, if the settings say so.

@@ -5,11 +5,12 @@ import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
-import { FilterChips } from "../ui/filter-chips.tsx";
+import { FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 
 const columns: readonly Column<Metric>[] = [
@@ -54,14 +55,15 @@ export function MetricsScreen() {
     void navigate({ search: { q: text }, replace: true });
   }
 
+  const chips = {
+    filters: [],
+    values: { q },
+    onChange: (values: FilterValues) => search(values["q"]),
+    search: { name: "q", label: "Beginning of a key" },
+  };
   return (
     <Page title="Metrics" isScrolling={false}>
-      <FilterChips
-        filters={[]}
-        values={{ q }}
-        onChange={(values) => search(values["q"])}
-        search={{ name: "q", label: "Beginning of a key" }}
-      />
+      <FilterChips {...chips} />
       <Split>
         <DataTable
           label="Metrics"
@@ -79,7 +81,7 @@ export function MetricsScreen() {
                 Apps report what happens in them under keys of their choice, with values if they like.
               </EmptyState>
             ) : (
-              <NothingFound onClear={() => search(undefined)} />
+              <NothingFound {...chips} />
             )
           }
         />

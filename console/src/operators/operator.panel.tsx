@@ -4,6 +4,7 @@ import type { Operator } from "../api/operators.ts";
 import { listSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { wordsOf } from "../shell/audit-words.ts";
+import { roleTexts } from "../shell/roles.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
@@ -40,7 +41,7 @@ export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose 
       <DetailList
         items={[
           ["Id", <IdChip key="id" id={id} />],
-          ["Role", isMe ? `${role} (you)` : role],
+          ["Role", `${roleTexts[role]}${isMe ? " (you)" : ""}`],
           ["Created", <Time key="created" value={created} isExact />],
           ["Last sign-in", lastLogin && <Time key="last" value={lastLogin} isExact />],
           ...(mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),

@@ -5,6 +5,7 @@ import type { Role } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { withProof } from "../shell/proof.tsx";
+import { roleTexts } from "../shell/roles.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Dialog, DialogActions } from "../ui/dialog.tsx";
@@ -21,11 +22,7 @@ interface OperatorProps extends CloseProps {
   readonly operator: Operator;
 }
 
-const roles: readonly { readonly value: Role; readonly label: string }[] = [
-  { value: "viewer", label: "Viewer: reads everything" },
-  { value: "editor", label: "Editor: changes everything except operators" },
-  { value: "owner", label: "Owner: manages the operators, too" },
-];
+const roles = (["viewer", "editor", "owner"] as const).map((value) => ({ value, label: roleTexts[value] }));
 
 export function CreateOperator({ onClose }: CloseProps) {
   const [name, setName] = useState("");

@@ -1,15 +1,14 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import Clapperboard from "lucide-react/icons/clapperboard";
-import { changeSettings, getSettings } from "../api/settings.ts";
+import { getSettings } from "../api/settings.ts";
 import { serviceRoot } from "../lib/service-root.ts";
+import { useRehearsalSwitch } from "../shell/application.acts.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Page, Section } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
-import { act } from "../ui/toast.tsx";
 import styles from "./rehearsals.module.css";
 
 /** Whether the clients of an application may rehearse failures, and how they request them. */
@@ -20,8 +19,8 @@ export function RehearsalsScreen() {
     queryKey: ["settings", appid],
     queryFn: ({ signal }) => getSettings({ appid }, { signal }),
   });
-  const change = useSwitch(appid);
   const isOn = data?.value.rehearsal === "on";
+  const change = useRehearsalSwitch(appid)(isOn);
   return (
     <Page
       title="Rehearsals"
@@ -29,8 +28,8 @@ export function RehearsalsScreen() {
       actions={
         isEditor &&
         data !== undefined && (
-          <Button kind={isOn ? "plain" : "primary"} onPress={() => void change(!isOn)}>
-            <Clapperboard size={16} aria-hidden /> {isOn ? "Switch off" : "Switch on"}
+          <Button kind={isOn ? "plain" : "primary"} onPress={change.run}>
+            {change.icon !== undefined && <change.icon size={16} aria-hidden />} {isOn ? "Switch off" : "Switch on"}
           </Button>
         )
       }
@@ -40,24 +39,6 @@ export function RehearsalsScreen() {
       {data !== undefined && <Explanation appid={appid} />}
     </Page>
   );
-}
-
-function useSwitch(appid: string) {
-  const queries = useQueryClient();
-
-  async function set(rehearsal: "on" | "off") {
-    queries.setQueryData(["settings", appid], await changeSettings({ appid, rehearsal }));
-    await queries.invalidateQueries({ queryKey: ["application", appid] });
-  }
-
-  return (isOn: boolean) => {
-    const [next, before] = isOn ? (["on", "off"] as const) : (["off", "on"] as const);
-    return act(
-      `Rehearsal is ${next}.`,
-      () => set(next),
-      () => set(before),
-    );
-  };
 }
 
 const faults = [

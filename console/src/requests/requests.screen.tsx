@@ -11,9 +11,10 @@ import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { RequestPanel } from "./request.panel.tsx";
 import styles from "./requests.module.css";
 import { Clock, nameOfCall, StatusCode } from "./requests.parts.tsx";
@@ -90,6 +91,7 @@ export function RequestsScreen() {
     if (type === "scroll" ? target.scrollTop > 0 : target.role === "row") setPaused(true);
   }
 
+  const chips = { filters, values: search, onChange: (values: FilterValues) => show(values, false) };
   return (
     <Page
       title="Requests"
@@ -102,7 +104,7 @@ export function RequestsScreen() {
         </Button>
       }
     >
-      <FilterChips filters={filters} values={search} onChange={(values: FilterValues) => show(values, false)} />
+      <FilterChips {...chips} />
       {tail.data !== undefined && calls.length > 0 && <Reach answer={tail.data} />}
       <Split>
         <div className={styles.tail} onScrollCapture={pauseOnReading} onFocusCapture={pauseOnReading}>
@@ -113,13 +115,7 @@ export function RequestsScreen() {
             idOf={idOfCall}
             onPanel={(call) => show({ ...search, panel: idOfCall(call) }, panel !== undefined)}
             openId={panel}
-            empty={
-              isFiltered ? (
-                <NothingFound onClear={() => show({}, false)} />
-              ) : (
-                <NoCalls appid={appid} since={tail.data?.since} />
-              )
-            }
+            empty={isFiltered ? <NothingFound {...chips} /> : <NoCalls appid={appid} since={tail.data?.since} />}
           />
         </div>
         {open !== undefined && (

@@ -1,13 +1,5 @@
-import { useQueryClient } from "@tanstack/react-query";
-import {
-  type Application,
-  type RemoteApplication,
-  resumeApplication,
-  suspendApplication,
-} from "../api/applications.ts";
-import { showInvisible } from "../lib/format.ts";
+import type { Application, RemoteApplication } from "../api/applications.ts";
 import { Status } from "../ui/status.tsx";
-import { act } from "../ui/toast.tsx";
 
 export function ApplicationState({ application }: { readonly application: Application }) {
   const { suspended, movingTo, isBeingImported } = application;
@@ -26,30 +18,3 @@ const remoteStates: Readonly<Record<RemoteApplication["state"], string>> = {
   "being made": "Being created",
   "handing over": "Handing over",
 };
-
-/** Suspends and resumes applications, with Undo. */
-export function useSuspension() {
-  const queries = useQueryClient();
-  async function suspend({ id, name }: Application) {
-    await act(
-      `Suspended ${showInvisible(name)}.`,
-      () => change(suspendApplication, id),
-      () => change(resumeApplication, id),
-    );
-  }
-  async function resume({ id, name }: Application) {
-    await act(
-      `Resumed ${showInvisible(name)}.`,
-      () => change(resumeApplication, id),
-      () => change(suspendApplication, id),
-    );
-  }
-  async function change(run: typeof suspendApplication, appid: string) {
-    await run({ appid });
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ["applications"] }),
-      queries.invalidateQueries({ queryKey: ["application", appid] }),
-    ]);
-  }
-  return { suspend, resume };
-}

@@ -16,15 +16,17 @@ import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
 import { signOut } from "../api/sessions.ts";
+import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
-import { IconButton } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Page } from "../ui/page.tsx";
 import { EmptyState, Notice, RemedyContext } from "../ui/states.tsx";
 import { showError, Toasts } from "../ui/toast.tsx";
+import { useApplicationActs, useRehearsalSwitch } from "./application.acts.tsx";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
@@ -32,12 +34,22 @@ import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
 import { Remedy } from "./remedy.tsx";
 import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
-import { leaveEverywhere, useContinueSession, useLeavingWithOthers, useSession, useSessionEnded } from "./session.ts";
+import {
+  leaveEverywhere,
+  useContinueSession,
+  useLeavingWithOthers,
+  useRole,
+  useSession,
+  useSessionEnded,
+} from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
 
 /** Loaded when it is opened for the first time. */
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
+const RenameApplication = lazy(() =>
+  import("./application.dialogs.tsx").then((module) => ({ default: module.RenameApplication })),
+);
 
 /** What surrounds every screen of an operator who is signed in. */
 export function Frame() {
@@ -60,6 +72,7 @@ export function Frame() {
   if (operator.mustChangePassword) return <FirstPassword />;
   return (
     <div className={styles.frame}>
+      {appid !== undefined && <ApplicationActs appid={appid} />}
       <a className={styles.skip} href={`${window.location.hash || "#/"}`} onClick={skipToMain}>
         Skip to the content
       </a>
@@ -109,6 +122,22 @@ export function Frame() {
       <PasswordQuestion />
       <Toasts />
     </div>
+  );
+}
+
+/** Offers the acts on the application that is open to the palette, but for its deletion. */
+function ApplicationActs({ appid }: { readonly appid: string }) {
+  const application = useApplication(appid);
+  const [isRenaming, setRenaming] = useState(false);
+  const actsOf = useApplicationActs(() => setRenaming(true));
+  const rehearsal = useRehearsalSwitch(appid)(application?.isRehearsalOn === true);
+  const acts = application === undefined ? [] : actsOf(application).filter(({ isDanger }) => isDanger !== true);
+  useActs(showInvisible(application?.name ?? ""), acts.length === 0 ? [] : [...acts, rehearsal]);
+  if (application === undefined || !isRenaming) return null;
+  return (
+    <Suspense>
+      <RenameApplication application={application} onClose={() => setRenaming(false)} />
+    </Suspense>
   );
 }
 
@@ -296,6 +325,8 @@ function AccountMenu() {
 
 function ApplicationBanner({ appid }: { readonly appid: string }) {
   const application = useApplication(appid);
+  const isEditor = useRole("editor");
+  const endRehearsal = useRehearsalSwitch(appid)(true);
   if (application?.suspended !== undefined)
     return (
       <Notice icon={CirclePause} isWarning>
@@ -316,12 +347,17 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
         icon={Clapperboard}
         isWarning
         action={
-          <Link to="/apps/$appid/rehearsals" params={{ appid }}>
-            Rehearsals
-          </Link>
+          isEditor && (
+            <Button size="small" onPress={endRehearsal.run}>
+              End it
+            </Button>
+          )
         }
       >
-        Rehearsal is on: any client of this application can ask for failures.
+        <Link to="/apps/$appid/rehearsals" params={{ appid }}>
+          Rehearsal
+        </Link>{" "}
+        is on: any client of this application can ask for failures.
       </Notice>
     );
   return null;

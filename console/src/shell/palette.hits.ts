@@ -11,6 +11,7 @@ import Smartphone from "lucide-react/icons/smartphone";
 import User from "lucide-react/icons/user";
 import Zap from "lucide-react/icons/zap";
 import type { ApplicationHits, DeploymentHits, Hit } from "../api/search.ts";
+import type { listActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import type { Shortcut } from "../lib/shortcuts.ts";
 import { addressOfId } from "./ids.ts";
@@ -38,7 +39,7 @@ interface HitKind {
 const pagesOfApplication: Partial<Record<keyof ApplicationHits, HitKind>> = {
   users: { noun: "User", icon: User, page: ({ id }) => `/users/${encodeURIComponent(id)}` },
   devices: { noun: "Device", icon: Smartphone, page: ({ id }) => `/devices/${encodeURIComponent(id)}` },
-  keys: { noun: "Key", icon: KeyRound, page: () => "/keys" },
+  keys: { noun: "Key", icon: KeyRound, page: ({ id }) => `/keys?panel=${id}` },
   crashes: { noun: "Crash", icon: Bug, page: ({ id }) => `/crashes/${encodeURIComponent(id)}` },
   metrics: { noun: "Metric", icon: ChartColumn, page: ({ id }) => `/metrics/${encodeURIComponent(id)}` },
   requests: { noun: "Call", icon: Radio, page: ({ id }) => `/requests?requestId=${encodeURIComponent(id)}` },
@@ -68,12 +69,22 @@ export function findPlaces(text: string, appid: string | undefined): Destination
     });
 }
 
-/** What a single key does on this page: a palette finds it by its name. */
-export function findActs(text: string, shortcuts: readonly Shortcut[]): Destination[] {
+/** What the page offers and what its single keys do: "disable", or "disable ada" with the name of the object. */
+export function findActs(
+  text: string,
+  acts: ReturnType<typeof listActs>,
+  shortcuts: readonly Shortcut[],
+): Destination[] {
   if (text === "") return [];
-  return shortcuts
+  const [first = "", ...others] = text.toLowerCase().split(/\s+/);
+  const named = acts
+    .filter(({ label }) => label.toLowerCase().includes(first))
+    .filter(({ label, subject }) => others.every((word) => `${label} ${subject}`.toLowerCase().includes(word)))
+    .map(({ label, icon = Zap, subject: note, run }) => ({ icon, label, note, href: `act ${label} ${note}`, run }));
+  const ofKeys = shortcuts
     .filter(({ keys, label }) => /^\w$/.test(keys) && label.toLowerCase().includes(text.toLowerCase()))
     .map(({ keys, label, run }) => ({ icon: Zap, label, note: "Do it now", keys, href: `act ${keys}`, run }));
+  return [...named, ...ofKeys];
 }
 
 const recentMax = 5;
@@ -107,7 +118,16 @@ export function findPages(
       .filter(({ id }) => !known.has(id))
       .map((hit) => lineOf(hit, shown, shown.page(hit))),
   );
-  return [...ofApplication, ...ofDeployment];
+  return [...ofApplication, ...findOwners(appid, inDeployment?.objects ?? []), ...ofDeployment];
+}
+
+/** The page of an id in the application that has the object: this one, or another. */
+function findOwners(appid: string | undefined, objects: DeploymentHits["objects"]): Destination[] {
+  return objects.flatMap(({ id, appid: owner, application }) => {
+    const href = addressOfId(id, owner);
+    const note = owner === appid ? "By its id" : `Look in ${showInvisible(application)}`;
+    return href === undefined ? [] : [{ icon: Hash, label: id, note, href }];
+  });
 }
 
 function lineOf({ id, title, match }: Hit, { noun, icon }: HitKind, href: string): Destination {

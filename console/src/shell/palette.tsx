@@ -2,10 +2,12 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { searchApplication, searchDeployment } from "../api/search.ts";
+import { listActs } from "../lib/acts.ts";
 import { listShortcuts } from "../lib/shortcuts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
 import styles from "./frame.module.css";
+import { addressOfId } from "./ids.ts";
 import { type Destination, findActs, findPages, findPlaces, listRecent, rememberDestination } from "./palette.hits.ts";
 
 interface PaletteProps {
@@ -16,19 +18,23 @@ interface PaletteProps {
 const typingMs = 150;
 const textMax = 320;
 
-/** Goes to any screen, to any object by its id, its name, an address or the id of a call, and does what single keys do. */
+/**
+ * Goes to any screen, and to any object by its id, its name, an address or the id of a call. Does what the page, the selected
+ * object and single keys offer.
+ */
 export function Palette({ appid, onClose }: PaletteProps) {
   const [typed, setTyped] = useState("");
   const [selected, setSelected] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const text = typed.trim();
-  const { pages, isSearching, error } = useSearch(text, appid);
+  const { pages, isSearching, isGone, error } = useSearch(text, appid);
   const [shortcuts] = useState(listShortcuts); // of the page below
+  const [acts] = useState(listActs);
   const hits = uniqueOf([
     ...(text === "" ? listRecent() : []),
-    ...findPlaces(text, appid),
-    ...findActs(text, shortcuts),
+    ...(isGone ? [] : findPlaces(text, appid)),
+    ...findActs(text, acts, shortcuts),
     ...pages,
   ]);
   const current = hits[Math.min(selected, hits.length - 1)];
@@ -119,13 +125,22 @@ function useSearch(text: string, appid: string | undefined) {
         appid === undefined ? undefined : searchApplication({ appid, q }, { signal }),
         searchDeployment({ q }, { signal }),
       ]);
-      return findPages(appid, inApplication, inDeployment);
+      const pages = findPages(appid, inApplication, inDeployment);
+      const address = addressOfId(q, appid);
+      return { pages, isGone: address !== undefined && !pages.some(({ href }) => href === address) };
     },
     enabled: q !== "",
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
-  return { pages: text === "" ? [] : (data ?? []), isSearching: isFetching || q !== text, error };
+  const isSearching = isFetching || q !== text;
+  return {
+    pages: (text === "" ? undefined : data?.pages) ?? [],
+    isSearching,
+    /** Whether the text is an id whose page does not exist here: it was deleted, or is in another application. */
+    isGone: !isSearching && data?.isGone === true,
+    error,
+  };
 }
 
 /** The text once the operator pauses, so that not every letter is a search. */

@@ -45,7 +45,7 @@ export function IconButton({ kind = "quiet", size = "regular", label, ...rest }:
 }
 
 /** Loaded with the first tooltip: the sign-in has none. */
-const Tip = lazy(() => import("./tip.tsx"));
+export const Tip = lazy(() => import("./tip.tsx"));
 
 /** The class of a link that looks like a button. */
 export function buttonClass(kind: NonNullable<ButtonProps["kind"]>, size: NonNullable<ButtonProps["size"]>): string {

@@ -10,10 +10,12 @@ import {
   useRef,
   useState,
 } from "react";
+import { useActs } from "../lib/acts.ts";
 import { formatBounded, formatNumber } from "../lib/format.ts";
 import { leaveRow, takeLeftRow } from "../lib/left-rows.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
+import { ActiveRow } from "./active-row.ts";
 import { Button, IconButton } from "./button.tsx";
 import { copyText } from "./copy-button.tsx";
 import styles from "./data-table.module.css";
@@ -42,6 +44,8 @@ interface Pages<Row> {
   readonly newest?: readonly Row[];
   readonly isPending: boolean;
   readonly isPlaceholderData: boolean;
+  /** The rows are older than the last attempt to fetch them. */
+  readonly isRefetchError?: boolean;
   readonly error: Error | null;
   readonly hasNextPage: boolean;
   /** Whether there are more rows than a list holds. */
@@ -86,6 +90,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const { rows, error, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const grid = useRef<HTMLDivElement>(null);
   const [left] = useState(onOpen === undefined ? undefined : takeLeftRow);
+  const [hasHadFocus, setHadFocus] = useState(left !== undefined);
   const [active, setActive] = useState(() => Math.max(0, left === undefined ? 0 : rows.findIndex(isRow(left.id))));
   const wanted = useRef<number>(undefined);
   const isNarrow = useNarrow();
@@ -102,6 +107,13 @@ function Grid<Row>(props: DataTableProps<Row>) {
     rangeExtractor: (range) => withIndex(defaultRangeExtractor(range), Math.min(active, rows.length - 1)),
     initialOffset: left?.offset ?? 0,
   });
+  const openIndex = openId === undefined ? -1 : rows.findIndex(isRow(openId));
+  const selected = openIndex >= 0 ? openIndex : active;
+  const selectedRow = openIndex >= 0 || hasHadFocus ? rows[selected] : undefined;
+  useActs(
+    () => rowElement(selected)?.querySelector(`.${styles.main}`)?.textContent ?? openId ?? "",
+    selectedRow === undefined ? [] : (actionsOf?.(selectedRow) ?? []),
+  );
   const items = virtual.getVirtualItems();
   const lastShown = virtual.range?.endIndex ?? 0;
 
@@ -189,7 +201,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
         aria-label={label}
         aria-rowcount={hasNextPage ? -1 : rows.length + 1}
         aria-colcount={columns.length + (actionsOf === undefined ? 0 : 1)}
-        className={`${styles.grid} ${isNarrow ? styles.narrow : ""} ${pages.isPlaceholderData ? styles.stale : ""}`}
+        className={`${styles.grid} ${isNarrow ? styles.narrow : ""} ${pages.isPlaceholderData || pages.isRefetchError ? styles.stale : ""}`}
         tabIndex={isActiveShown ? -1 : 0}
         onKeyDown={onKeyDown}
       >
@@ -237,11 +249,16 @@ function Grid<Row>(props: DataTableProps<Row>) {
                   transform: `translateY(${start - virtual.options.scrollMargin}px)`,
                 }}
                 onClick={(event) => onClick(event, row, index)}
-                onFocus={() => setActive(index)}
+                onFocus={() => {
+                  setActive(index);
+                  setHadFocus(true);
+                }}
               >
-                {columns.map((column) => (
-                  <Cell key={column.name} column={column} row={row} isNarrow={isNarrow} />
-                ))}
+                <ActiveRow value={index === active}>
+                  {columns.map((column) => (
+                    <Cell key={column.name} column={column} row={row} isNarrow={isNarrow} />
+                  ))}
+                </ActiveRow>
                 {actionsOf !== undefined && (
                   <div role="gridcell" tabIndex={-1} className={styles.more}>
                     {shownActions.length > 0 && (

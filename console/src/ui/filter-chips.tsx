@@ -27,7 +27,7 @@ export interface FilterChipsProps {
   readonly filters: readonly Filter[];
   readonly values: FilterValues;
   readonly onChange: (values: FilterValues) => void;
-  /** The filter of the search box; it also takes `name:value` for the others. */
+  /** The filter of the text box, which takes `name:value` for the others; without it, it takes these alone. */
   readonly search?: { readonly name: string; readonly label: string };
   /** Filters that operators often need together. */
   readonly saved?: readonly { readonly label: string; readonly values: FilterValues }[];
@@ -62,7 +62,14 @@ export function FilterChips({ filters, values, onChange, search, saved = [] }: F
 
   return (
     <div ref={bar} className={styles.bar} role="search">
-      {search !== undefined && (
+      {search === undefined ? (
+        <SearchBox
+          label={`Filters, such as ${filters[0]?.name}:…`}
+          value=""
+          filters={filters}
+          onFilters={(_, given) => onChange({ ...values, ...given })}
+        />
+      ) : (
         <SearchBox
           label={search.label}
           value={values[search.name] ?? ""}
@@ -107,19 +114,12 @@ export function FilterChips({ filters, values, onChange, search, saved = [] }: F
   );
 }
 
-/** The set filters, for a list in which they find nothing. */
-export function setFilters({ filters, values, onChange, search }: FilterChipsProps) {
-  const named = search === undefined ? filters : [{ name: search.name, label: "the text" }, ...filters];
-  return named
-    .filter(({ name }) => values[name] !== undefined)
-    .map(({ name, label }) => ({ label, remove: () => onChange({ ...values, [name]: undefined }) }));
-}
-
 interface SearchBoxProps {
   readonly label: string;
   readonly value: string;
   readonly filters: readonly Filter[];
-  readonly onSearch: (text: string) => void;
+  /** Absent where words without a filter find nothing. */
+  readonly onSearch?: (text: string) => void;
   /** The text without the filters in it, and these. */
   readonly onFilters: (text: string, given: FilterValues) => void;
 }
@@ -135,13 +135,14 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
   function type(typed: string) {
     setText(typed);
     window.clearTimeout(timer.current);
-    timer.current = typed.includes(":") ? 0 : window.setTimeout(() => search(typed), searchDelayMs);
+    const isSearch = onSearch !== undefined && !typed.includes(":");
+    timer.current = isSearch ? window.setTimeout(() => search(typed), searchDelayMs) : 0;
   }
 
   function search(typed: string) {
     window.clearTimeout(timer.current);
     timer.current = 0;
-    onSearch(typed.trim());
+    onSearch?.(typed.trim());
   }
 
   /**
@@ -156,13 +157,13 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
     const { words, given } = readFilters(text, filters);
     if (Object.keys(given).length === 0) search(text);
     else {
-      setText(words);
+      setText(onSearch === undefined ? "" : words);
       onFilters(words, given);
     }
   }
 
   return (
-    <div className={styles.search}>
+    <div className={`${styles.search} ${onSearch === undefined ? styles.typed : ""}`}>
       <Search size={16} aria-hidden />
       <input
         type="search"
@@ -200,7 +201,10 @@ function completionsOf(text: string, filters: readonly Filter[]): string[] {
   const [, before = "", last = ""] = /^(.*?)(\S*)$/s.exec(text) ?? [];
   if (last === "") return [];
   return filters
-    .flatMap(({ name, options = [] }) => [`${name}:`, ...options.map(({ value }) => `${name}:${value}`)])
+    .flatMap(({ name, options = [], suggestions = [] }) => [
+      `${name}:`,
+      ...[...options, ...suggestions].map(({ value }) => `${name}:${value}`),
+    ])
     .filter((completion) => completion.startsWith(last) && completion !== last)
     .filter((completion) => last.includes(":") || completion.endsWith(":"))
     .map((completion) => before + completion);
@@ -269,6 +273,7 @@ function Editor({ filter, onDone }: EditorProps) {
   );
 }
 
-function labelOf({ options }: Filter, value: string): string {
+/** A value as the operator chose it. */
+export function labelOf({ options }: Pick<Filter, "options">, value: string): string {
   return options?.find((option) => option.value === value)?.label ?? value;
 }

@@ -1,6 +1,7 @@
 import Check from "lucide-react/icons/check";
-import { useState } from "react";
+import { useContext, useState } from "react";
 import { Button } from "react-aria-components/Button";
+import { ActiveRow } from "./active-row.ts";
 import { copyText } from "./copy-button.tsx";
 import styles from "./parts.module.css";
 
@@ -10,10 +11,9 @@ const copiedMs = 1500;
 
 /** An id by its first and last characters, in full while it has the focus. A press copies it. */
 export function IdChip({ id }: { readonly id: string }) {
+  const isInActiveRow = useContext(ActiveRow);
   const [isCopied, setCopied] = useState(false);
   const [isFull, setFull] = useState(false);
-  const isShort = id.length <= startCharacters + endCharacters + 1;
-  const shown = isFull || isShort ? id : `${id.slice(0, startCharacters)}…${id.slice(-endCharacters)}`;
 
   async function copy() {
     await copyText(id);
@@ -24,12 +24,37 @@ export function IdChip({ id }: { readonly id: string }) {
   return (
     <Button
       className={styles.chip}
+      excludeFromTabOrder={isInActiveRow === false}
       onPress={() => void copy()}
       onFocusChange={(hasFocus) => setFull(hasFocus && document.activeElement?.matches(":focus-visible") === true)}
     >
       <span className={styles.unseen}>{isCopied ? "Copied" : "Copy"} </span>
-      {shown}
+      {isFull ? id : shorten(id)}
       {isCopied && <Check size={12} aria-hidden />}
     </Button>
   );
+}
+
+/** An id that leads to its page, or a chip if it has none. */
+export function IdLink({ id, href }: { readonly id: string; readonly href: string | undefined }) {
+  const isInActiveRow = useContext(ActiveRow);
+  const [isFull, setFull] = useState(false);
+  if (href === undefined) return <IdChip id={id} />;
+  return (
+    <a
+      href={`#${href}`}
+      title={id}
+      className={`${styles.chip} ${styles["id-link"]}`}
+      tabIndex={isInActiveRow === false ? -1 : undefined}
+      onFocus={({ target }) => setFull(target.matches(":focus-visible"))}
+      onBlur={() => setFull(false)}
+    >
+      {isFull ? id : shorten(id)}
+    </a>
+  );
+}
+
+function shorten(id: string): string {
+  if (id.length <= startCharacters + endCharacters + 1) return id;
+  return `${id.slice(0, startCharacters)}…${id.slice(-endCharacters)}`;
 }

@@ -1,15 +1,12 @@
-import type { LucideIcon } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { Menu as AriaMenu, MenuItem, MenuTrigger } from "react-aria-components/Menu";
 import { Popover } from "react-aria-components/Popover";
+import type { Act } from "../lib/acts.ts";
 import styles from "./menu.module.css";
 
-export interface MenuAction {
-  readonly label: string;
-  readonly icon?: LucideIcon;
+export interface MenuAction extends Act {
   readonly isDanger?: boolean;
   readonly isCurrent?: boolean;
-  readonly run: () => void;
 }
 
 interface MenuProps {

@@ -29,33 +29,6 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
   );
 }
 
-interface NothingFoundProps {
-  readonly onClear: () => void;
-  /** The set filters: with several, each can be removed by itself. */
-  readonly set?: readonly { readonly label: string; readonly remove: () => void }[];
-}
-
-/** For a list that has rows, but none by its filters. */
-export function NothingFound({ onClear, set = [] }: NothingFoundProps) {
-  return (
-    <EmptyState
-      icon={SearchX}
-      title="Nothing matches these filters"
-      action={
-        <>
-          {set.length > 1 &&
-            set.map(({ label, remove }) => (
-              <Button key={label} onPress={remove}>
-                Without {label}
-              </Button>
-            ))}
-          <Button onPress={onClear}>Remove all filters</Button>
-        </>
-      }
-    />
-  );
-}
-
 /** Shows what to do about a condition. The frame gives it, because the catalogue of errors is a call of the API. */
 export const RemedyContext = createContext<ComponentType<{ readonly condition: string }>>(() => null);
 

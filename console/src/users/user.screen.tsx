@@ -3,6 +3,7 @@ import { Link, useParams, useSearch } from "@tanstack/react-router";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
 import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
+import { useActs } from "../lib/acts.ts";
 import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -52,7 +53,9 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
   const current = tabs.find((tab) => tab === search.tab) ?? "profile";
   const [opened, setOpened] = useState<OpenedDialog>();
   const { actionsOf } = useUserActs(appid, setOpened);
-  const [first, ...more] = actionsOf(user);
+  const acts = actionsOf(user);
+  const [first, ...more] = acts;
+  useActs(showInvisible(userName), acts);
   return (
     <Page
       title={showInvisible(userName)}

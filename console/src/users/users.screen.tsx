@@ -10,12 +10,13 @@ import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
-import { type Filter, type FilterValues, setFilters } from "../ui/filter-chips.tsx";
+import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { ListBar } from "../ui/list-bar.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Page, Split } from "../ui/page.tsx";
 import { Snippet } from "../ui/snippet.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
 import { UserDialog } from "./user.dialogs.tsx";
@@ -127,13 +128,7 @@ export function UsersScreen() {
           onPanel={({ id }) => showPanel(id)}
           openId={panel}
           actionsOf={actionsOf}
-          empty={
-            isFiltered ? (
-              <NothingFound onClear={() => changeFilters({ sortOrder })} set={setFilters(chips)} />
-            ) : (
-              <NoUsers appid={appid} />
-            )
-          }
+          empty={isFiltered ? <NothingFound {...chips} /> : <NoUsers appid={appid} />}
         />
         {shown !== undefined && (
           <UserPanel

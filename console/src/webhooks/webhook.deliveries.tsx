@@ -12,8 +12,9 @@ import { DetailList } from "../ui/detail-list.tsx";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
+import { NothingFound } from "../ui/nothing-found.tsx";
 import { Panel, Split } from "../ui/page.tsx";
-import { EmptyState, NothingFound } from "../ui/states.tsx";
+import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
 import { Response } from "./webhook.response.tsx";
@@ -65,9 +66,10 @@ export function Deliveries(ofWebhook: OfWebhook) {
   const actionsOf = (delivery: Delivery): MenuAction[] => [
     { label: "Send again", icon: Send, run: () => void repeat(delivery) },
   ];
+  const chips = { filters, values: search, onChange: (values: FilterValues) => show(values, false) };
   return (
     <>
-      <FilterChips filters={filters} values={search} onChange={(values) => show(values, false)} saved={savedViews} />
+      <FilterChips {...chips} saved={savedViews} />
       <Split>
         <DataTable
           label="Deliveries"
@@ -79,7 +81,7 @@ export function Deliveries(ofWebhook: OfWebhook) {
           actionsOf={isEditor ? actionsOf : undefined}
           empty={
             Object.values(search).some((value) => value !== undefined) ? (
-              <NothingFound onClear={() => show({}, true)} />
+              <NothingFound {...chips} />
             ) : (
               <EmptyState icon={Send} title="Nothing was sent yet">
                 Each event that the webhook wants appears here when it is sent.

@@ -17,6 +17,7 @@ import {
   type Webhook,
   type WebhookTest,
 } from "../api/webhooks.ts";
+import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -95,7 +96,8 @@ interface ActionsProps {
   readonly onOpen: (dialog: keyof typeof dialogs) => void;
 }
 
-function WebhookActions({ appid, webhook: { id, state }, onOpen }: ActionsProps) {
+function WebhookActions({ appid, webhook, onOpen }: ActionsProps) {
+  const { id, state } = webhook;
   const refresh = useRefreshWebhooks(appid);
   const [isTesting, setTesting] = useState(false);
   const [tested, setTested] = useState<WebhookTest>();
@@ -128,20 +130,23 @@ function WebhookActions({ appid, webhook: { id, state }, onOpen }: ActionsProps)
     { label: "Rotate the secret …", icon: RotateCcwKey, run: () => onOpen("rotate") },
     { label: "Delete …", icon: Trash, isDanger: true, run: () => onOpen("delete") },
   ];
+  const first =
+    state === "active"
+      ? { label: "Pause", icon: CirclePause, run: () => void act("Paused the webhook.", pause, resume("stopped")) }
+      : {
+          label: "Resume",
+          icon: CirclePlay,
+          run: () => void act("Resumed where it stopped.", resume("stopped"), pause),
+        };
+  useActs(nameOf(webhook), [{ label: "Test", icon: Send, run: () => void test() }, first, ...more]);
   return (
     <>
       <Button isPending={isTesting} onPress={() => void test()}>
         <Send size={16} aria-hidden /> Test
       </Button>
-      {state === "active" ? (
-        <Button onPress={() => void act("Paused the webhook.", pause, resume("stopped"))}>
-          <CirclePause size={16} aria-hidden /> Pause
-        </Button>
-      ) : (
-        <Button onPress={() => void act("Resumed where it stopped.", resume("stopped"), pause)}>
-          <CirclePlay size={16} aria-hidden /> Resume
-        </Button>
-      )}
+      <Button onPress={first.run}>
+        <first.icon size={16} aria-hidden /> {first.label}
+      </Button>
       <Menu label="Actions" items={more}>
         <IconButton label="More actions" kind="plain">
           <Ellipsis size={16} aria-hidden />

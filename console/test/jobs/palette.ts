@@ -9,6 +9,9 @@ export async function findAnything(setup: Setup): Promise<void> {
   const headers = await registerDevice(server.url, { ...application, uniqueId: "palette-device" });
   const ada = { username: "ada.palette", password: "correct horse", email: "ada@palette.example" };
   await send(`${server.url}/users`, "POST", ada, headers);
+  const { result: neighbour } = await call("POST", "/applications", { name: `Neighbour ${hand.name}` });
+  const grace = { username: "grace.next.door", password: "correct horse" };
+  const { result: stranger } = await call("POST", `/applications/${neighbour.appid}/users`, grace);
   const page = await enter(setup);
   await goTo(setup, page, name, "Keys");
   const isByMouse = hand.name === "by mouse";
@@ -29,8 +32,20 @@ export async function findAnything(setup: Setup): Promise<void> {
   };
   await find("ada@pal", "ada.palette");
   await page.getByRole("heading", { level: 1, name: "ada.palette" }).waitFor();
+  await find("disable", "Disable");
+  await page.getByRole("button", { name: "Enable" }).waitFor();
+  await hand.undo(page.locator("body"));
+  await page.getByRole("button", { name: "Disable" }).waitFor();
   await find("palette-d", "palette-device");
   await page.getByText("palette-device").first().waitFor();
+  await find(name.toLowerCase(), name);
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  await find("suspend", "Suspend");
+  await page.getByText("This application is suspended").waitFor();
+  await hand.undo(page.locator("body"));
+  await page.getByText("This application is suspended").waitFor({ state: "detached" });
+  await find(stranger.id, `Look in Neighbour ${hand.name}`);
+  await page.getByRole("heading", { level: 1, name: "grace.next.door" }).waitFor();
   await find(name.toLowerCase(), name);
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 

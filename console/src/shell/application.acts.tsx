@@ -1,0 +1,83 @@
+import { useQueryClient } from "@tanstack/react-query";
+import CirclePause from "lucide-react/icons/circle-pause";
+import CirclePlay from "lucide-react/icons/circle-play";
+import Clapperboard from "lucide-react/icons/clapperboard";
+import Pencil from "lucide-react/icons/pencil";
+import Trash from "lucide-react/icons/trash-2";
+import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
+import { changeSettings } from "../api/settings.ts";
+import { showInvisible } from "../lib/format.ts";
+import type { MenuAction } from "../ui/menu.tsx";
+import { act } from "../ui/toast.tsx";
+import { useRole } from "./session.ts";
+
+/** The acts of an operator on an application as a whole. A moving one refuses every change. */
+export function useApplicationActs(onDialog: (dialog: "rename" | "delete", application: Application) => void) {
+  const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
+  const { suspend, resume } = useSuspension();
+  return (application: Application): MenuAction[] => {
+    const { suspended, movingTo, isBeingImported } = application;
+    if (movingTo !== undefined || isBeingImported === true) return [];
+    const edits: MenuAction[] = [
+      { label: "Rename …", icon: Pencil, run: () => onDialog("rename", application) },
+      suspended === undefined
+        ? { label: "Suspend", icon: CirclePause, run: () => void suspend(application) }
+        : { label: "Resume", icon: CirclePlay, run: () => void resume(application) },
+    ];
+    const remove: MenuAction = {
+      label: "Delete …",
+      icon: Trash,
+      isDanger: true,
+      run: () => onDialog("delete", application),
+    };
+    return [...(isEditor ? edits : []), ...(isOwner ? [remove] : [])];
+  };
+}
+
+/** Suspends and resumes applications, with Undo. */
+export function useSuspension() {
+  const queries = useQueryClient();
+  async function suspend({ id, name }: Application) {
+    await act(
+      `Suspended ${showInvisible(name)}.`,
+      () => change(suspendApplication, id),
+      () => change(resumeApplication, id),
+    );
+  }
+  async function resume({ id, name }: Application) {
+    await act(
+      `Resumed ${showInvisible(name)}.`,
+      () => change(resumeApplication, id),
+      () => change(suspendApplication, id),
+    );
+  }
+  async function change(run: typeof suspendApplication, appid: string) {
+    await run({ appid });
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ["applications"] }),
+      queries.invalidateQueries({ queryKey: ["application", appid] }),
+    ]);
+  }
+  return { suspend, resume };
+}
+
+/** The act that switches the rehearsal of an application on or off, with Undo. */
+export function useRehearsalSwitch(appid: string) {
+  const queries = useQueryClient();
+
+  async function set(rehearsal: "on" | "off") {
+    queries.setQueryData(["settings", appid], await changeSettings({ appid, rehearsal }));
+    await queries.invalidateQueries({ queryKey: ["application", appid] });
+  }
+
+  return (isOn: boolean): MenuAction => {
+    const [next, before] = isOn ? (["off", "on"] as const) : (["on", "off"] as const);
+    const run = () =>
+      void act(
+        `Rehearsal is ${next}.`,
+        () => set(next),
+        () => set(before),
+      );
+    return { label: `Switch rehearsal ${next}`, icon: Clapperboard, run };
+  };
+}
