@@ -27,13 +27,22 @@ export const journeys: Checks = {
     await page.getByRole("button", { name: "Undo" }).last().click();
     await row.getByText("Active").waitFor();
 
+    const dialog = page.getByRole("alertdialog");
+    const typeId = async () => {
+      const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];
+      await dialog.getByLabel("to confirm").fill(typed);
+    };
+    await row.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "End all tokens" }).click();
+    await typeId();
+    await dialog.getByRole("button", { name: "End all tokens" }).click();
+    await page.getByText("Ended all tokens of Field Notes 2").waitFor();
+
     await row.getByRole("button", { name: "Actions" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
-    const dialog = page.getByRole("alertdialog");
     const remove = dialog.getByRole("button", { name: "Delete the application" });
     assert.equal(await remove.isDisabled(), true);
-    const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];
-    await dialog.getByLabel("to confirm").fill(typed);
+    await typeId();
     await dialog.getByLabel("Your password").fill(server.operator.password);
     await remove.click();
     await row.waitFor({ state: "detached" });

@@ -64,6 +64,11 @@ export const resumeApplication = operation<OfApplication, Application>("POST", "
   "appid",
 ]);
 
+/** Its keys stay valid. */
+export const endTokensOfApplication = operation<OfApplication, true>("POST", "/applications/{appid}/revoke-tokens", [
+  "appid",
+]);
+
 export const deleteApplication = operation<OfApplication & { confirm: string }, true>(
   "DELETE",
   "/applications/{appid}",

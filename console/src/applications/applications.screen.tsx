@@ -8,7 +8,12 @@ import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useApplicationActs } from "../shell/application.acts.tsx";
-import { CreateApplication, DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
+import {
+  CreateApplication,
+  DeleteApplication,
+  EndTokensOfApplication,
+  RenameApplication,
+} from "../shell/application.dialogs.tsx";
 import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
 import { homeOf } from "../shell/navigation.ts";
 import { useRole, useSession } from "../shell/session.ts";
@@ -125,7 +130,7 @@ function ApplicationName({ row: { here, elsewhere } }: { readonly row: Applicati
 
 type Opened =
   | { readonly dialog: "create" }
-  | { readonly dialog: "rename" | "delete"; readonly application: Application };
+  | { readonly dialog: "rename" | "end tokens" | "delete"; readonly application: Application };
 
 export function ApplicationsScreen() {
   const { panel, ...search } = useSearch({ from: "/frame/apps" });
@@ -223,6 +228,9 @@ export function ApplicationsScreen() {
       {opened?.dialog === "create" && <CreateApplication onClose={() => setOpened(undefined)} />}
       {opened?.dialog === "rename" && (
         <RenameApplication application={opened.application} onClose={() => setOpened(undefined)} />
+      )}
+      {opened?.dialog === "end tokens" && (
+        <EndTokensOfApplication application={opened.application} onClose={() => setOpened(undefined)} />
       )}
       {opened?.dialog === "delete" && (
         <DeleteApplication application={opened.application} onClose={() => setOpened(undefined)} />

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CirclePlay from "lucide-react/icons/circle-play";
 import Clapperboard from "lucide-react/icons/clapperboard";
+import LogOut from "lucide-react/icons/log-out";
 import Pencil from "lucide-react/icons/pencil";
 import Trash from "lucide-react/icons/trash-2";
 import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
@@ -12,7 +13,9 @@ import { act } from "../ui/toast.tsx";
 import { useRole } from "./session.ts";
 
 /** The acts of an operator on an application as a whole. A moving one refuses every change. */
-export function useApplicationActs(onDialog: (dialog: "rename" | "delete", application: Application) => void) {
+export function useApplicationActs(
+  onDialog: (dialog: "rename" | "end tokens" | "delete", application: Application) => void,
+) {
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
   const { suspend, resume } = useSuspension();
   return (application: Application): MenuAction[] => {
@@ -24,13 +27,19 @@ export function useApplicationActs(onDialog: (dialog: "rename" | "delete", appli
         ? { label: "Suspend", icon: CirclePause, run: () => void suspend(application) }
         : { label: "Resume", icon: CirclePlay, run: () => void resume(application) },
     ];
+    const endTokens: MenuAction = {
+      label: "End all tokens …",
+      icon: LogOut,
+      isDanger: true,
+      run: () => onDialog("end tokens", application),
+    };
     const remove: MenuAction = {
       label: "Delete …",
       icon: Trash,
       isDanger: true,
       run: () => onDialog("delete", application),
     };
-    return [...(isEditor ? edits : []), ...(isOwner ? [remove] : [])];
+    return [...(isEditor ? [...edits, endTokens] : []), ...(isOwner ? [remove] : [])];
   };
 }
 

@@ -1,7 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { type Application, createApplication, deleteApplication, renameApplication } from "../api/applications.ts";
+import {
+  type Application,
+  createApplication,
+  deleteApplication,
+  endTokensOfApplication,
+  renameApplication,
+} from "../api/applications.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
@@ -99,6 +105,29 @@ function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDial
         onChange={onName}
       />
     </FormDialog>
+  );
+}
+
+export function EndTokensOfApplication({ application: { id, name }, onClose }: ApplicationProps) {
+  async function confirm() {
+    await endTokensOfApplication({ appid: id });
+    showToast(`Ended all tokens of ${showInvisible(name)}.`);
+  }
+
+  return (
+    <DangerDialog
+      title={`End all tokens of ${showInvisible(name)}?`}
+      lead="Ends at once, and cannot be undone"
+      typed={id}
+      command={`npx rollcall apps revoke-tokens ${id} --yes`}
+      action="End all tokens"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <ApplicationImpact appid={id} />
+      <p>All keys stay valid: apps register their devices again by themselves, and users log in again.</p>
+      <p>Does not end: signed URLs of files, for an hour.</p>
+    </DangerDialog>
   );
 }
 
