@@ -46,7 +46,7 @@ const pagesOfApplication: Partial<Record<keyof ApplicationHits, HitKind>> = {
   audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
 };
 
-const pagesOfDeployment: Record<Exclude<keyof DeploymentHits, "objects">, HitKind> = {
+const pagesOfDeployment: Record<keyof DeploymentHits, HitKind> = {
   applications: { noun: "Application", icon: LayoutGrid, page: ({ id }) => `/apps/${id}/overview` },
   operators: { noun: "Operator", icon: ShieldUser, page: ({ id }) => `/operators?panel=${id}` },
   audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
@@ -103,6 +103,7 @@ export function listRecent(): readonly Destination[] {
 
 /** The pages of what the server has found. An entry that both searches found is shown once. */
 export function findPages(
+  text: string,
   appid: string | undefined,
   inApplication: ApplicationHits | undefined,
   inDeployment: DeploymentHits | undefined,
@@ -114,25 +115,23 @@ export function findPages(
   );
   const known = new Set((inApplication?.audit ?? []).map(({ id }) => id));
   const ofDeployment = Object.entries(pagesOfDeployment).flatMap(([kind, shown]) =>
-    (inDeployment?.[kind as keyof typeof pagesOfDeployment] ?? [])
+    (inDeployment?.[kind as keyof DeploymentHits] ?? [])
       .filter(({ id }) => !known.has(id))
-      .map((hit) => lineOf(hit, shown, shown.page(hit))),
+      .flatMap((hit) => (hit.match === "object" ? ownerLine(text, appid, hit) : lineOf(hit, shown, shown.page(hit)))),
   );
-  return [...ofApplication, ...findOwners(appid, inDeployment?.objects ?? []), ...ofDeployment];
+  return [...ofApplication, ...ofDeployment];
 }
 
 /** The page of an id in the application that has the object: this one, or another. */
-function findOwners(appid: string | undefined, objects: DeploymentHits["objects"]): Destination[] {
-  return objects.flatMap(({ id, appid: owner, application }) => {
-    const href = addressOfId(id, owner);
-    const note = owner === appid ? "By its id" : `Look in ${showInvisible(application)}`;
-    return href === undefined ? [] : [{ icon: Hash, label: id, note, href }];
-  });
+function ownerLine(id: string, appid: string | undefined, { id: owner, title = owner }: Hit): Destination[] {
+  const href = addressOfId(id, owner);
+  const note = owner === appid ? "By its id" : `Look in ${showInvisible(title)}`;
+  return href === undefined ? [] : [{ icon: Hash, label: id, note, href }];
 }
 
 function lineOf({ id, title, match }: Hit, { noun, icon }: HitKind, href: string): Destination {
   const found = { id: " by id", name: "", email: " by e-mail", uniqueId: " by unique id" };
-  const others = { identity: " by identity", requestId: " by request" };
+  const others = { identity: " by identity", requestId: " by request", object: "" };
   return { icon, label: showInvisible(title ?? id), note: noun + { ...found, ...others }[match], href };
 }
 

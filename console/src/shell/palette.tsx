@@ -125,7 +125,7 @@ function useSearch(text: string, appid: string | undefined) {
         appid === undefined ? undefined : searchApplication({ appid, q }, { signal }),
         searchDeployment({ q }, { signal }),
       ]);
-      const pages = findPages(appid, inApplication, inDeployment);
+      const pages = findPages(q, appid, inApplication, inDeployment);
       const address = addressOfId(q, appid);
       return { pages, isGone: address !== undefined && !pages.some(({ href }) => href === address) };
     },

@@ -13,12 +13,12 @@ const ApplicationState = enumeration("ApplicationState", "Whether clients of an 
   active: "They are served.",
   suspended: "An operator has suspended it.",
   moving: "It is on its way to another region.",
-  importing: "It is being imported; listed only with this filter.",
+  importing: "It is being imported.",
 });
 export type ApplicationState = Static<typeof ApplicationState>;
 
 const Include = enumeration("ApplicationInclude", "Additional members of the result.", {
-  activity: "The activity of each application's clients, and the numbers of its devices and users.",
+  activity: "Each with its activity.",
 });
 
 const ApplicationSortOrder = enumeration("ApplicationSortOrder", "An order of applications.", {
@@ -26,7 +26,7 @@ const ApplicationSortOrder = enumeration("ApplicationSortOrder", "An order of ap
   "-created": "The newest first.",
   name: "By name.",
   "-name": "By name, descending.",
-  busiest: "The 100 with the most calls in the last 15 minutes, on one page: the busiest first.",
+  busiest: "The 100 with the most calls in the last 15 minutes, on one page.",
 });
 
 export const ListApplications = Type.Object({
@@ -80,7 +80,7 @@ export const Application = named(
     created: WireDate,
     suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
     movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
-    isBeingImported: Type.Optional(Type.Boolean({ description: "True until it is served; else absent." })),
+    isBeingImported: Type.Optional(Type.Boolean({ description: "True or absent." })),
     isRehearsalOn: Type.Optional(
       Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
     ),

@@ -18,6 +18,7 @@ const SearchMatch = enumeration("SearchMatch", "The kind of a match.", {
   uniqueId: "The beginning of the uniqueId of the device.",
   identity: "The identifier of an identity of the user.",
   requestId: "The `request_id` of the call.",
+  object: "The application has the object of this id.",
 });
 
 /** At most this many of each kind. */
@@ -39,7 +40,7 @@ const hits = (description: string) => ({ ...Type.Array(SearchHit), description }
 
 export const ApplicationHits = named(
   "ApplicationHits",
-  "The hits of a search in an application, up to ten of each kind.",
+  "The hits in an application, up to ten of each kind.",
   Type.Object({
     users: hits("By id, name, address or identity."),
     devices: hits("By id or uniqueId."),
@@ -54,29 +55,15 @@ export const ApplicationHits = named(
   }),
 );
 
-const ObjectOfApplication = named(
-  "ObjectOfApplication",
-  "An object and its application.",
-  Type.Object({
-    id: Type.String(),
-    appid: Type.String({ description: "Its application." }),
-    application: Type.String({ description: "The name of that." }),
-  }),
-);
-
 /** An object of an older application than these is not found by its id alone. */
 export const searchedApplicationsMax = 1_000;
 
 export const DeploymentHits = named(
   "DeploymentHits",
-  "The hits of a search in the deployment, up to ten of each kind.",
+  "The hits in the deployment, up to ten of each kind.",
   Type.Object({
     applications: hits("By id or name."),
     operators: hits("By id or name."),
-    objects: {
-      ...Type.Array(ObjectOfApplication),
-      description: "Those of applications, by id.",
-    },
     audit: hits("By id, or by the `request_id` of the call."),
   }),
 );

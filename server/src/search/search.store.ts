@@ -21,7 +21,7 @@ import { hitsMax, searchedApplicationsMax } from "./search.contract.ts";
 export interface Hit {
   readonly id: string;
   readonly title?: string;
-  readonly match: "id" | "name" | "email" | "uniqueId" | "identity" | "requestId";
+  readonly match: "id" | "name" | "email" | "uniqueId" | "identity" | "requestId" | "object";
 }
 
 /** A text to look for in an application; every lookup walks an index and reads at most `hitsMax` rows. */
@@ -50,13 +50,13 @@ export async function findInApplication(applicationId: string, text: string, que
 
 /** @param text without blanks around it */
 export async function findInDeployment(text: string, queries: Queries) {
-  const [applications, operators, objects, audit] = await Promise.all([
+  const [applications, owners, operators, audit] = await Promise.all([
     findApplications(text, queries),
+    findOwners(text, queries),
     findOperators(text, queries),
-    findObjects(text, queries),
     findEntries(text, undefined, queries),
   ]);
-  return { applications, operators, objects, audit };
+  return { applications: [...applications, ...owners], operators, audit };
 }
 
 async function findUsers({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
@@ -197,7 +197,7 @@ const tablesOfIds = {
  * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
  * so this is one look-up for each of a bounded number of applications.
  */
-async function findObjects(id: string, queries: Queries) {
+async function findOwners(id: string, queries: Queries): Promise<Hit[]> {
   const kind = kindOfId(id);
   if (kind === undefined || !(kind in tablesOfIds)) return [];
   const applications = await queries
@@ -217,7 +217,7 @@ async function findObjects(id: string, queries: Queries) {
       ${table === "users" ? sql`and deleted_at is null` : sql``}
     limit ${sql.lit(hitsMax)}`;
   const { rows } = await queries.executeQuery(found.compile(queries));
-  return rows.map(({ application_id: appid }) => ({ id, appid, application: names.get(appid) ?? appid }));
+  return rows.map(({ application_id: appid }) => ({ id: appid, title: names.get(appid) ?? appid, match: "object" }));
 }
 
 async function findOperators(text: string, queries: Queries): Promise<Hit[]> {

@@ -156,15 +156,14 @@ describe("GET /_/api/search by the id of an object", () => {
     const hook = { url: "https://8.8.8.8/hook", types: ["checkin.*"] };
     const { id: webhookId } = (await test.call(`POST ${own}/webhooks`, { token: editor, body: hook })).body.result;
     for (const id of [user.id, deviceId, checkinId, locationId, fileId, keyId, webhookId]) {
-      assert.deepEqual((await findAnywhere(id)).objects, [
-        { id, appid: application.appid, application: "Owner of ids" },
-      ]);
+      const { applications } = await findAnywhere(id);
+      assert.deepEqual(applications, [{ id: application.appid, title: "Owner of ids", match: "object" }]);
     }
-    for (const text of ["ada", test.app.ids.newId("User"), application.appid, `${user.id} `.slice(0, -2)]) {
-      assert.deepEqual((await findAnywhere(text)).objects, [], text);
+    for (const text of [test.app.ids.newId("User"), user.id.slice(0, -1)]) {
+      assert.deepEqual((await findAnywhere(text)).applications, [], text);
     }
     await test.call(`DELETE ${own}/users/${user.id}`, { token: editor, body: { confirm: user.id } });
-    assert.deepEqual((await findAnywhere(user.id)).objects, []);
+    assert.deepEqual((await findAnywhere(user.id)).applications, []);
   });
 });
 
