@@ -64,7 +64,7 @@ export interface Application {
   readonly suspended?: Date;
   /** The region that it is on its way to. */
   readonly movingTo?: string;
-  /** True until it is served; else absent. */
+  /** True or absent. */
   readonly isBeingImported?: boolean;
   /** True while its clients may ask for failures; else absent. */
   readonly isRehearsalOn?: boolean;
@@ -85,7 +85,7 @@ export interface ApplicationActivity {
   readonly users: ActivityCount;
 }
 
-/** The hits of a search in an application, up to ten of each kind. */
+/** The hits in an application, up to ten of each kind. */
 export interface ApplicationHits {
   /** By id, name, address or identity. */
   readonly users: readonly SearchHit[];
@@ -112,7 +112,7 @@ export interface ApplicationHits {
 /**
  * Additional members of the result.
  *
- * - `activity`: The activity of each application's clients, and the numbers of its devices and users.
+ * - `activity`: Each with its activity.
  */
 export type ApplicationInclude = "activity";
 
@@ -194,7 +194,7 @@ export interface ApplicationSettings {
  * - `-created`: The newest first.
  * - `name`: By name.
  * - `-name`: By name, descending.
- * - `busiest`: The 100 with the most calls in the last 15 minutes, on one page: the busiest first.
+ * - `busiest`: The 100 with the most calls in the last 15 minutes, on one page.
  */
 export type ApplicationSortOrder = "created" | "-created" | "name" | "-name" | "busiest";
 
@@ -204,7 +204,7 @@ export type ApplicationSortOrder = "created" | "-created" | "name" | "-name" | "
  * - `active`: They are served.
  * - `suspended`: An operator has suspended it.
  * - `moving`: It is on its way to another region.
- * - `importing`: It is being imported; listed only with this filter.
+ * - `importing`: It is being imported.
  */
 export type ApplicationState = "active" | "suspended" | "moving" | "importing";
 
@@ -866,14 +866,12 @@ export interface Deployment {
   readonly settings: readonly ChangedSetting[];
 }
 
-/** The hits of a search in the deployment, up to ten of each kind. */
+/** The hits in the deployment, up to ten of each kind. */
 export interface DeploymentHits {
   /** By id or name. */
   readonly applications: readonly SearchHit[];
   /** By id or name. */
   readonly operators: readonly SearchHit[];
-  /** Those of applications, by id. */
-  readonly objects: readonly ObjectOfApplication[];
   /** By id, or by the `request_id` of the call. */
   readonly audit: readonly SearchHit[];
 }
@@ -1707,15 +1705,6 @@ export interface NewCrash {
   readonly firstSeen: Date;
 }
 
-/** An object and its application. */
-export interface ObjectOfApplication {
-  readonly id: string;
-  /** Its application. */
-  readonly appid: string;
-  /** The name of that. */
-  readonly application: string;
-}
-
 /** An OpenID Connect provider. */
 export interface OidcProvider {
   /** The iss of its id_tokens. */
@@ -2446,8 +2435,9 @@ export interface SearchHit {
  * - `uniqueId`: The beginning of the uniqueId of the device.
  * - `identity`: The identifier of an identity of the user.
  * - `requestId`: The `request_id` of the call.
+ * - `object`: The application has the object of this id.
  */
-export type SearchMatch = "id" | "name" | "email" | "uniqueId" | "identity" | "requestId";
+export type SearchMatch = "id" | "name" | "email" | "uniqueId" | "identity" | "requestId" | "object";
 
 /** What searchOperatedBlobs looks for. */
 export interface SearchOperatedBlobsQuery {
@@ -3030,21 +3020,21 @@ export const exportAuditAsCsv: (fields?: ExportAuditAsCsvQuery) => Call<Download
 export const exportAuditAsNdjson: (fields?: ExportAuditAsNdjsonQuery) => Call<Download> = /* @__PURE__ */ define("exportAuditAsNdjson", "GET /_/api/audit.ndjson", "osb");
 
 /**
- * Find objects of an application by an id or the beginning of a name
+ * Find objects by an id or the beginning of a name
  *
  * Up to ten objects of each kind.
  */
 export const searchApplication: (appid: string, fields: SearchApplicationQuery) => Call<ApplicationHits> = /* @__PURE__ */ define("searchApplication", "GET /_/api/applications/{appid}/search", "os");
 
 /**
- * Find an application, an operator or a call by an id or the beginning of a name
+ * Find applications, operators and calls by an id or the beginning of a name
  *
  * Up to ten objects of each kind.
  */
 export const searchDeployment: (fields: SearchDeploymentQuery) => Call<DeploymentHits> = /* @__PURE__ */ define("searchDeployment", "GET /_/api/search", "os");
 
 /**
- * List the applications, oldest first, by name or the busiest first
+ * List the applications
  *
  * The applications of this region, with their activity on request.
  */
@@ -3081,7 +3071,7 @@ export const deleteApplication: (appid: string, fields: DeleteApplicationQuery) 
 /**
  * Suspend an application: calls of its clients are refused; their tokens stay valid
  *
- * Devices and users are refused until it is resumed.
+ * Until it is resumed.
  */
 export const suspendApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("suspendApplication", "POST /_/api/applications/{appid}/suspend", "ops");
 
