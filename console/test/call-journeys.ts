@@ -65,6 +65,10 @@ export const callJourneys: Checks = {
     await answer.getByRole("link", { name: "In the requests" }).click();
     await page.getByRole("row").filter({ hasText: "201" }).waitFor();
 
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/explorer?operation=streamEvents`);
+    await page.getByRole("button", { name: "Send" }).click();
+    await answer.getByText("200", { exact: true }).waitFor(); // though the stream does not end
+
     await page.goto(`${server.url}/_/console/#/apps/${appid}/rehearsals`);
     await page.getByRole("button", { name: "Switch on" }).click();
     await page.getByText("Rehearsal is on: any client").waitFor();

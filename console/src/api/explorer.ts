@@ -77,7 +77,21 @@ export async function sendAppCall({ method, path, headers, body }: AppCall): Pro
 /** The text of an answer, or a description of a file. */
 async function readText(response: Response): Promise<string> {
   const type = response.headers.get("content-type") ?? "";
+  if (type.startsWith("text/event-stream")) return readStart(response);
   if (/json|text/.test(type)) return response.text();
   const { size } = await response.blob();
   return size === 0 ? "" : `${size} bytes of ${type}`;
+}
+
+const streamMs = 2000;
+
+/** A stream of events does not end by itself: what it sends at first is its answer. */
+async function readStart({ body }: Response): Promise<string> {
+  if (body === null) return "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const timer = setTimeout(() => void reader.cancel(), streamMs);
+  let text = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
+  clearTimeout(timer);
+  return text;
 }

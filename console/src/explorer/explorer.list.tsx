@@ -45,6 +45,7 @@ export function OperationList({ operations, openId }: OperationListProps) {
         </section>
       ))}
       {found.length === 0 && <p className={styles.muted}>No operation has this in its name.</p>}
+      {text === "" && <p className={styles.muted}>Without those of resumable uploads, which send a file in parts.</p>}
     </nav>
   );
 }
