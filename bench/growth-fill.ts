@@ -15,6 +15,8 @@ export interface GrownSizes {
 
 const pointsCount = 100_000;
 const rowsPerStatement = 100_000;
+/** Fewer rows take seconds. */
+const rowsPerReport = 1_000_000;
 
 /**
  * Adds rows to the application of a fixture whose server is stopped: copies of existing rows, with other ids, times and
@@ -32,8 +34,7 @@ export async function grow(
     await addPoints(database);
     for (const [table, count] of Object.entries(sizes)) {
       const columns = columnsOf(table as keyof GrownSizes, sizes); // Object.entries forgets the keys
-      await addRows(database, table, columns, count, applicationId);
-      report(`${formatMany(count)} ${table} are stored`);
+      await addRows(database, table, columns, count, applicationId, report);
     }
     await database.run("drop table growth_points");
     await database.finish(Object.keys(sizes));
@@ -81,7 +82,7 @@ function idOf(prefix: string, number: string): string {
 }
 
 async function addPoints({ run }: Filler): Promise<void> {
-  await run("create table growth_points (number bigint primary key, lat float, lng float, cell bigint)");
+  await run("create table growth_points (number integer primary key, lat float, lng float, cell bigint)");
   for (let from = 0; from < pointsCount; from += 1_000) {
     const points = Array.from({ length: 1_000 }, (_, index) => {
       const isInCity = index % 10 < 3;
@@ -99,6 +100,7 @@ async function addRows(
   changed: Readonly<Record<string, string>>,
   count: number,
   applicationId: string,
+  report: (line: string) => void,
 ): Promise<void> {
   const indexes = (await database.rows(database.indexesOf(table))).map(({ name, sql }) => ({ name, sql: String(sql) }));
   for (const { name } of indexes) await database.run(`drop index ${name}`);
@@ -111,8 +113,13 @@ async function addRows(
       `insert into ${table} (${names.join()}) select ${values.join()} from ${series}
       cross join ${sample} join growth_points as point on point.number = series.n % ${pointsCount}`,
     );
+    const stored = Math.min(from + rowsPerStatement, count);
+    if (stored === count || stored % rowsPerReport === 0) report(`${formatMany(stored)} ${table} are stored`);
   }
-  for (const { sql } of indexes) await database.run(sql);
+  for (const [built, { sql, name }] of indexes.entries()) {
+    await database.run(sql);
+    if (count >= rowsPerReport) report(`${name} is built, ${built + 1} of ${indexes.length}`);
+  }
 }
 
 function openSqlite(settings: Deployment["settings"]): Filler {

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import type { Engine } from "./engine.ts";
 import { type Fixture, startFixture } from "./fixture.ts";
 import { type GrownSizes, grow } from "./growth-fill.ts";
@@ -48,7 +50,11 @@ export const growthNames: readonly string[] = searches.map(({ key }) => key);
  */
 export async function measureGrowth(engine: Engine, options: Options, report: (line: string) => void): Promise<Row[]> {
   const small = await startGrown(engine, smallSizes, report);
-  const large = await startGrown(engine, scaled(fullSizes, options.scalePercent), report);
+  const sizes = scaled(fullSizes, options.scalePercent);
+  const { grownFolder } = options;
+  const large = await (grownFolder === undefined
+    ? startGrown(engine, sizes, report)
+    : startKept(engine, sizes, grownFolder, report));
   const rows: Row[] = [];
   const isAsked = (key: string) => options.only.length === 0 || options.only.includes(key);
   for (const scenario of growthScenarios.filter(({ key }) => isAsked(key))) {
@@ -75,6 +81,32 @@ async function startGrown(engine: Engine, sizes: GrownSizes, report: (line: stri
   await fixture.server.stop();
   await grow(fixture.deployment, fixture.credentials.appid, sizes, report);
   return { ...fixture, server: await startServer(fixture.deployment.settings) };
+}
+
+/** The grown database of an earlier run, or a new one for later runs. */
+async function startKept(
+  engine: Engine,
+  sizes: GrownSizes,
+  folder: string,
+  report: (line: string) => void,
+): Promise<Fixture> {
+  const deployment = { settings: { DATA_DIR: path.join(folder, "data") } };
+  const file = path.join(folder, "fixture.json");
+  if (existsSync(file)) {
+    const kept: Kept = JSON.parse(readFileSync(file, "utf8"));
+    if (JSON.stringify(kept.sizes) !== JSON.stringify(sizes)) throw new Error(`${file} is of another --scale`);
+    return { ...kept.fixture, engine, deployment, server: await startServer(deployment.settings) };
+  }
+  const grown = await startGrown({ ...engine, newDeployment: async () => deployment }, sizes, report);
+  const { engine: _, server: __, deployment: ___, ...fixture } = grown;
+  writeFileSync(file, JSON.stringify({ sizes, fixture } satisfies Kept));
+  return { ...grown, engine };
+}
+
+/** What the tokens and ids of a kept database are. */
+interface Kept {
+  readonly sizes: GrownSizes;
+  readonly fixture: Omit<Fixture, "engine" | "server" | "deployment">;
 }
 
 async function compare(scenario: GrowthScenario, small: Fixture, large: Fixture, options: Options): Promise<Row> {

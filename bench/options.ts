@@ -35,6 +35,8 @@ export interface Options {
   readonly peers: PeerPrograms;
   /** Of the sizes of the grown database. */
   readonly scalePercent: number;
+  /** The folder that keeps the grown SQLite database for further runs. */
+  readonly grownFolder?: string | undefined;
   readonly json: string;
 }
 
@@ -71,6 +73,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   --growth           compare the requests on a small database and on one with 10 million check-ins, 1 million users,
                      100,000 devices and 10,000 applications, in place of everything else
   --scale N          the size of that database in percent (100; with --quick 1)
+  --grown FOLDER     keep that database in this folder, and take it from there if an earlier run has filled it; SQLite only
   --peers            compare Rollcall with other products, in place of everything else; requires wrk
   --pocketbase PATH, --nakama PATH, --parse-server PATH
                      their programs (or POCKETBASE, NAKAMA, PARSE_SERVER); one without a path is left out
@@ -91,6 +94,8 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   const only = [...(values.only ?? "").split(",").filter((name) => name !== ""), ...positionals];
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new UsageError(`--only: there is no measurement ${unknown.join(", ")}\n\n${usage}`);
+
+  if (values.grown !== undefined && values.postgres) throw new UsageError("--grown keeps a database of SQLite only\n");
 
   const isQuick = values.quick ?? false;
   return {
@@ -117,13 +122,14 @@ export function readOptions(args: readonly string[], names: readonly string[], d
       parseServer: resolved(values["parse-server"] ?? process.env["PARSE_SERVER"]),
     },
     scalePercent: number("scale", isQuick ? 1 : 100, 1_000),
+    grownFolder: resolved(values.grown),
     json: values.json ?? defaultJson,
   };
 }
 
-/** Each program runs in a folder of its own. */
-function resolved(program: string | undefined): string | undefined {
-  return program === undefined ? undefined : path.resolve(program);
+/** Programs run in a folder of their own. */
+function resolved(given: string | undefined): string | undefined {
+  return given === undefined ? undefined : path.resolve(given);
 }
 
 function parse(args: readonly string[], usage: string) {
@@ -146,6 +152,7 @@ function parse(args: readonly string[], usage: string) {
         nakama: { type: "string" },
         "parse-server": { type: "string" },
         scale: { type: "string" },
+        grown: { type: "string" },
         quick: { type: "boolean" },
         help: { type: "boolean" },
       },
