@@ -15,8 +15,8 @@ export interface Begun {
   releaseLog(): void;
   /** Open, if it is PostgreSQL. */
   readonly database?: Database;
-  /** Resolves when the schema of an empty database is there. */
-  readonly created?: Promise<unknown>;
+  /** Resolves when the schema of an empty database is there, with the migrations that this process has applied. */
+  readonly created?: Promise<readonly string[]>;
 }
 
 /**

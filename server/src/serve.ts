@@ -173,7 +173,7 @@ function createdAtFirst({ demo, owner }: FirstStart) {
 async function migrateFirst(
   config: Config,
   app: App,
-  created: Promise<unknown> | undefined,
+  created: Begun["created"],
   { demoName, settings, mustChangePassword }: FirstStartOptions,
 ): Promise<{ readonly demo: NewApplication | undefined; readonly creatingOwner: Promise<NewOperator | undefined> }> {
   let demo: NewApplication | undefined;
@@ -184,19 +184,22 @@ async function migrateFirst(
     newOwner.catch(() => {}); // thrown below
   }
   if (created !== undefined) beginOwner();
-  await created;
-  await migrate(
-    app.database,
-    async ({ queries }) => {
-      if (!config.databaseUrl.startsWith("file:")) return;
-      demo = await insertApplication(demoName, app, queries);
-      if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
-    },
-    {
-      onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
-      onEmpty: beginOwner,
-    },
-  );
+  const applied = (await created) ?? [];
+  // Another process may have migrated meanwhile, perhaps one of a newer version.
+  if (applied.length === 0) {
+    await migrate(
+      app.database,
+      async ({ queries }) => {
+        if (!config.databaseUrl.startsWith("file:")) return;
+        demo = await insertApplication(demoName, app, queries);
+        if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
+      },
+      {
+        onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
+        onEmpty: beginOwner,
+      },
+    );
+  }
   const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());
   creatingOwner.catch(() => {}); // thrown by `serve`
   return { demo, creatingOwner };

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as untilNextTick } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
 /** A distant database answers while the start goes on. */
 const answerMsMax = 100;
-/** The driver sends the script some turns of the event loop after it has been called. */
-const sendingMs = 5;
+/** The driver sends the script some ticks of the event loop after it has been called. */
+const sendingTicks = 10;
 
 /**
  * Whether a PostgreSQL has no schema yet. False if that is not known in time, or if the database cannot be used: the migration
@@ -24,14 +24,14 @@ export async function isEmpty(database: Database): Promise<boolean> {
  * Begins to create the schema of an empty PostgreSQL. Resolves once its server works on it, which takes it a quarter of a
  * second.
  *
- * @returns a promise that rejects as `migrate` does
+ * @returns a promise of the names of the applied migrations, which rejects as `migrate` does
  */
-export async function beginSchema(database: Database): Promise<{ readonly created: Promise<unknown> }> {
+export async function beginSchema(database: Database): Promise<{ readonly created: Promise<readonly string[]> }> {
   const begun = Promise.withResolvers<void>();
   const created = migrate(database, undefined, { onMigration: () => begun.resolve() });
   const ended = created.catch(() => {}); // thrown where `created` is awaited
   // Another process that creates the schema may have the lock.
   await Promise.race([begun.promise, ended, sleep(answerMsMax, undefined, { ref: false })]);
-  await sleep(sendingMs);
+  for (let tick = 0; tick < sendingTicks; tick += 1) await untilNextTick();
   return { created };
 }

@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mergeAddedColumns } from "./new-schema.ts";
+import { mergeAddedColumns, withoutDropped } from "./new-schema.ts";
 
 describe("The schema of a new database", () => {
   it("an added column becomes a column of its table, before the constraints and behind the other columns", () => {
@@ -30,5 +30,24 @@ describe("The schema of a new database", () => {
       ...replaced.slice(0, 2),
       "create table a (key text, name text)",
     ]);
+  });
+
+  it("what a later statement drops is not created, with the indexes and changes of a table", () => {
+    const kept = ["create table b (id text)", "create index of_b on b (id)", "create table ab (id text)"];
+    assert.deepEqual(
+      withoutDropped([
+        "create table a (id text)",
+        "create unique index if not exists of_a on a (id)",
+        'alter table "a" drop constraint more',
+        ...kept.slice(0, 2),
+        "create index of_b_too on b (id)",
+        kept[2] ?? "",
+        "drop index of_b_too",
+        "drop table a",
+        "drop index of_elsewhere",
+        "create table a (key text)",
+      ]),
+      [...kept, "drop index of_elsewhere", "create table a (key text)"],
+    );
   });
 });

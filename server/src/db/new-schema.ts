@@ -10,7 +10,7 @@ const scriptMark = "-- script\n";
 /**
  * Creates the schema of these migrations in an empty database, in one script: on SQLite each `add column` would read the whole
  * schema again, and on PostgreSQL each statement is a round trip. The tables have the columns of later migrations from the
- * start. `fill` of the migrations is left out, because there are no rows.
+ * start, and what later ones drop is not created. `fill` of the migrations is left out, because there are no rows.
  */
 export async function createNewSchema(list: readonly Migration[], dialect: Dialect, queries: Queries): Promise<void> {
   const kept = list === migrations ? await keptScript(dialect) : undefined;
@@ -24,7 +24,7 @@ async function keptScript(dialect: Dialect): Promise<string | undefined> {
 
 export function scriptOfNewSchema(list: readonly Migration[], { ddl }: Dialect, queries: Queries): string {
   const statements = list.flatMap((migration) => migration.statements(ddl)).map((each) => textOf(each, queries));
-  return scriptMark + mergeAddedColumns(statements).join(";\n");
+  return scriptMark + withoutCopiedRows(withoutDropped(mergeAddedColumns(statements))).join(";\n");
 }
 
 /** Whether the text is that of several statements, of which a driver may otherwise run only the first. */
@@ -51,6 +51,30 @@ export function mergeAddedColumns(statements: readonly string[]): string[] {
     else merged[creation] = addColumn(merged[creation] ?? "", column);
   }
   return merged;
+}
+
+/** Leaves out tables and indexes that a later statement drops, with all that belongs to them. */
+export function withoutDropped(statements: readonly string[]): string[] {
+  let kept: string[] = [];
+  for (const statement of statements) {
+    const [, kind, name] = /^drop (table|index) "?(\w+)"?$/.exec(statement) ?? [];
+    const needed = name === undefined ? kept : kept.filter((earlier) => !belongsTo(earlier, kind, name));
+    kept = needed.length < kept.length ? needed : [...kept, statement];
+  }
+  return kept;
+}
+
+function belongsTo(statement: string, kind: string | undefined, name: string): boolean {
+  const [, index, indexed] =
+    /^create (?:unique )?index (?:if not exists )?"?(\w+)"? on "?(\w+)"? /.exec(statement) ?? [];
+  if (kind === "index") return index === name;
+  const [, table = indexed] = /^(?:create|alter) table "?(\w+)"? /.exec(statement) ?? [];
+  return table === name;
+}
+
+/** Leaves out the copies of rows from one table to another: a new database has none. */
+function withoutCopiedRows(statements: readonly string[]): string[] {
+  return statements.filter((statement) => !/^insert into \w+ \([^)]*\)\s+select /.test(statement));
 }
 
 /** SQLite demands that the columns precede the constraints of the table. */

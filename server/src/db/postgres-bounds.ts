@@ -25,13 +25,19 @@ export function setBounds(timeoutMs: number): string {
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
   };
-  const rows = Object.entries(bounds).map(([name, bound]) => `('${name}', '${bound}')`);
-  return `select set_config(name, bound, false)
-    from pg_settings join (values ${rows.join()}) as bounds (name, bound) using (name)`;
+  return setKnown(bounds, "session");
 }
 
 /** A statement that removes these limits for the rest of the transaction, as far as the server supports them. */
 export function liftBounds(...names: readonly string[]): string {
-  const listed = names.map((name) => `'${name}'`).join();
-  return `select set_config(name, '0', true) from pg_settings where name in (${listed})`;
+  return setKnown(Object.fromEntries(names.map((name) => [name, 0])), "transaction");
+}
+
+/** Asks for each setting by its name: `pg_settings` would describe all of them first, in each new session. */
+function setKnown(settings: Readonly<Record<string, number>>, scope: "session" | "transaction"): string {
+  const each = Object.entries(settings).map(
+    ([name, value]) => `case when current_setting('${name}', true) is not null
+    then set_config('${name}', '${value}', ${scope === "transaction"}) end`,
+  );
+  return `select ${each.join(", ")}`;
 }
