@@ -49,6 +49,8 @@ export const commands: Commands = {
     () => import("./cli.users.ts"),
     ["users disable", "users enable", "users revoke", "users erase", "users export"],
   ),
+
+  ...from(() => import("./cli.devices.ts"), ["devices revoke"]),
 };
 
 /** Some of the commands of a module; the compiler checks that it has them. */

@@ -54,6 +54,7 @@ const entries: readonly CommandUsage[] = Object.entries({
   "users revoke APPID USERID": "end all tokens of a user",
   "users erase APPID USERID --yes": "delete a user and all the user's data",
   "users export APPID USERID FILE.zip": "export all stored data of a user to a file",
+  "devices revoke APPID DEVICEID": "end all tokens of a device and of the users on it; it has to register again",
   "audit [--app APPID]": "list the audit log, newest first",
 }).map(([synopsis, description]) => ({ synopsis, description }));
 

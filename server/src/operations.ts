@@ -42,6 +42,7 @@ import { statisticsOperations } from "./statistics/statistics.operator.routes.ts
 import { userAccountOperations } from "./users/users.account.routes.ts";
 import { usersOfDeviceOperations } from "./users/users.devices.operator.routes.ts";
 import { userEditingOperatorOperations } from "./users/users.editing.operator.routes.ts";
+import { erasureOperatorOperations } from "./users/users.erasures.operator.routes.ts";
 import { userExportOperatorOperations } from "./users/users.export.operator.routes.ts";
 import { userOperatorOperations } from "./users/users.operator.routes.ts";
 import { userPasswordOperations } from "./users/users.password.routes.ts";
@@ -89,6 +90,7 @@ const operations: readonly Operation[] = [
   ...userEditingOperatorOperations,
   ...userTokenOperatorOperations,
   ...userExportOperatorOperations,
+  ...erasureOperatorOperations,
   ...usersOfDeviceOperations,
   ...identityOperatorOperations,
   ...deviceOperatorOperations,

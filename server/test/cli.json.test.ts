@@ -82,6 +82,14 @@ const successes: Readonly<Record<string, () => Promise<[args: string[], members:
   ],
   "apps suspend": async () => [[test.application.appid], ["appid", "state"]],
   "apps resume": async () => [[test.application.appid], ["appid", "state"]],
+  "devices revoke": async () => {
+    const token = await test.registerDevice();
+    const { id } = (await test.call("GET /devices/current", { token })).body.result;
+    return [
+      [test.application.appid, id],
+      ["id", "revoked"],
+    ];
+  },
   "apps keys list": async () => [[test.application.appid], list],
   "apps keys create": async () => [
     [test.application.appid, "--label", "L"],

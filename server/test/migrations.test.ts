@@ -375,6 +375,13 @@ describe("migrate", () => {
           .toSorted(),
         [["", 10, 1_000, 1_054], ["2", 10, 1_060, 1_114]], // biome-ignore format: a row each
       );
+      const platforms = await database.reads.selectFrom("crash_group_platforms").selectAll().execute();
+      assert.deepEqual(platforms.map(({ application_id, platform }) => `${application_id} ${platform}`).toSorted(), [
+        "a test",
+        "a test",
+        "b test",
+        "b test",
+      ]);
       const left = database.reads.selectFrom("crash_reports").where("fingerprint", "not in", [f, g]).select("id");
       assert.equal((await left.execute()).length, 0);
     });

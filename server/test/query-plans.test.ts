@@ -13,6 +13,7 @@ import { listCrashDays } from "../src/devices/devices.crash-days.store.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
 import { operatedDeviceSearch } from "../src/devices/devices.operator.search.ts";
+import { findSignedInUsers } from "../src/devices/devices.operator.users.store.ts";
 import { findLogEnd, listEvents } from "../src/event-log/log-rows.store.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
 import type { Position } from "../src/lib/keyset.ts";
@@ -33,7 +34,7 @@ import { usersOfDevice } from "../src/users/users.devices.operator.routes.ts";
 import { operatedUserOrders } from "../src/users/users.operator.contract.ts";
 import { operatedUserSearch } from "../src/users/users.operator.search.ts";
 import { userSearch } from "../src/users/users.search.ts";
-import { listUnfinishedUsers } from "../src/users/users.store.ts";
+import { listErasedUsers, listUnfinishedUsers } from "../src/users/users.store.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { checkinRow, fileRow, insertCheckins, insertFiles, insertLocations, locationRow } from "./rows.ts";
 
@@ -528,14 +529,29 @@ describe("the listings of operators walk an index", () => {
     }
   });
 
+  // spec/operators#operator-views
+  it("the users with an identifier in another system, and the users who are signed in on devices", async () => {
+    const { appid } = test.application;
+    const explained: Omit<Explained, "what">[] = [];
+    const queries = explaining(explained);
+    await searchPage(operatedUserSearch(appid, { identityProviderID: "4711" }), { at: "start" }, 10, queries);
+    await findSignedInUsers(appid, ["dev_1", "dev_2"], 0, queries);
+    for (const { plan } of explained)
+      assert.doesNotMatch(plan, /SCAN (devices|users|user_tokens|identities)|Seq Scan on users/, plan);
+    if (!hasCostPlanner) assert.match(explained[0]?.plan ?? "", /identities_of_identifier.*users USING PRIMARY KEY/s);
+    if (!hasCostPlanner) assert.match(explained[1]?.plan ?? "", /user_tokens_of_device/);
+  });
+
   it("the users of a device, and the devices of a user", async () => {
     const { appid } = test.application;
     const explained: Omit<Explained, "what">[] = [];
     await readPage(usersOfDevice(appid, "dev_1", explaining(explained)), { at: "start" }, 10);
     await readPage(usersOfDevice(appid, "dev_1", explaining(explained)), { at: "after", key: [me.id] }, 10);
     await searchPage(operatedDeviceSearch(appid, { userID: me.id }), { at: "start" }, 10, explaining(explained));
-    for (const { plan } of explained) assert.doesNotMatch(plan, /SCAN|Seq Scan on (devices|users)/, plan);
-    if (!hasCostPlanner) assert.match(explained[0]?.plan ?? "", /user_tokens_of_device/);
+    for (const { plan } of explained) assert.doesNotMatch(plan, /SCAN (?!few|token)|Seq Scan on (devices|users)/, plan);
+    if (hasCostPlanner) return;
+    assert.match(explained[0]?.plan ?? "", /user_tokens_of_device/);
+    assert.match(explained.at(-1)?.plan ?? "", /user_tokens USING PRIMARY KEY.*devices USING PRIMARY KEY/s);
   });
 
   // spec/operators#search-for-anything
@@ -665,6 +681,11 @@ describe("the listings of operators walk an index", () => {
       const index = new RegExp(hasCostPlanner ? "crash_groups_" : `crash_groups_state_${indexes[name]}`);
       assertIndexed(explained, index);
     }
+    const ofPlatform = { name: "lastSeen", isDescending: true, platform: "iOS", appVersion: "1" } as const;
+    const filtered: Omit<Explained, "what">[] = [];
+    await listCrashGroups(appid, ofPlatform, { at: "start" }, 10, explaining(filtered));
+    for (const { plan } of filtered) assert.match(plan, /crash_groups_/);
+    for (const { plan } of hasCostPlanner ? [] : filtered) assert.doesNotMatch(plan, /SCAN/);
     const explained: Omit<Explained, "what">[] = [];
     await listCrashDays(appid, ["1"], { from: 0, to: 14 }, explaining(explained));
     // The table is empty, so PostgreSQL may read it as a whole.
@@ -827,5 +848,7 @@ describe("maintenance", () => {
     assert.equal((await listUnfinishedUsers(10, explaining(explained))).length, 0);
     assert.equal(explained.length, 1);
     assert.match(`${explained[0]?.plan}`, /users_unfinished/);
+    assert.deepEqual(await listErasedUsers(test.application.appid, 10, explaining(explained)), []);
+    assert.match(`${explained[1]?.plan}`, /users_deleted/);
   });
 });

@@ -39,6 +39,8 @@ export interface AnsweredRequest {
   readonly ms: number;
   /** The id of the device that called. */
   readonly device?: string;
+  /** The platform of this device. */
+  readonly platform?: string;
   /** The id of the user who called. */
   readonly user?: string;
   /** The address of the client; its network for viewers. */
@@ -980,6 +982,13 @@ export interface DeploymentWarning {
  */
 export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "clearTransport" | "mixedVersions" | "regionAway" | "signInGuard";
 
+/**
+ * Additional members of the result.
+ *
+ * - `users`: The user who is signed in on each device.
+ */
+export type DeviceInclude = "users";
+
 /** The settings of an application as they count. */
 export interface EffectiveSettings {
   /** The settings, and the defaults of unset ones. */
@@ -1008,6 +1017,23 @@ export interface EndOperatorSessionsQuery {
 export interface EraseUserQuery {
   /** The id of the user again. */
   readonly confirm: string;
+}
+
+/** A deleted user with data left to erase. */
+export interface Erasure {
+  readonly id: string;
+  /** When the user was deleted. */
+  readonly since: Date;
+  /** What is left. */
+  readonly counts: UserCounts;
+}
+
+/** The users of an application whose data is being erased. */
+export interface Erasures {
+  /** At most 10. */
+  readonly users: readonly Erasure[];
+  /** Whether there are others. */
+  readonly isMore: boolean;
 }
 
 /** Equal failures in the range. */
@@ -1245,6 +1271,8 @@ export interface ListCrashGroupsQuery {
   readonly state?: CrashGroupState | undefined;
   /** Only crashes that this version reported. */
   readonly appVersion?: string | undefined;
+  /** Only crashes that devices of this platform reported. Exact. */
+  readonly platform?: string | undefined;
   /** Only crashes that this device reported. */
   readonly deviceID?: string | undefined;
   /** The time of its first report. */
@@ -1799,6 +1827,8 @@ export interface OperatedDevice {
   readonly registered?: Date;
   /** Its last activity, up to an hour late. */
   readonly lastSeen?: Date;
+  /** With `include=users`, if a user is signed in. */
+  readonly signedIn?: SignedInUsers;
 }
 
 export interface OperatedDevicePage {
@@ -2477,6 +2507,8 @@ export interface SearchOperatedCheckinsQuery {
 
 /** What searchOperatedDevices looks for. */
 export interface SearchOperatedDevicesQuery {
+  /** Additional members of the result. */
+  readonly include?: DeviceInclude | undefined;
   /** Exact. */
   readonly uniqueId?: string | undefined;
   /** Exact. */
@@ -2487,7 +2519,7 @@ export interface SearchOperatedDevicesQuery {
   readonly keyId?: string | undefined;
   /** Exact. */
   readonly appVersion?: string | undefined;
-  /** Devices that have a token of this user. */
+  /** Devices that have a token of this user: one of the newest 1,000. */
   readonly userID?: string | undefined;
   /** When it was created. */
   readonly created?: DateRange | undefined;
@@ -2547,6 +2579,8 @@ export interface SearchOperatedUsersQuery {
   readonly userNamePrefix?: string | undefined;
   /** The beginning of the address, in the same case. */
   readonly emailPrefix?: string | undefined;
+  /** Exact: the user's identifier in another system, whichever it is. */
+  readonly identityProviderID?: string | undefined;
   /** Exact. */
   readonly dateOfBirth?: Date | undefined;
   /** Of dateOfBirth. */
@@ -2624,6 +2658,16 @@ export interface SettingsChange {
   readonly by: string;
   /** The name of the operator then. */
   readonly name?: string;
+}
+
+/** The users who are signed in on a device. */
+export interface SignedInUsers {
+  /** Of the user whose token was used last. */
+  readonly id: string;
+  /** Of this user. */
+  readonly userName: string;
+  /** The number of users; at most 100, then a minimum. */
+  readonly users: number;
 }
 
 /**
@@ -2734,6 +2778,8 @@ export interface UserCounts {
   readonly checkins: number;
   /** At most 1000, then a minimum. */
   readonly locations: number;
+  /** Of the user, and the user's own on any object: at most 1000, then a minimum. */
+  readonly metadata: number;
   /** Pictures, videos and blobs. */
   readonly files: number;
   /** Bytes of these files together. */
@@ -3305,6 +3351,13 @@ export const exportUser: (appid: string, userId: string) => Call<Download> = /* 
  * In the audit log it is an entry like that of POST.
  */
 export const downloadUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("downloadUser", "GET /_/api/applications/{appid}/users/{userId}/export", "osb");
+
+/**
+ * List the deleted users whose data is still being erased, and what is left of it
+ *
+ * Nobody else can find this data any more.
+ */
+export const listErasures: (appid: string) => Call<Erasures> = /* @__PURE__ */ define("listErasures", "GET /_/api/applications/{appid}/erasures", "os");
 
 /**
  * List the users who have a token on a device

@@ -95,6 +95,7 @@ const oneRowEach = {
   users: 1,
   crash_group_days: 1,
   crash_group_devices: 1,
+  crash_group_platforms: 1,
   crash_group_versions: 1,
   crash_groups: 1,
   crash_reports: 1,

@@ -14,6 +14,11 @@ export interface Scope {
   /** Unique for the texts of `from`, `select` and `cell`. */
   readonly shape: string;
   readonly from: RawBuilder<unknown>;
+  /**
+   * A statement that returns the ids of a few rows as `few_id`, for a walk of these alone, which are sorted. A condition `id in (…)`
+   * would not do: without statistics, SQLite walks an index in the order of the listing, and tests each row.
+   */
+  readonly few?: (parameter: Parameter) => RawBuilder<unknown>;
   /** The columns; with values of the conditions as parameters where a function makes them. */
   readonly select: RawBuilder<unknown> | ((parameter: Parameter) => RawBuilder<unknown>);
   readonly conditions: readonly Condition[];
@@ -56,7 +61,9 @@ export function scopeStream<Row>(
   return walkOrder(whole, order, isDescending, async (shape, part, work) => {
     const isFew = Number(part.values["count"]) <= fewRowsMax;
     const rows = await (isFew ? runFewHere : runShape)<Row>(queries, shape, part.values, (parameter) => {
-      const found = sql`from ${whole.from} where ${part.conditions(parameter)} ${part.begin(parameter)}
+      const { from, few } = whole;
+      const source = few === undefined ? from : sql`(${few(parameter)}) as few cross join ${from}`;
+      const found = sql`from ${source} where ${part.conditions(parameter)} ${part.begin(parameter)}
         order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("count"))}`;
       return compilable(sql<Row>`select ${constants?.select ?? selectOfScope(whole, parameter)} ${found}`, queries);
     });

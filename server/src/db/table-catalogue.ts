@@ -69,6 +69,7 @@ export const tableCatalogue = {
     key: ["fingerprint", "day", "app_version", "os_version"],
     archive: "everywhere",
   },
+  crash_group_platforms: { owner: "application", key: ["fingerprint", "platform"], archive: "everywhere" },
   crash_group_versions: { owner: "application", key: ["fingerprint", "app_version"], archive: "everywhere" },
   crash_groups: { owner: "application", key: ["fingerprint"], archive: "everywhere" },
   crash_reports: { owner: "application", key: ["id"], archive: "everywhere" },

@@ -18,6 +18,7 @@ export interface Tables {
   crash_reports: CrashReportsTable;
   crash_groups: CrashGroupsTable;
   crash_group_versions: CrashGroupVersionsTable;
+  crash_group_platforms: CrashGroupPlatformsTable;
   crash_group_devices: CrashGroupDevicesTable;
   crash_group_days: CrashGroupDaysTable;
   users: UsersTable;
@@ -216,6 +217,12 @@ interface CrashGroupVersionsTable {
   reports: number;
   first_seen_at: number;
   last_seen_at: number;
+}
+
+interface CrashGroupPlatformsTable {
+  application_id: string;
+  fingerprint: string;
+  platform: string;
 }
 
 interface CrashGroupDevicesTable {

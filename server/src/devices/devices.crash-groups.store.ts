@@ -17,19 +17,31 @@ import { reopenByReport } from "./devices.crash-states.ts";
  * that few reports share to the row that all reports of a bug share, which keeps lock waits short and prevents
  * deadlocks.
  *
- * @param title the name of the group if this is its first report
  * @returns whether it is the first report
  */
-export async function countInCrashGroup(report: CrashReportRow, title: string, queries: Queries): Promise<boolean> {
+export async function countInCrashGroup(
+  report: CrashReportRow,
+  { title, platform }: CrashContext,
+  queries: Queries,
+): Promise<boolean> {
   const { application_id, fingerprint, device_id, created_at } = report;
   const app_version = report.app_version ?? "";
   const newDevices = await insertGroupDevice(queries, { application_id, fingerprint, device_id });
   const devices = newDevices.length;
+  await insertGroupPlatform(queries, { application_id, fingerprint, platform });
   const [group] = await countInGroup(queries, { application_id, fingerprint, title, devices, created_at });
   if (group !== undefined && group.state !== "open") await reopenByReport(group, report, queries);
   await countInVersion(queries, { application_id, fingerprint, app_version, created_at });
   await countOnDay(report, queries);
   return group?.reports === 1;
+}
+
+/** What a report itself does not have. */
+export interface CrashContext {
+  /** The name of the group if this is its first report. */
+  readonly title: string;
+  /** Of the device. */
+  readonly platform: string;
 }
 
 const groupOrders = {
@@ -51,6 +63,7 @@ export interface CrashGroupSearch {
   readonly isDescending: boolean;
   readonly state?: CrashGroupState;
   readonly appVersion?: string;
+  readonly platform?: string;
   readonly deviceID?: string;
   readonly firstSeen?: DateRange;
   readonly isReopened?: boolean;
@@ -59,7 +72,7 @@ export interface CrashGroupSearch {
 /** A page of an application's groups; each order has its own index, and one within each state. */
 export function listCrashGroups(
   applicationId: string,
-  { name, isDescending, state, appVersion, deviceID, firstSeen, isReopened }: CrashGroupSearch,
+  { name, isDescending, state, appVersion, platform, deviceID, firstSeen, isReopened }: CrashGroupSearch,
   position: Position,
   size: number,
   queries: Queries,
@@ -68,6 +81,7 @@ export function listCrashGroups(
   const conditions = [equals("application_id", applicationId)];
   if (state !== undefined) conditions.push(equals("state", state));
   if (appVersion !== undefined) conditions.push(isReportedBy("version", "app_version", appVersion));
+  if (platform !== undefined) conditions.push(isReportedBy("platform", "platform", platform));
   if (deviceID !== undefined) conditions.push(isReportedBy("device", "device_id", deviceID));
   if (firstSeen !== undefined) conditions.push(...within("first_seen_at", firstSeen));
   if (isReopened !== undefined) {
@@ -78,8 +92,12 @@ export function listCrashGroups(
   return readPage(scopeStream(scope, groupOrders[name], isDescending, queries), position, size, work);
 }
 
-/** Looks each group up by the primary key of its versions or devices. */
-function isReportedBy(what: "version" | "device", column: "app_version" | "device_id", value: string): Condition {
+/** Looks each group up by the primary key of its versions, platforms or devices. */
+function isReportedBy(
+  what: "version" | "platform" | "device",
+  column: "app_version" | "platform" | "device_id",
+  value: string,
+): Condition {
   const table = sql.table(`crash_group_${what}s`);
   return condition(
     `reported by ${what}`,
@@ -184,6 +202,18 @@ const insertGroupDevice = prepare<
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning("device_id"),
+);
+
+const insertGroupPlatform = prepare<{ application_id: string; fingerprint: string; platform: string }, unknown>(
+  (queries, parameter) =>
+    queries
+      .insertInto("crash_group_platforms")
+      .values({
+        application_id: parameter("application_id"),
+        fingerprint: parameter("fingerprint"),
+        platform: parameter("platform"),
+      })
+      .onConflict((conflict) => conflict.doNothing()),
 );
 
 const countInGroup = prepare<

@@ -45,6 +45,9 @@ const CrashState = enumeration<CrashGroupState>("CrashGroupState", "The decision
 export const ListCrashGroups = Type.Object({
   state: Type.Optional(Choice(CrashState, { description: "Only crashes in this state." })),
   appVersion: Type.Optional(Text({ maxLength: 256, description: "Only crashes that this version reported." })),
+  platform: Type.Optional(
+    Text({ maxLength: 256, description: "Only crashes that devices of this platform reported. Exact." }),
+  ),
   deviceID: Type.Optional({ ...IdInput("Device"), description: "Only crashes that this device reported." }),
   firstSeen: Type.Optional(DateRangeInput({ description: "The time of its first report." })),
   reopened: Type.Optional(Flag({ description: "Only crashes that a report opened again, or only others." })),
@@ -62,6 +65,7 @@ export function readGroupSearch({
   sortOrder = "-lastSeen",
   state,
   appVersion,
+  platform,
   deviceID,
   firstSeen,
   reopened,
@@ -74,6 +78,7 @@ export function readGroupSearch({
     isDescending,
     ...(state !== undefined && { state }),
     ...(appVersion !== undefined && { appVersion }),
+    ...(platform !== undefined && { platform }),
     ...(deviceID !== undefined && { deviceID }),
     ...(firstSeen !== undefined && { firstSeen }),
     ...(reopened !== undefined && { isReopened: reopened }),

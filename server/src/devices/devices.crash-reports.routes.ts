@@ -41,7 +41,7 @@ const createCrashReport = operation({
         created_at: clock.now(),
         fingerprint,
       };
-      const isFirst = await insertCrashReport(row, title, queries);
+      const isFirst = await insertCrashReport(row, { title, platform: device.platform }, queries);
       if (isFirst) await events.record(applicationId, { type: "crash_group.opened", objectId: fingerprint }, queries);
       return row;
     });

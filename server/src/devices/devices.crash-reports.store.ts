@@ -7,17 +7,20 @@ import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { deleteOldCrashDays } from "./devices.crash-days.store.ts";
-import { countInCrashGroup } from "./devices.crash-groups.store.ts";
+import { type CrashContext, countInCrashGroup } from "./devices.crash-groups.store.ts";
 
 /**
  * Stores a report and counts it in its group.
  *
- * @param title the name of the group if this is its first report
  * @returns whether it is the first report
  */
-export async function insertCrashReport(row: CrashReportRow, title: string, queries: Queries): Promise<boolean> {
+export async function insertCrashReport(
+  row: CrashReportRow,
+  context: CrashContext,
+  queries: Queries,
+): Promise<boolean> {
   await queries.insertInto("crash_reports").values(row).execute();
-  return countInCrashGroup(row, title, queries);
+  return countInCrashGroup(row, context, queries);
 }
 
 /** Deletes the reports from before a time, and their counts by day, a bounded number per transaction. Their groups stay. */

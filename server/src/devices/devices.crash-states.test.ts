@@ -195,11 +195,11 @@ describe("filters of crashes", () => {
     const list = async (query: string) =>
       (await test.call(`GET /_/api/applications/${application.appid}/crashes?${query}`, { token: editor })).body.result;
     const ids: string[] = [];
-    for (const [appVersion, names] of [
-      ["1.0", "abc"],
-      ["2.0", "bcd"],
+    for (const [appVersion, platform, names] of [
+      ["1.0", "phone", "abc"],
+      ["2.0", "watch", "bcd"],
     ] as const) {
-      const { body } = await test.call("POST /devices", { body: { ...application, platform: "test", appVersion } });
+      const { body } = await test.call("POST /devices", { body: { ...application, platform, appVersion } });
       const token = body.result.accessToken;
       ids.push((await test.call("GET /devices/current", { token })).body.result.id);
       for (const name of names) {
@@ -223,6 +223,9 @@ describe("filters of crashes", () => {
     assert.equal(await found("state=resolved"), "");
     assert.equal(await found("appVersion=1.0"), "abc");
     assert.equal(await found("appVersion=1"), "");
+    assert.equal(await found("platform=phone"), "abc");
+    assert.equal(await found("platform=Phone"), "");
+    assert.equal(await found("platform=watch&appVersion=1.0&state=open"), "c");
     assert.equal(await found(`deviceID=${ids[1]}`), "bcd");
     assert.equal(await found(`deviceID=${ids[1]}&appVersion=1.0&state=open`), "c");
     const first = await list("state=open&sortOrder=firstSeen&pageSize=2");

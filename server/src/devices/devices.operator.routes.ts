@@ -6,6 +6,7 @@ import { searchPage } from "../db/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { operation } from "../operation.ts";
+import type { CommandServices } from "../services.ts";
 import { deviceRevokedEvent } from "./devices.events.ts";
 import {
   DevicesOfUserPath,
@@ -18,6 +19,7 @@ import {
   SearchOperatedDevices,
 } from "./devices.operator.contract.ts";
 import { operatedDeviceSearch } from "./devices.operator.search.ts";
+import { findSignedInUsers } from "./devices.operator.users.store.ts";
 import { findDevice } from "./devices.store.ts";
 
 const searchDevices = operation({
@@ -33,13 +35,18 @@ const searchDevices = operation({
   status: 200,
   result: OperatedDevicePage,
   errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { appid }, parameters, call }, { database, paging }) {
+  async handle({ caller, path: { appid }, parameters, call }, { database, paging, clock }) {
     const listing = `devices of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
+    const { include, ...filters } = request.filters;
     await requireApplication(appid, database.reads);
-    const search = operatedDeviceSearch(appid, request.filters);
+    const search = operatedDeviceSearch(appid, filters);
     const page = await searchPage(search, request.position, request.size, database.reads, call.work);
-    return paging.present(listing, caller, request, page, presentOperatedDevice);
+    const ids = include === "users" ? page.rows.map(({ id }) => id) : [];
+    const users = await findSignedInUsers(appid, ids, clock.now(), database.reads);
+    return paging.present(listing, caller, request, page, (device) =>
+      presentOperatedDevice(device, users.get(device.id)),
+    );
   },
 });
 
@@ -79,11 +86,11 @@ const listDevicesOfUser = operation({
     if (!(await isUser(appid, userId, database.reads))) throw new ApiError("ItemDoesNotExist");
     const search = operatedDeviceSearch(appid, { userID: userId });
     const page = await searchPage(search, request.position, request.size, database.reads, call.work);
-    return paging.present(listing, caller, request, page, presentOperatedDevice);
+    return paging.present(listing, caller, request, page, (device) => presentOperatedDevice(device));
   },
 });
 
-const endTokens = operation({
+export const endTokensOfDevice = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
   operation: "endTokensOfDevice",
@@ -96,7 +103,7 @@ const endTokens = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, deviceId } }, { database, revocations, events }) {
+  async handle({ path: { appid, deviceId } }, { database, revocations, events }: CommandServices) {
     await database.write(async (transaction) => {
       await requireDevice(appid, deviceId, transaction.queries);
       await revocations.endDeviceTokens(appid, deviceId, transaction);
@@ -115,4 +122,4 @@ async function requireDevice(applicationId: string, deviceId: string, queries: Q
 }
 
 /** The devices of an application for operators, and the revocation of their tokens. */
-export const deviceOperatorOperations = [searchDevices, getDevice, listDevicesOfUser, endTokens];
+export const deviceOperatorOperations = [searchDevices, getDevice, listDevicesOfUser, endTokensOfDevice];

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
 import { type Condition, condition, equals, numberOrder, textEquals, within } from "../db/conditions.ts";
+import type { Scope } from "../db/scope.ts";
 import type { Search } from "../db/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import type { SearchOperatedDevices } from "./devices.operator.contract.ts";
@@ -8,7 +9,7 @@ import type { SearchOperatedDevices } from "./devices.operator.contract.ts";
 /** Searches the devices of an application, for operators. */
 export function operatedDeviceSearch(
   applicationId: string,
-  filters: Omit<Static<typeof SearchOperatedDevices>, "pageSize" | "pagingToken">,
+  filters: Omit<Static<typeof SearchOperatedDevices>, "include" | "pageSize" | "pagingToken">,
 ): Search<DeviceRow> {
   const { uniqueId, platform, tag, keyId, appVersion, userID, created, lastModified } = filters;
   const conditions: Condition[] = [equals("application_id", applicationId)];
@@ -17,11 +18,12 @@ export function operatedDeviceSearch(
   if (tag !== undefined) conditions.push(textEquals("tag", tag));
   if (keyId !== undefined) conditions.push(hasKey(keyId));
   if (appVersion !== undefined) conditions.push(textEquals("app_version", appVersion));
-  if (userID !== undefined) conditions.push(hasTokenOf(applicationId, userID));
+  const ofUser = userID === undefined ? undefined : devicesOf(applicationId, userID);
+  conditions.push(...(ofUser?.conditions ?? []));
   if (created !== undefined) conditions.push(...within("created_at", created));
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   return {
-    scopes: [{ shape: "devices all", from: sql`devices`, select: sql`devices.*`, conditions }],
+    scopes: [{ shape: "devices all", from: sql`devices`, select: sql`devices.*`, ...ofUser, conditions }],
     order: numberOrder("created_at"),
     isDescending: filters.sortOrder !== "created",
   };
@@ -37,14 +39,18 @@ function hasKey(keyId: string): Condition {
   return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
 }
 
-/** Matches the devices of one user, which are few. */
-function hasTokenOf(applicationId: string, userId: string): Condition {
-  return condition(
-    "has token of",
-    { tokenApplication: applicationId, tokenUser: userId },
-    (parameter) => sql`id in (
-      select device_id from user_tokens
-      where application_id = ${parameter("tokenApplication")} and user_id = ${parameter("tokenUser")}
-    )`,
-  );
+const tokensOfUserMax = 1_000;
+
+/** The devices of one user, by the newest tokens. */
+function devicesOf(applicationId: string, userId: string): Pick<Scope, "few" | "conditions"> {
+  const values = { tokenApplication: applicationId, tokenUser: userId };
+  return {
+    few: (parameter) => sql`
+      select distinct device_id as few_id from (
+        select device_id from user_tokens
+        where application_id = ${parameter("tokenApplication")} and user_id = ${parameter("tokenUser")}
+        order by id desc limit ${sql.lit(tokensOfUserMax)}
+      ) as token`,
+    conditions: [condition("has token of", values, () => sql`devices.id = few.few_id`)],
+  };
 }

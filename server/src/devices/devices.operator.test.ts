@@ -96,6 +96,42 @@ describe("devices of an application, for operators", () => {
     assert.deepEqual(await list(`/devices/${id}/users?pagingToken=${nextToken}`), [users.toSorted()[1]]);
   });
 
+  it("are listed with the user whose token was used last, and the number of users, while their tokens are good", async () => {
+    const application = await test.createApplication();
+    const shared = await register({ uniqueId: "kiosk" }, application);
+    await register({ uniqueId: "free" }, application);
+    const password = "correct horse";
+    const tokens: string[] = [];
+    for (const username of ["Jane", "John"]) {
+      test.advance(1_000);
+      const body = { username, password };
+      const { result } = (await test.call("POST /users", { token: shared.token, body })).body;
+      tokens.push(result.accessToken);
+    }
+    const list = async () => {
+      const { pageResults } = (await ask("GET /devices?include=users&sortOrder=created", application)).body.result;
+      return pageResults.map(({ signedIn }: { signedIn?: { userName: string; users: number } }) =>
+        signedIn === undefined ? "free" : `${signedIn.userName} of ${signedIn.users}`,
+      );
+    };
+    assert.deepEqual(await list(), ["John of 2", "free"]);
+    const [jane = "", john = ""] = tokens;
+    assert.equal((await test.call("POST /users/me/logout", { token: john, body: {} })).status, 200);
+    assert.deepEqual(await list(), ["Jane of 1", "free"]);
+    const { pageResults } = (await ask("GET /devices", application)).body.result;
+    assert.ok(pageResults.every((device: object) => !("signedIn" in device)));
+    const me = (await test.call("GET /users/me", { token: jane })).body.result;
+    assert.equal((await ask(`POST /users/${me.id}/revoke-tokens`, application)).status, 200);
+    assert.deepEqual(await list(), ["free", "free"]);
+    assertError(
+      await ask("GET /devices?include=keys"),
+      400,
+      "ParameterIncorrectFormat",
+      515,
+      "include must be one of users.",
+    );
+  });
+
   it("are returned with all that they reported, their last registration and its key", async () => {
     const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
     const keys = await test.app.database.reads

@@ -50,6 +50,7 @@ const AnsweredRequest = named(
     rehearsed: Type.Optional(Type.String({ description: "The rehearsed failure." })),
     ms: Type.Number({ description: "The milliseconds that it took." }),
     device: Type.Optional(Type.String({ description: "The id of the device that called." })),
+    platform: Type.Optional(Type.String({ description: "The platform of this device." })),
     user: Type.Optional(Type.String({ description: "The id of the user who called." })),
     address: Type.Optional(Type.String({ description: "The address of the client; its network for viewers." })),
     worker: Type.Integer({ description: "The process that answered." }),

@@ -1,4 +1,5 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import type { Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
@@ -37,7 +38,8 @@ const listRequests = operation({
     await requireApplication(appid, reads);
     const areAddressesShort = !mayDo(caller.role, "editor");
     const answers = await requests.ask({ applicationId: appid, positions, filters, areAddressesShort });
-    return present(answers, positions, config.workers);
+    const answer = present(answers, positions, config.workers);
+    return { ...answer, calls: await withPlatforms(appid, answer.calls, reads) };
   },
 });
 
@@ -64,6 +66,30 @@ function present(answers: readonly ProcessAnswer[], positions: Positions, worker
     })),
     ...(answers.length > 0 && { since: formatDate(since) }),
   };
+}
+
+/** Adds the platforms of the devices, which a process does not know when it answers a call. */
+async function withPlatforms(
+  applicationId: string,
+  calls: readonly AnsweredRequest[],
+  queries: Queries,
+): Promise<AnsweredRequest[]> {
+  const platforms = await findPlatforms(applicationId, new Set(calls.flatMap(({ device }) => device ?? [])), queries);
+  return calls.map((call) => {
+    const platform = call.device === undefined ? undefined : platforms.get(call.device);
+    return platform === undefined ? call : { ...call, platform };
+  });
+}
+
+async function findPlatforms(
+  applicationId: string,
+  deviceIds: ReadonlySet<string>,
+  queries: Queries,
+): Promise<ReadonlyMap<string, string>> {
+  if (deviceIds.size === 0) return new Map();
+  const found = queries.selectFrom("devices").select(["id", "platform"]).where("application_id", "=", applicationId);
+  const rows = await found.where("id", "in", [...deviceIds]).execute();
+  return new Map(rows.map(({ id, platform }) => [id, platform]));
 }
 
 /** Positions of processes that have ended are dropped when there are more. */

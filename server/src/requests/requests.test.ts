@@ -52,7 +52,7 @@ describe("recent requests", () => {
     assert.deepEqual(others, {
       ...{ requestId: body.request_id, method: "GET", path, operation: "getCheckin" },
       ...{ status: 404, error: "ItemDoesNotExist", message: body.message },
-      ...{ user: jane.id, address: "127.0.0.1", worker: 1 },
+      ...{ platform: "test", user: jane.id, address: "127.0.0.1", worker: 1 },
     });
     for (const secret of ["in-the-query", "in-the-body", "a-wrong-key"])
       assert.ok(!JSON.stringify(calls).includes(secret));

@@ -27,7 +27,7 @@ export interface ProcessAnswer {
   readonly until: number;
   readonly completeSince: number;
 }
-type ShownCall = Omit<AnsweredRequest, "time" | "worker">;
+type ShownCall = Omit<AnsweredRequest, "time" | "worker" | "platform">;
 
 /** The calls that the processes of this machine answered last (spec/statistics#recent-requests). */
 export interface Requests {

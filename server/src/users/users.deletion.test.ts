@@ -279,11 +279,18 @@ describe("a user whose rows are still being erased", () => {
     const reader = await leaving.signUp();
     assertResult(await remove(user.token, "me", leaving), 200, true);
     await leaving.close();
+    const path = `GET /_/api/applications/${leaving.application.appid}/erasures`;
+    const { token } = await test.createOperator("Ada Erasures", "viewer");
+    const { users, isMore } = (await test.call(path, { token })).body.result;
+    const counts = { tokens: 0, identities: 0, checkins: 1_000, locations: 0, metadata: 0, files: 1, fileBytes: 1 };
+    assert.deepEqual(users, [{ id: user.id, since: `/Date(${leaving.now()})/`, counts }]);
+    assert.equal(isMore, false);
     const rows = await rowsOf(user);
     assert.ok((rows["checkins"] ?? 0) > 0, "there was more to do than before an answer");
     assert.deepEqual(await find(reader, `/checkins?userID=${user.id}`), []);
     assert.equal(rows["identities"], undefined);
     await maintain(test.app);
     assert.deepEqual(await rowsOf(user), {});
+    assertResult(await test.call(path, { token }), 200, { users: [], isMore: false });
   });
 });

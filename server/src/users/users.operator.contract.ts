@@ -22,6 +22,8 @@ export const OperatedTokenPath = Type.Object({ ...OperatedUserPath.properties, t
 
 export const operatedUserOrders = ["created", "lastModified", "userName", "lastLogin"] as const;
 
+const identifierCharactersMax = 256;
+
 export const SearchOperatedUsers = Type.Object({
   userName: Type.Optional(
     Text({ maxLength: nameCharactersMax, description: "Regardless of case and of Unicode form." }),
@@ -35,6 +37,12 @@ export const SearchOperatedUsers = Type.Object({
   ),
   emailPrefix: Type.Optional(
     Text({ maxLength: textPrefixCharactersMax, description: "The beginning of the address, in the same case." }),
+  ),
+  identityProviderID: Type.Optional(
+    Text({
+      maxLength: identifierCharactersMax,
+      description: "Exact: the user's identifier in another system, whichever it is.",
+    }),
   ),
   dateOfBirth: Type.Optional(DateInput({ description: "Exact." })),
   dobRange: Type.Optional(DateRangeInput({ description: "Of dateOfBirth." })),
@@ -84,6 +92,10 @@ const Counts = named(
     identities: Count,
     checkins: Count,
     locations: Count,
+    metadata: {
+      ...Count,
+      description: `Of the user, and the user's own on any object: at most ${countMax}, then a minimum.`,
+    },
     files: Type.Integer({ description: "Pictures, videos and blobs." }),
     fileBytes: Type.Integer({ format: "int64", description: "Bytes of these files together." }),
   }),
@@ -95,6 +107,30 @@ export const OperatedUserWithCounts = extended(
   "A user, as operators see it, with the number of objects.",
   OperatedUser,
   { counts: Counts },
+);
+
+export const erasuresMax = 10;
+
+export const Erasures = named(
+  "Erasures",
+  "The users of an application whose data is being erased.",
+  Type.Object({
+    users: {
+      ...Type.Array(
+        named(
+          "Erasure",
+          "A deleted user with data left to erase.",
+          Type.Object({
+            id: Type.String(),
+            since: { ...WireDate, description: "When the user was deleted." },
+            counts: { ...Counts, description: "What is left." },
+          }),
+        ),
+      ),
+      description: `At most ${erasuresMax}.`,
+    },
+    isMore: Type.Boolean({ description: "Whether there are others." }),
+  }),
 );
 
 export function presentOperatedUser(user: UserRow): Static<typeof OperatedUser> {

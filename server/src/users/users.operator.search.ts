@@ -12,6 +12,7 @@ import {
   within,
 } from "../db/conditions.ts";
 import { rangeFilter, textPrefixFilter } from "../db/filters.ts";
+import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
@@ -31,8 +32,8 @@ export function operatedUserSearch(
   applicationId: string,
   filters: Omit<Static<typeof SearchOperatedUsers>, "pageSize" | "pagingToken">,
 ): Search<UserRow> {
-  const { userName, email, userNamePrefix, emailPrefix, dateOfBirth, dobRange, disabled, created, lastModified } =
-    filters;
+  const { userName, email, userNamePrefix, emailPrefix, identityProviderID, disabled, created, lastModified } = filters;
+  const { dateOfBirth, dobRange } = filters;
   const tested: Filter<UserRow>[] = [];
   if (dateOfBirth !== undefined) tested.push(rangeFilter("date_of_birth", { start: dateOfBirth, end: dateOfBirth }));
   if (dobRange !== undefined) tested.push(rangeFilter("date_of_birth", dobRange));
@@ -44,6 +45,8 @@ export function operatedUserSearch(
   ];
   if (userName !== undefined) conditions.push(hasName(userName));
   if (email !== undefined) conditions.push(textEquals("email", email));
+  const holders = identityProviderID === undefined ? undefined : holdersOf(applicationId, identityProviderID);
+  conditions.push(...(holders?.conditions ?? []));
   if (disabled !== undefined) {
     const words = disabled ? "disabled_at is not null" : "disabled_at is null";
     conditions.push(condition(words, {}, () => sql.raw(words)));
@@ -52,7 +55,7 @@ export function operatedUserSearch(
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   const { name, isDescending } = readSortOrder<(typeof operatedUserOrders)[number]>(filters, "-created");
   return {
-    scopes: [{ shape: "users all", from: sql`users`, select: sql`users.*`, conditions }],
+    scopes: [{ shape: "users all", from: sql`users`, select: sql`users.*`, ...holders, conditions }],
     filters: tested,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
@@ -65,6 +68,23 @@ function namePrefixFilter(prefix: string): Filter<UserRow> {
     conditions: beginsWith("user_name_key", key, nameCharactersMax),
     isIn: (row) => row.user_name_key.startsWith(key),
     index: { order: orders.userName },
+  };
+}
+
+/** An identifier has as many holders as there are systems; no more than these are found. */
+const holdersMax = 100;
+
+/** The users with an identifier, whatever the system. */
+function holdersOf(applicationId: string, identifier: string): Pick<Scope, "few" | "conditions"> {
+  const values = { identityApplication: applicationId, identifier };
+  return {
+    few: (parameter) => sql`
+      select distinct user_id as few_id from (
+        select user_id from identities
+        where application_id = ${parameter("identityApplication")} and identifier = ${parameter("identifier")}
+        limit ${sql.lit(holdersMax)}
+      ) as identity`,
+    conditions: [condition("has identity", values, () => sql`users.id = few.few_id`)],
   };
 }
 

@@ -7,12 +7,13 @@ import { countMax, type UserCounts } from "./users.operator.contract.ts";
 export async function countOfUser(applicationId: string, userId: string, queries: Queries): Promise<UserCounts> {
   const [counts] = await countAll(queries, { applicationId, userId });
   if (counts === undefined) throw new Error("A select of numbers has a row");
-  const { tokens, identities, checkins, locations, files, fileBytes } = counts;
+  const { tokens, identities, checkins, locations, metadata, files, fileBytes } = counts;
   return {
     tokens: Number(tokens),
     identities: Number(identities),
     checkins: Number(checkins),
     locations: Number(locations),
+    metadata: Number(metadata),
     files: Number(files),
     fileBytes: Number(fileBytes),
   };
@@ -27,6 +28,12 @@ const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>(
   const goodTokens = sql`${own("user_tokens")} and own.user_version = (
     select token_version from users where application_id = ${parameter("applicationId")} and id = ${parameter("userId")}
   )`;
+  // Repeats the condition of the partial index, because SQLite cannot derive it from a bound value.
+  const metadata = sql`
+    select 1 from metadata where application_id = ${parameter("applicationId")} and slot = ${parameter("userId")} and slot <> ''
+    union all
+    select 1 from metadata
+    where application_id = ${parameter("applicationId")} and object_id = ${parameter("userId")} and slot = ''`;
   const upTo = (rows: typeof goodTokens) => sql<number>`(select count(*) from (${rows} limit ${some}) as counted)`;
   const used = (column: string) => sql<number>`coalesce((
     select own.${sql.ref(column)} from file_usage as own
@@ -37,6 +44,7 @@ const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>(
     upTo(own("identities")).as("identities"),
     upTo(own("checkins")).as("checkins"),
     upTo(own("locations")).as("locations"),
+    upTo(metadata).as("metadata"),
     used("files").as("files"),
     used("bytes").as("fileBytes"),
   ]);

@@ -113,6 +113,29 @@ describe("GET /_/api/applications/{appid}/users", () => {
     assert.deepEqual(await find("sortOrder=lastLogin&disabled=false"), [anton, percent, berta, anna]);
   });
 
+  it("finds users by an identifier in another system, exactly, and only those of the application", async () => {
+    const [jane, john] = [await test.signUp(), await test.signUp()];
+    const elsewhere = await test.createApplication();
+    const foreign = await test.signUp("foreign", elsewhere);
+    const add = async (user: TestUser, provider: string, identityId: string) => {
+      const path = `POST /users/me/identities/${provider}`;
+      assert.ok((await test.call(path, { token: user.token, body: { identityId } })).status < 300);
+    };
+    await add(jane, "crm", "K-100%");
+    await add(john, "shop", "K-100%");
+    await add(foreign, "crm", "K-100%");
+    const find = async (query: string, application = test.application) =>
+      (await ask(`GET /users?${query}`, application)).body.result.pageResults.map(({ id }: { id: string }) => id);
+    assert.deepEqual((await find("identityProviderID=K-100%25")).toSorted(), [jane.id, john.id].toSorted());
+    assert.deepEqual(await find("identityProviderID=K-100%25", elsewhere), [foreign.id]);
+    assert.deepEqual(await find("identityProviderID=k-100%25"), []);
+    assert.deepEqual(await find("identityProviderID=K-100"), []);
+    const prefix = encodeURIComponent(jane.userName);
+    assert.deepEqual(await find(`identityProviderID=K-100%25&userNamePrefix=${prefix}`), [jane.id]);
+    assert.equal((await ask(`POST /users/${jane.id}/disable`, test.application, {})).status, 200);
+    assert.deepEqual(await find("identityProviderID=K-100%25&disabled=true"), [jane.id]);
+  });
+
   it("lists the identities of a user, newest first", async () => {
     const jane = await test.signUp();
     for (const identityId of ["1", "2"]) {
@@ -176,6 +199,8 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
     for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
     await test.call("POST /locations", { token: jane.token, body: { name: "Home", location: "1,2" } });
     await test.call("POST /users/me/identities/crm", { token: jane.token, body: { identityId: "4711" } });
+    for (const path of [`/metadata/${jane.id}/theme`, `/metadata/${test.application.appid}/seen`])
+      await test.call(`PUT ${path}`, { token: jane.token, body: { value: 1 } });
     const now = date(test.now());
     assertResult(await ask(`GET /users/${jane.id}`), 200, {
       id: jane.id,
@@ -193,7 +218,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
       created: now,
       lastModified: now,
       hasPassword: true,
-      counts: { tokens: 1, identities: 1, checkins: 3, locations: 1, files: 0, fileBytes: 0 },
+      counts: { tokens: 1, identities: 1, checkins: 3, locations: 1, metadata: 2, files: 0, fileBytes: 0 },
     });
   });
 

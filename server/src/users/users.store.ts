@@ -164,6 +164,28 @@ export function listUnfinishedUsers(count: number, queries: Queries): Promise<Un
   return listUnfinished(queries, { count });
 }
 
+/** Deleted users of an application with rows left. */
+export async function listErasedUsers(
+  applicationId: string,
+  count: number,
+  queries: Queries,
+): Promise<{ readonly id: string; readonly deleted_at: number }[]> {
+  const rows = await listErased(queries, { applicationId, count });
+  return rows.flatMap(({ id, deleted_at }) => (deleted_at === null ? [] : [{ id, deleted_at }]));
+}
+
+const listErased = prepare<{ applicationId: string; count: number }, Pick<UserRow, "id" | "deleted_at">>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("users")
+      .select(["id", "deleted_at"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("deleted_at", "is not", null)
+      .orderBy("deleted_at")
+      .orderBy("id")
+      .limit(rowLimit(parameter("count"))),
+);
+
 type UnfinishedUser = Pick<UserRow, "application_id" | "id" | "deleted_at">;
 
 const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, parameter) =>

@@ -53,6 +53,7 @@ import { auditCounts } from "./0055-audit-counts.ts";
 import { appVersions } from "./0056-app-versions.ts";
 import { appVersionPlatforms } from "./0057-app-version-platforms.ts";
 import { arrivingApplications } from "./0058-arriving-applications.ts";
+import { operatedPeople } from "./0059-operated-people.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations in order. Append only: a released migration is never changed. */
@@ -112,4 +113,5 @@ export const migrations: readonly Migration[] = [
   appVersions,
   appVersionPlatforms,
   arrivingApplications,
+  operatedPeople,
 ];
