@@ -129,7 +129,7 @@ const user = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/users/$userId",
   staticData: { title: "Users" },
-  validateSearch: (given) => textsOf(given, ["tab", "by"]),
+  validateSearch: (given) => textsOf(given, ["tab", "by", "panel"]),
   component: lazyRouteComponent(() => import("./users/user.screen.tsx"), "UserScreen"),
 });
 
@@ -153,7 +153,8 @@ const crashes = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/crashes",
   staticData: { title: "Crashes" },
-  validateSearch: (given) => textsOf(given, ["state", "appVersion", "deviceID", "firstSeen", "reopened", "sortOrder"]),
+  validateSearch: (given) =>
+    textsOf(given, ["state", "appVersion", "platform", "deviceID", "firstSeen", "reopened", "sortOrder"]),
   component: lazyRouteComponent(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
 });
 

@@ -15,6 +15,7 @@ export type CrashStatistics = Static<typeof CrashStatisticsResult>;
 interface CrashFilters {
   readonly state?: string;
   readonly appVersion?: string;
+  readonly platform?: string;
   readonly deviceID?: string;
   /** A range of times. */
   readonly firstSeen?: string;
@@ -37,6 +38,7 @@ export const listCrashGroups = operation<
   "appid",
   "state",
   "appVersion",
+  "platform",
   "deviceID",
   "firstSeen",
   "reopened",

@@ -25,11 +25,22 @@ export interface DeviceFilters {
   readonly sortOrder?: string;
 }
 
-export const listDevices = operation<InApplication & DeviceFilters & PageParameters, Static<typeof OperatedDevicePage>>(
-  "GET",
-  "/applications/{appid}/devices",
-  ["appid", "uniqueId", "platform", "tag", "keyId", "appVersion", "created", "sortOrder", "pageSize", "pagingToken"],
-);
+export const listDevices = operation<
+  InApplication & DeviceFilters & PageParameters & { readonly include?: "users" },
+  Static<typeof OperatedDevicePage>
+>("GET", "/applications/{appid}/devices", [
+  "appid",
+  "include",
+  "uniqueId",
+  "platform",
+  "tag",
+  "keyId",
+  "appVersion",
+  "created",
+  "sortOrder",
+  "pageSize",
+  "pagingToken",
+]);
 
 export const getDevice = operation<OfDevice, Device>("GET", "/applications/{appid}/devices/{deviceId}", [
   "appid",

@@ -54,8 +54,11 @@ export const replaceKeys = operation<OfApplication, CreatedKey>("POST", "/applic
 
 const signingSecret = "/applications/{appid}/signing-secret";
 
-export const createSigningSecret = operation<OfApplication, Static<typeof SigningSecret>>("PUT", signingSecret, [
-  "appid",
-]);
+/** @param secret made by the server where it is absent */
+export const createSigningSecret = operation<OfApplication & { secret?: string }, Static<typeof SigningSecret>>(
+  "PUT",
+  signingSecret,
+  ["appid", "secret"],
+);
 
 export const deleteSigningSecret = operation<OfApplication, true>("DELETE", signingSecret, ["appid"]);

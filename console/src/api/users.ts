@@ -9,6 +9,7 @@ import type {
   OperatedTokenPage,
   OperatedUserPage,
   OperatedUserWithCounts,
+  Erasures as WireErasures,
 } from "../../../server/src/users/users.operator.contract.ts";
 import { downloadOperation, operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
@@ -31,6 +32,7 @@ export interface OfUser extends InApplication {
 export interface UserFilters {
   readonly userNamePrefix?: string;
   readonly emailPrefix?: string;
+  readonly identityProviderID?: string;
   readonly disabled?: string;
   readonly created?: string;
   readonly lastModified?: string;
@@ -44,6 +46,7 @@ export const listUsers = operation<InApplication & UserFilters & PageParameters,
     "appid",
     "userNamePrefix",
     "emailPrefix",
+    "identityProviderID",
     "disabled",
     "created",
     "lastModified",
@@ -153,3 +156,8 @@ export const listIdentitiesOfUser = operation<OfUser & PageParameters, Static<ty
   "/applications/{appid}/users/{userId}/identities",
   ["appid", "userId", "pageSize", "pagingToken"],
 );
+
+export type Erasures = Static<typeof WireErasures>;
+
+/** The deleted users whose data is still being erased. */
+export const listErasures = operation<InApplication, Erasures>("GET", "/applications/{appid}/erasures", ["appid"]);

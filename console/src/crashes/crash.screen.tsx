@@ -7,6 +7,7 @@ import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashe
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
+import { CallsBefore } from "../shell/calls.before.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -136,6 +137,7 @@ function Report({ report }: { readonly report: CrashReport }) {
         ]}
       />
       <StackTrace text={stackTrace} />
+      <CallsBefore key={report.id} appid={appid} deviceId={deviceID} at={created} />
     </>
   );
 }

@@ -46,6 +46,7 @@ const filters: readonly Filter[] = [
     ],
   },
   { name: "appVersion", label: "App version", placeholder: "2.1" },
+  { name: "platform", label: "Platform", placeholder: "iOS" },
   { name: "deviceID", label: "Device", placeholder: "dev_…" },
   { name: "reopened", label: "Came back", options: [{ value: "true", label: "only" }] },
   dateFilter("firstSeen", "First seen"),

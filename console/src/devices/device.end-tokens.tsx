@@ -32,6 +32,7 @@ export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: 
       title={`End all tokens of this ${showInvisible(platform)} device?`}
       lead="Ends at once, and cannot be undone"
       typed={id}
+      command={`npx rollcall devices revoke ${appid} ${id}`}
       action="End all tokens"
       onConfirm={confirm}
       onClose={onClose}

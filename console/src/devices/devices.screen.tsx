@@ -1,10 +1,10 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import LogOut from "lucide-react/icons/log-out";
 import Smartphone from "lucide-react/icons/smartphone";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { type Device, type DeviceFilters, listDevices } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
-import { showInvisible, showOptional } from "../lib/format.ts";
+import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
@@ -20,28 +20,43 @@ import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { DevicePanel } from "./device.panel.tsx";
 
-const columns: readonly Column<Device>[] = [
-  { name: "Platform", width: "minmax(100px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
-  { name: "Model", width: "minmax(110px, 1.5fr)", narrow: "line", render: ({ model }) => showOptional(model) },
-  { name: "System", width: "minmax(80px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
-  { name: "App", width: "minmax(80px, 1fr)", render: ({ appVersion }) => showOptional(appVersion) },
-  { name: "Unique id", width: "minmax(140px, 1.5fr)", render: ({ uniqueId }) => showOptional(uniqueId) },
-  { name: "Tag", width: "minmax(80px, 1fr)", render: ({ tag }) => showOptional(tag) },
+const columnsOf = (appid: string): readonly Column<Device>[] => [
+  { name: "Platform", width: "minmax(84px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
+  { name: "Model", width: "minmax(100px, 1.5fr)", narrow: "line", render: ({ model }) => showOptional(model) },
+  { name: "System", width: "minmax(68px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
+  { name: "App", width: "minmax(68px, 1fr)", render: ({ appVersion }) => showOptional(appVersion) },
+  { name: "User now", width: "minmax(104px, 1.5fr)", render: ({ signedIn }) => userNow(appid, signedIn) },
+  { name: "Unique id", width: "minmax(112px, 1.5fr)", render: ({ uniqueId }) => showOptional(uniqueId) },
+  { name: "Tag", width: "minmax(68px, 1fr)", render: ({ tag }) => showOptional(tag) },
   {
     name: "Last seen",
-    width: "120px",
+    width: "108px",
     narrow: "end",
     render: ({ lastSeen }) => lastSeen !== undefined && <Time value={lastSeen} />,
   },
-  { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
-  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
-  { name: "Key", width: "150px", render: ({ keyID }) => keyID !== undefined && <IdChip id={keyID} /> },
   {
     name: "Registered",
-    width: "120px",
+    width: "108px",
     render: ({ registered }) => registered !== undefined && <Time value={registered} />,
   },
+  { name: "Key", width: "132px", render: ({ keyID }) => keyID !== undefined && <IdChip id={keyID} /> },
+  { name: "Id", width: "132px", render: ({ id }) => <IdChip id={id} /> },
+  { name: "Created", width: "108px", render: ({ created }) => <Time value={created} /> },
 ];
+
+/** The user whose token was used last, and how many others are signed in. */
+function userNow(appid: string, signedIn: Device["signedIn"]) {
+  if (signedIn === undefined) return undefined;
+  const { id, userName, users } = signedIn;
+  return (
+    <>
+      <Link to="/apps/$appid/users/$userId" params={{ appid, userId: id }}>
+        {showInvisible(userName)}
+      </Link>
+      {users > 1 && ` + ${formatNumber(users - 1)}`}
+    </>
+  );
+}
 
 const filters: readonly Filter[] = [
   { name: "platform", label: "Platform", placeholder: "iOS" },
@@ -64,8 +79,9 @@ export function DevicesScreen() {
   const isEditor = useRole("editor");
   const wire: DeviceFilters = { ...search, created: rangeSince(search.created) };
   const pages = usePages(["devices", appid, "list", wire], (page, options) =>
-    listDevices({ appid, ...wire, ...page }, options),
+    listDevices({ appid, include: "users", ...wire, ...page }, options),
   );
+  const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
   const chips = {

@@ -24,7 +24,7 @@ interface KeyPanelProps {
 export function KeyPanel({ appid, keyOfApp, actions, onClose }: KeyPanelProps) {
   const { id, created, devices, lastRegistered } = keyOfApp;
   return (
-    <Panel title={keyOfApp.label === undefined ? "Unnamed" : nameOfKey(keyOfApp)} onClose={onClose}>
+    <Panel title={keyOfApp.label === undefined ? "Unnamed key" : nameOfKey(keyOfApp)} onClose={onClose}>
       <DetailList
         items={[
           ["Id", <IdChip key="id" id={id} />],

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import {
   type CreatedKey,
@@ -8,15 +8,18 @@ import {
   deleteSigningSecret,
   getKeyImpact,
   type Key,
+  listKeys,
   relabelKey,
   replaceKeys,
   retireKey,
   revokeKeyTokens,
 } from "../api/keys.ts";
+import { usePages } from "../api/pages.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { explainLoss } from "../lib/lost-answer.ts";
+import { explainLoss, isLoss } from "../lib/lost-answer.ts";
 import { ApplicationImpact } from "../shell/application.impact.tsx";
+import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem, TextField } from "../ui/fields.tsx";
@@ -25,7 +28,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
-import { nameOfKey } from "./key.names.ts";
+import { nameOfKey, typedOfKey } from "./key.names.ts";
 
 interface DialogProps {
   readonly appid: string;
@@ -39,18 +42,26 @@ interface KeyDialogProps extends DialogProps {
 export function CreateKey({ appid, onClose }: DialogProps) {
   const [label, setLabel] = useState("");
   const [created, setCreated] = useState<CreatedKey>();
+  /** The keys before a call whose answer was lost. */
+  const [before, setBefore] = useState<readonly Key[]>();
+  const [retired, setRetired] = useState<Key>();
+  const { rows: keys } = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
   const refresh = useRefresh(appid);
 
   async function submit() {
     try {
       const create = () => createKey({ appid, ...(label !== "" && { label }) });
-      setCreated(await explainLoss(create, "The key may exist all the same: look for it in the list, and retire it."));
+      setCreated(await explainLoss(create, "The key may exist all the same, and its value is lost."));
+    } catch (error) {
+      if (isLoss(error)) setBefore(before ?? keys);
+      throw error;
     } finally {
       await refresh();
     }
   }
 
   if (created !== undefined) return <NewKey appid={appid} created={created} onClose={onClose} />;
+  if (retired !== undefined) return <RetireKey appid={appid} keyOfApp={retired} isLast={false} onClose={onClose} />;
   return (
     <LabelDialog
       title="New key"
@@ -60,14 +71,54 @@ export function CreateKey({ appid, onClose }: DialogProps) {
       onLabel={setLabel}
       onSubmit={submit}
       onClose={onClose}
-    />
+    >
+      {before !== undefined && (
+        <LostKeys
+          keys={keys.filter(({ id, state }) => state === "active" && !before.some((key) => key.id === id))}
+          onRetire={setRetired}
+          onLook={() => void refresh()}
+        />
+      )}
+    </LabelDialog>
+  );
+}
+
+interface LostKeysProps {
+  /** Keys that were not there before the call whose answer was lost. */
+  readonly keys: readonly Key[];
+  readonly onRetire: (key: Key) => void;
+  /** Loads the list again. */
+  readonly onLook: () => void;
+}
+
+/** Offers to retire a key whose value is lost. */
+function LostKeys({ keys, onRetire, onLook }: LostKeysProps) {
+  return (
+    <div role="status">
+      {keys.length === 0 && (
+        <p>
+          The list has no new key so far.{" "}
+          <Button size="small" onPress={onLook}>
+            Look again
+          </Button>
+        </p>
+      )}
+      {keys.map((key) => (
+        <p key={key.id}>
+          The list has a new key, <bdi>{nameOfKey(key)}</bdi>.{" "}
+          <Button size="small" kind="danger" onPress={() => onRetire(key)}>
+            Retire it …
+          </Button>
+        </p>
+      ))}
+    </div>
   );
 }
 
 function NewKey({ appid, created, onClose }: DialogProps & { readonly created: CreatedKey }) {
   return (
     <SecretOnce
-      title={created.label === undefined ? "The new key" : `The key “${nameOfKey(created)}”`}
+      title={created.label === undefined ? "The new key" : `The key “${showInvisible(created.label)}”`}
       secret={created.appkey}
       onClose={onClose}
     >
@@ -120,9 +171,12 @@ interface LabelDialogProps {
   readonly onLabel: (label: string) => void;
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;
+  /** Below the field. */
+  readonly children?: ReactNode;
 }
 
-function LabelDialog({ title, action, hint, isRequired, label, onLabel, onSubmit, onClose }: LabelDialogProps) {
+function LabelDialog(props: LabelDialogProps) {
+  const { title, action, hint, isRequired, label, onLabel, onSubmit, onClose, children } = props;
   return (
     <FormDialog title={title} fields={["label"]} action={action} onSubmit={onSubmit} onClose={onClose}>
       <TextField
@@ -134,6 +188,7 @@ function LabelDialog({ title, action, hint, isRequired, label, onLabel, onSubmit
         value={label}
         onChange={onLabel}
       />
+      {children}
     </FormDialog>
   );
 }
@@ -152,7 +207,7 @@ export function RevokeTokens({ appid, keyOfApp, onClose }: KeyDialogProps) {
     <DangerDialog
       title={`End all tokens of “${nameOfKey(keyOfApp)}”?`}
       lead="Ends at once, and cannot be undone"
-      typed={nameOfKey(keyOfApp)}
+      typed={typedOfKey(keyOfApp)}
       command={`npx rollcall apps keys revoke-tokens ${appid} ${keyId} --yes`}
       action="End the tokens"
       onConfirm={confirm}
@@ -184,7 +239,7 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
     <DangerDialog
       title={`Retire the key “${nameOfKey(keyOfApp)}”?`}
       lead="Ends at once, and cannot be undone"
-      typed={nameOfKey(keyOfApp)}
+      typed={typedOfKey(keyOfApp)}
       command={`npx rollcall apps keys retire ${appid} ${keyId}${isLast ? " --yes" : ""}`}
       action="Retire the key"
       onConfirm={confirm}
@@ -240,12 +295,18 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
 }
 
 export function CreateSigningSecret({ appid, onClose }: DialogProps) {
+  const [own, setOwn] = useState("");
   const [secret, setSecret] = useState<string>();
   const refresh = useRefreshSecret(appid);
 
   async function confirm() {
     const remedy = "There may be a new secret all the same, and its value is lost: make another one.";
-    setSecret((await explainLoss(() => createSigningSecret({ appid }), remedy)).secret);
+    if (own === "") setSecret((await explainLoss(() => createSigningSecret({ appid }), remedy)).secret);
+    else {
+      await createSigningSecret({ appid, secret: own });
+      showToast("Set the shared secret.");
+      onClose();
+    }
     await refresh();
   }
 
@@ -258,17 +319,25 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
   }
   return (
     <DangerDialog
-      title="Make a new shared secret?"
+      title="Set a new shared secret?"
       lead="An earlier secret ends at once, and cannot be brought back"
       typed={appid}
-      command={`npx rollcall apps secret set ${appid}`}
-      action="Make a new secret"
+      command={`npx rollcall apps secret set ${appid}${own === "" ? "" : " secret.txt"}`}
+      action={own === "" ? "Make a new secret" : "Set this secret"}
       onConfirm={confirm}
       onClose={onClose}
       staysOpen
     >
       <ApplicationImpact appid={appid} />
       <p>Requests that are signed with an earlier secret are refused from now on.</p>
+      <TextField
+        label="A secret of your own"
+        type="password"
+        autoComplete="off"
+        hint="Empty: the server makes one of 256 random bits, and shows it once. An own one has 16 to 256 characters; take random ones."
+        value={own}
+        onChange={setOwn}
+      />
     </DangerDialog>
   );
 }

@@ -6,7 +6,8 @@ import Signature from "lucide-react/icons/signature";
 import type { ReactNode } from "react";
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import type { Key } from "../api/keys.ts";
-import { formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import { readStatistics } from "../api/statistics.ts";
+import { formatCount, formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Time } from "../ui/time.tsx";
 import { nameOfKey } from "./key.names.ts";
@@ -84,15 +85,32 @@ function RotationStep({ isDone, title, children }: RotationStepProps) {
   );
 }
 
-interface SharedSecretProps {
-  readonly appid: string;
-  /** Of the calls of the last 24 hours; undefined if there were none. */
-  readonly signedShare: number | undefined;
+/** The calls of the last hour, and how many of them had a right signature. */
+function useSignedCalls(appid: string, isEnabled: boolean) {
+  const { data } = useQuery({
+    queryKey: ["keys", appid, "signatures"],
+    queryFn: ({ signal }) => {
+      const from = Date.now() - hourMs;
+      return readStatistics({ appid, interval: "minute", series: "signatures", from }, { signal });
+    },
+    enabled: isEnabled,
+    staleTime: 60_000,
+  });
+  if (data === undefined) return undefined;
+  const sum = (name: string) =>
+    data.series.filter((each) => each.name === name).flatMap(({ points }) => points.map(({ value }) => value));
+  const [signed, unsigned] = ["signatures.signed", "signatures.unsigned"].map((name) =>
+    sum(name).reduce((total, value) => total + value, 0),
+  ) as [number, number]; // of two names
+  return { signed, calls: signed + unsigned };
 }
 
+const hourMs = 3_600_000;
+
 /** Whether requests can be signed, since when, and how many are. */
-export function SharedSecret({ appid, signedShare }: SharedSecretProps) {
+export function SharedSecret({ appid }: { readonly appid: string }) {
   const { data } = useQuery(effectiveSettingsQuery(appid));
+  const signed = useSignedCalls(appid, data?.hasSigningSecret === true);
   if (data === undefined) return null;
   const {
     hasSigningSecret,
@@ -112,9 +130,10 @@ export function SharedSecret({ appid, signedShare }: SharedSecretProps) {
           </>
         )}
         {change === undefined && " before its author was recorded"}.
-        {hasSigningSecret &&
-          signedShare !== undefined &&
-          ` ${formatShare(signedShare)} of the calls of the last 24 hours were signed.`}{" "}
+        {signed !== undefined &&
+          (signed.calls === 0
+            ? " There was no call in the last hour."
+            : ` In the last hour ${formatNumber(signed.signed)} of ${formatCount(signed.calls, "call")} were signed.`)}{" "}
         {hasSigningSecret && (
           <Link to="/apps/$appid/settings" params={{ appid }} search={{ part: "access" }}>
             {signedRequests === "required" ? "Unsigned requests are refused" : "Unsigned requests are answered"}

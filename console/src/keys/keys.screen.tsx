@@ -87,7 +87,7 @@ export function KeysScreen() {
   const [opened, setOpened] = useState<Opened>();
   const isEditor = useRole("editor");
   const pages = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
-  const { use, signedShare } = useKeyUse(appid);
+  const use = useKeyUse(appid);
   const rows = pages.rows.map(use);
   const active = rows.filter(({ state }) => state === "active");
   const shown = rows.find(({ id }) => id === panel);
@@ -134,7 +134,7 @@ export function KeysScreen() {
       {areAllKnown && (
         <Rotation keys={active} onRetire={isEditor ? (key) => setOpened({ dialog: "retire", key }) : undefined} />
       )}
-      <SharedSecret appid={appid} signedShare={signedShare} />
+      <SharedSecret appid={appid} />
       <Split>
         <DataTable
           label="Keys"
@@ -165,14 +165,8 @@ export function KeysScreen() {
   );
 }
 
-interface KeyUse {
-  readonly use: (key: Key) => UsedKey;
-  /** The part of the calls that were signed; undefined if there were none. */
-  readonly signedShare: number | undefined;
-}
-
-/** What shows whether an old key has run out: the registrations and calls of the last 24 hours by key. */
-function useKeyUse(appid: string): KeyUse {
+/** What shows whether an old key has run out: the registrations of the last 24 hours by key. */
+function useKeyUse(appid: string): (key: Key) => UsedKey {
   const { data } = useQuery({
     queryKey: ["keys", appid, "use"],
     queryFn: ({ signal }) => readStatistics({ appid, interval: "hour", series: "keys" }, { signal }),
@@ -180,14 +174,11 @@ function useKeyUse(appid: string): KeyUse {
   });
   const keys = data?.keys ?? [];
   const all = keys.reduce((sum, { registrations }) => sum + registrations, 0);
-  const calls = keys.reduce((sum, key) => sum + key.calls, 0);
-  const signedCalls = keys.reduce((sum, key) => sum + key.signedCalls, 0);
-  function use(key: Key): UsedKey {
+  return (key) => {
     const used = keys.find(({ keyId }) => keyId === key.id);
     const hours = hoursOf(data, used?.points ?? []);
     return { ...key, hours, share: all === 0 ? undefined : (used?.registrations ?? 0) / all };
-  }
-  return { use, signedShare: calls === 0 ? undefined : signedCalls / calls };
+  };
 }
 
 const hourMs = 3_600_000;

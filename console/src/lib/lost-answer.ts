@@ -8,8 +8,13 @@ export async function explainLoss<Result>(run: () => Promise<Result>, remedy: st
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof CallError) || error.number !== undefined) throw error; // a refusal: nothing was created
+    if (!isLoss(error)) throw error;
     const { status, condition, message } = error;
     throw new CallError(status, { error: condition, message: `${message} ${remedy}` });
   }
+}
+
+/** Whether the server may have performed a call that failed: a refusal has a number. */
+export function isLoss(error: unknown): error is CallError {
+  return error instanceof CallError && error.number === undefined;
 }

@@ -15,7 +15,7 @@ import { act } from "../ui/toast.tsx";
 
 /** An action that asks for confirmation before it runs. */
 export interface OpenedDialog {
-  readonly dialog: "edit" | "send-reset" | "end-tokens" | "erase";
+  readonly dialog: "edit" | "send-reset" | "export" | "end-tokens" | "erase";
   readonly user: User;
 }
 
@@ -57,7 +57,7 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
       ...(user.email === undefined
         ? []
         : [{ label: "Send a reset code …", icon: Mail, run: () => onDialog({ dialog: "send-reset", user }) }]),
-      { label: "Export", icon: Download, run: () => void saveExport(appid, user) },
+      { label: "Export …", icon: Download, run: () => onDialog({ dialog: "export", user }) },
       { label: "End all sign-ins …", icon: LogOut, run: () => onDialog({ dialog: "end-tokens", user }) },
       { label: "Erase …", icon: Trash, isDanger: true, run: () => onDialog({ dialog: "erase", user }) },
     ];

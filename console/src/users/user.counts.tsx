@@ -22,12 +22,13 @@ export function UserCountsList(user: OfUser) {
 }
 
 export function CountsList({ counts }: Pick<UserWithCounts, "counts">) {
-  const { checkins, locations, files, fileBytes, identities, tokens } = counts;
+  const { checkins, locations, metadata, files, fileBytes, identities, tokens } = counts;
   return (
     <DetailList
       items={[
         ["Check-ins", bounded(checkins)],
         ["Locations", bounded(locations)],
+        ["Metadata", bounded(metadata)],
         ["Files", files === 0 ? "0" : `${bounded(files)}, ${formatBytes(fileBytes)}`],
         ["Identities", bounded(identities)],
         ["Sign-ins", bounded(tokens)],
@@ -37,5 +38,10 @@ export function CountsList({ counts }: Pick<UserWithCounts, "counts">) {
 }
 
 function bounded(count: number): string {
-  return formatBounded(count, count >= countMax);
+  return formatBounded(count, isMore(count));
+}
+
+/** Whether the server may have stopped counting here. */
+export function isMore(count: number): boolean {
+  return count >= countMax;
 }

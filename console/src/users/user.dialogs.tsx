@@ -13,6 +13,7 @@ import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
+import { FormDialog } from "../ui/form-dialog.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 import { showToast } from "../ui/toast.tsx";
 import { type OpenedDialog, saveExport, useRefreshUsers } from "./user.acts.ts";
@@ -62,6 +63,35 @@ function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { r
   );
 }
 
+function ExportUser({ appid, user, onClose }: DialogProps & { readonly user: User }) {
+  async function submit() {
+    await saveExport(appid, user);
+    onClose();
+  }
+
+  return (
+    <FormDialog
+      title={`Export ${showInvisible(user.userName)}?`}
+      lead={
+        <>
+          <p>One ZIP archive with the profile, and with all stored data of the user:</p>
+          <UserCountsList appid={appid} userId={user.id} />
+          <p>
+            The metadata of these objects and the events of metrics are in it, too. The export is an entry of the audit
+            log.
+          </p>
+        </>
+      }
+      fields={[]}
+      action="Export"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {null}
+    </FormDialog>
+  );
+}
+
 function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User }) {
   const { id, userName } = user;
   const navigate = useNavigate();
@@ -85,7 +115,10 @@ function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User
       onConfirm={confirm}
       onClose={onClose}
     >
-      <p>The user is gone at once, with everything below; the data is erased in the background.</p>
+      <p>
+        The user is gone at once, with everything below; the data is erased in the background. The list of users shows
+        what is left of it.
+      </p>
       <UserCountsList appid={appid} userId={id} />
       <UserImpact appid={appid} userId={id} />
       <p>
@@ -107,7 +140,13 @@ function UserImpact({ appid, userId }: { readonly appid: string; readonly userId
   return <ImpactFacts impact={data} devicesThat="on which the user is signed in" />;
 }
 
-const dialogs = { edit: EditUser, "send-reset": SendReset, "end-tokens": EndTokens, erase: EraseUser };
+const dialogs = {
+  edit: EditUser,
+  "send-reset": SendReset,
+  export: ExportUser,
+  "end-tokens": EndTokens,
+  erase: EraseUser,
+};
 
 interface EndTokenProps extends DialogProps {
   readonly userId: string;

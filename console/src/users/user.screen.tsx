@@ -19,9 +19,10 @@ import { UserState } from "./user.facts.tsx";
 import { UserHistory } from "./user.history.tsx";
 import { UserCheckins, UserDevices, UserIdentities, UserSignIns } from "./user.lists.tsx";
 import { UserProfile } from "./user.profile.tsx";
+import { UserRequests } from "./user.requests.tsx";
 import styles from "./users.module.css";
 
-const tabs = ["profile", "sign-ins", "devices", "check-ins", "identities", "history"] as const;
+const tabs = ["profile", "sign-ins", "devices", "check-ins", "identities", "history", "requests"] as const;
 type Tab = (typeof tabs)[number];
 const labels: Readonly<Record<Tab, string>> = {
   profile: "Profile",
@@ -30,6 +31,7 @@ const labels: Readonly<Record<Tab, string>> = {
   "check-ins": "Check-ins",
   identities: "Identities",
   history: "History",
+  requests: "Requests",
 };
 
 export function UserScreen() {
@@ -124,12 +126,7 @@ function LineOfLife({ appid, user }: { readonly appid: string; readonly user: Us
         </>
       )}
       , last sign-in <Time value={lastLogin} />,{" "}
-      {tokens === 0 ? "not signed in" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}{" "}
-      <span className={styles.links}>
-        <Link to="/apps/$appid/requests" params={{ appid }} search={{ userID: id }}>
-          Requests
-        </Link>
-      </span>
+      {tokens === 0 ? "not signed in" : `signed in ${tokens === 1 ? "once" : `${tokens} times`}`}.{" "}
     </p>
   );
 }
@@ -152,5 +149,6 @@ function CurrentTab({ tab, appid, user }: CurrentTabProps) {
   if (tab === "devices") return <UserDevices {...ofUser} />;
   if (tab === "check-ins") return <UserCheckins {...ofUser} />;
   if (tab === "identities") return <UserIdentities {...ofUser} />;
+  if (tab === "requests") return <UserRequests {...ofUser} />;
   return <UserHistory {...ofUser} />;
 }

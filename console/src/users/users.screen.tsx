@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Plus from "lucide-react/icons/plus";
 import Users from "lucide-react/icons/users";
@@ -20,6 +21,7 @@ import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
 import { UserDialog } from "./user.dialogs.tsx";
+import { ErasuresInProgress } from "./user.erasures.tsx";
 import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
 import { AddUser } from "./user.forms.tsx";
 import { UserPanel } from "./user.panel.tsx";
@@ -77,9 +79,11 @@ export function UsersScreen() {
   const isEditor = useRole("editor");
   const { actionsOf } = useUserActs(appid, setOpened);
   const wire = readFilters(search);
-  const pages = usePages(["users", appid, "list", wire], (page, options) =>
+  const found = usePages(["users", appid, "list", wire], (page, options) =>
     listUsers({ appid, ...wire, ...page }, options),
   );
+  const holders = useHolders(appid, search);
+  const pages = { ...found, ...withHolders(found, holders) };
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
@@ -87,7 +91,7 @@ export function UsersScreen() {
     filters,
     values: search,
     onChange: changeFilters,
-    search: { name: "q", label: "User name, e-mail or id" },
+    search: { name: "q", label: "User name, e-mail, identity or id" },
   };
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
 
@@ -118,6 +122,7 @@ export function UsersScreen() {
       }
     >
       <ListBar orders={orders} {...chips} />
+      <ErasuresInProgress appid={appid} />
       <Split>
         <DataTable
           label="Users"
@@ -147,6 +152,34 @@ export function UsersScreen() {
 }
 
 const userIdPattern = /^usr_[0-9a-z]{26}$/;
+
+/** The users with an identity that is exactly the searched text. */
+function useHolders(appid: string, { q, ...search }: Search) {
+  const { userNamePrefix: _, emailPrefix: __, ...others } = readFilters(search);
+  const wire = { ...others, identityProviderID: q };
+  const { data, isLoading } = useQuery({
+    queryKey: ["users", appid, "holders", wire],
+    queryFn: ({ signal }) => listUsers({ appid, ...wire, pageSize: holdersMax }, { signal }),
+    enabled: q !== undefined,
+  });
+  return { rows: data?.pageResults ?? [], isLoading };
+}
+
+const holdersMax = 20;
+
+interface Found {
+  readonly rows: readonly User[];
+  readonly isPending: boolean;
+}
+
+/** The list with these users in front of the others. */
+function withHolders({ rows, isPending }: Found, holders: ReturnType<typeof useHolders>): Found {
+  const ids = new Set(holders.rows.map(({ id }) => id));
+  return {
+    rows: [...holders.rows, ...rows.filter(({ id }) => !ids.has(id))],
+    isPending: isPending || (rows.length === 0 && holders.isLoading),
+  };
+}
 
 type Search = Partial<Record<"q" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;
 

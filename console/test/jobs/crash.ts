@@ -1,5 +1,5 @@
 import { connect, type Setup, send } from "../suite.ts";
-import { enter, goTo } from "./steps.ts";
+import { enter, goTo, statusOf } from "./steps.ts";
 
 export async function resolveCrash(setup: Setup): Promise<void> {
   const { server, hand } = setup;
@@ -9,6 +9,7 @@ export async function resolveCrash(setup: Setup): Promise<void> {
     const { result } = await send(`${server.url}/devices`, "POST", { ...credentials, platform: "iOS", appVersion });
     const stackTrace = "TypeError: no title\n    at draw (screen.js:12:3)";
     const headers = { Authorization: `Service ${result.accessToken}` };
+    await statusOf(`${server.url}/devices/current`, headers);
     await send(`${server.url}/devices/current/crashreports`, "POST", { stackTrace }, headers);
   }
 
@@ -16,6 +17,8 @@ export async function resolveCrash(setup: Setup): Promise<void> {
   const page = await enter(setup);
   await goTo(setup, page, name, "Crashes");
   await hand.open(page.getByRole("row").filter({ hasText: "TypeError: no title" }));
+  const before = page.getByRole("heading", { name: "The same device, five minutes before" }).locator("..");
+  await before.getByRole("listitem").filter({ hasText: "200" }).first().waitFor();
   await hand.press(page.getByRole("button", { name: "Resolve …" }));
   const dialog = page.getByRole("dialog");
   await hand.fill(dialog.getByLabel("In version"), "2.1");

@@ -15,12 +15,17 @@ export async function supportUser(setup: Setup): Promise<void> {
     { username: "ada.lovelace", password: "correct horse", email: "ada@example.com" },
     device,
   );
+  const identity = `${server.url}/users/me/identities/crm`;
+  await send(identity, "POST", { identityId: "K-4711" }, { Authorization: `Service ${user.accessToken}` });
   const ofUser = { Authorization: `Service ${user.accessToken}` };
   const statusOfUser = () => statusOf(`${server.url}/users/me`, ofUser);
 
   const page = await enter(setup);
   await goTo(setup, page, name, "Users");
-  await hand.fill(page.getByPlaceholder("User name, e-mail or id"), "ada@example");
+  const search = page.getByPlaceholder("User name, e-mail, identity or id");
+  await hand.fill(search, "K-4711");
+  await page.getByRole("row").filter({ hasText: "ada@example.com" }).waitFor();
+  await hand.fill(search, "ada@example");
   await hand.open(page.getByRole("row").filter({ hasText: "ada@example.com" }));
   await page.getByRole("heading", { level: 1, name: "ada.lovelace" }).waitFor();
 
@@ -39,8 +44,13 @@ export async function supportUser(setup: Setup): Promise<void> {
   await confirm(setup, page, "End all sign-ins");
   assert.equal(await statusOfUser(), 401);
 
-  const downloading = page.waitForEvent("download");
+  await page.goto(`${page.url().split("?")[0]}?tab=requests`);
+  await page.getByRole("row").filter({ hasText: "addIdentity" }).filter({ hasText: "iOS" }).waitFor();
   await choose(/^Export/);
+  const exporting = page.getByRole("dialog");
+  await exporting.getByText("Identities").waitFor();
+  const downloading = page.waitForEvent("download");
+  await hand.press(exporting.getByRole("button", { name: "Export" }));
   const archive = await readZip(readFileSync(await (await downloading).path()));
   assert.ok([...archive.values()].some((content) => content.includes("ada@example.com")));
 

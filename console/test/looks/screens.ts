@@ -31,7 +31,7 @@ export const screens: readonly Screen[] = [
   },
   { name: "users", at: "#/apps/$appid/users" },
   { name: "users-nothing", at: "#/apps/$appid/users?q=nobody" },
-  ...["profile", "sign-ins", "devices", "check-ins", "identities", "history"].map((tab) => ({
+  ...["profile", "sign-ins", "devices", "check-ins", "identities", "history", "requests"].map((tab) => ({
     name: `user-${tab}`,
     at: `#/apps/$appid/users/$userId?tab=${tab}`,
   })),

@@ -1,26 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { openapiQuery } from "../api/openapi.ts";
-import { type AnsweredCall, callsOfDevice, idOfCall, type RequestFilters } from "../api/requests.ts";
-import { formatMs, parseTime, showInvisible } from "../lib/format.ts";
+import { type AnsweredCall, idOfCall, type RequestFilters } from "../api/requests.ts";
+import { formatMs, showInvisible, showOptional } from "../lib/format.ts";
 import { Button, buttonClass } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Panel } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
-import styles from "./requests.module.css";
-import { Clock, nameOfCall, StatusCode } from "./requests.parts.tsx";
+import { CallsBefore } from "./calls.before.tsx";
+import styles from "./calls.module.css";
+import { nameOfCall, StatusCode } from "./calls.parts.tsx";
 
-interface RequestPanelProps {
+interface CallPanelProps {
   readonly appid: string;
   readonly call: AnsweredCall;
-  readonly onFilter: (filters: RequestFilters) => void;
+  /** Absent where the list can be filtered no further. */
+  readonly onFilter?: (filters: RequestFilters) => void;
   readonly onClose: () => void;
 }
 
-export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelProps) {
+export function CallPanel({ appid, call, onFilter, onClose }: CallPanelProps) {
   const { requestId, time, batch, method, path, operation, status, error, message, rehearsed, ms } = call;
-  const { device, user, address, worker } = call;
+  const { device, platform, user, address, worker } = call;
   return (
     <Panel title={nameOfCall(call)} onClose={onClose}>
       {error !== undefined && <Meaning condition={error} message={message} />}
@@ -32,6 +34,7 @@ export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelPro
           ["Operation", operation && <code key="operation">{operation}</code>],
           ["Call", <code key="call">{showInvisible(`${method ?? ""} ${path ?? ""}`)}</code>],
           ["User", user && <UserOfCall key="user" appid={appid} userId={user} />],
+          ["Platform", showOptional(platform)],
           ["Device", device && <DeviceOfCall key="device" appid={appid} deviceId={device} />],
           ["Address", address],
           ["Request", <IdChip key="request" id={requestId} />],
@@ -41,8 +44,12 @@ export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelPro
         ]}
       />
       <div className={styles.actions}>
-        {error !== undefined && <Button onPress={() => onFilter({ error })}>All with this error</Button>}
-        {operation !== undefined && <Button onPress={() => onFilter({ operation })}>All of this operation</Button>}
+        {onFilter !== undefined && error !== undefined && (
+          <Button onPress={() => onFilter({ error })}>All with this error</Button>
+        )}
+        {onFilter !== undefined && operation !== undefined && (
+          <Button onPress={() => onFilter({ operation })}>All of this operation</Button>
+        )}
         {operation !== undefined && (
           <Link
             to="/apps/$appid/explorer"
@@ -53,9 +60,11 @@ export function RequestPanel({ appid, call, onFilter, onClose }: RequestPanelPro
             Try it
           </Link>
         )}
-        {user !== undefined && <Button onPress={() => onFilter({ userID: user })}>All of this user</Button>}
+        {onFilter !== undefined && user !== undefined && (
+          <Button onPress={() => onFilter({ userID: user })}>All of this user</Button>
+        )}
       </div>
-      {device !== undefined && <CallsBefore appid={appid} call={call} deviceId={device} />}
+      {device !== undefined && <CallsBefore appid={appid} deviceId={device} at={time} callId={idOfCall(call)} />}
     </Panel>
   );
 }
@@ -99,40 +108,5 @@ function DeviceOfCall({ appid, deviceId }: { readonly appid: string; readonly de
         Open
       </Link>
     </span>
-  );
-}
-
-const beforeMs = 5 * 60_000;
-
-interface CallsBeforeProps {
-  readonly appid: string;
-  readonly call: AnsweredCall;
-  readonly deviceId: string;
-}
-
-/** The calls of the same device in the minutes before. */
-function CallsBefore({ appid, call, deviceId }: CallsBeforeProps) {
-  const { data } = useQuery(callsOfDevice(appid, deviceId, idOfCall(call)));
-  if (data === undefined) return null;
-  const until = parseTime(call.time);
-  const before = data.calls.filter((other) => {
-    const at = parseTime(other.time);
-    return at <= until && at >= until - beforeMs && idOfCall(other) !== idOfCall(call);
-  });
-  return (
-    <section className={styles.before}>
-      <h3>The same device, five minutes before</h3>
-      {before.length === 0 && <p className={styles.muted}>No other call.</p>}
-      <ol>
-        {before.map((other) => (
-          <li key={idOfCall(other)}>
-            <Clock value={other.time} />
-            <StatusCode status={other.status} />
-            <span className={styles.name}>{nameOfCall(other)}</span>
-            {other.error !== undefined && <span className={styles.muted}>{other.error}</span>}
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }

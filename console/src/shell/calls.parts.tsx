@@ -1,7 +1,7 @@
 import type { AnsweredCall } from "../api/requests.ts";
 import { formatClock, formatExact, parseTime, showInvisible } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
-import styles from "./requests.module.css";
+import styles from "./calls.module.css";
 
 /** A status as a number whose class shows by a mark and a colour. */
 export function StatusCode({ status }: { readonly status: number }) {

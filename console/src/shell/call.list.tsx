@@ -1,0 +1,150 @@
+import { type ReactNode, type SyntheticEvent, useMemo } from "react";
+import { type AnsweredCall, idOfCall, type RequestFilters, type useTail } from "../api/requests.ts";
+import { formatMs, showInvisible, showOptional } from "../lib/format.ts";
+import { type Column, DataTable } from "../ui/data-table.tsx";
+import { IdChip } from "../ui/id-chip.tsx";
+import { Split } from "../ui/page.tsx";
+import { CallPanel } from "./call.panel.tsx";
+import styles from "./calls.module.css";
+import { Clock, nameOfCall, StatusCode } from "./calls.parts.tsx";
+
+const userColumn: Column<AnsweredCall> = {
+  name: "User",
+  width: "132px",
+  render: ({ user }) => user !== undefined && <IdChip id={user} />,
+};
+
+const columns: readonly Column<AnsweredCall>[] = [
+  {
+    name: "Time",
+    width: "84px",
+    narrow: "line",
+    render: (call) => (
+      <>
+        <Clock value={call.time} />
+        <span className={styles["narrow-only"]}> {call.error ?? call.path}</span>
+      </>
+    ),
+  },
+  { name: "Status", width: "80px", narrow: "end", render: ({ status }) => <StatusCode status={status} /> },
+  {
+    name: "Operation",
+    width: "minmax(170px, 2.2fr)",
+    narrow: "title",
+    render: (call) => <Operation call={call} />,
+  },
+  { name: "Took", width: "76px", isNumber: true, render: ({ ms }) => formatMs(ms) },
+  { name: "Error", width: "minmax(130px, 1.6fr)", render: (call) => <Failure call={call} /> },
+  userColumn,
+  { name: "Platform", width: "minmax(72px, 0.5fr)", render: ({ platform }) => showOptional(platform) },
+  { name: "Device", width: "132px", render: ({ device }) => device !== undefined && <IdChip id={device} /> },
+  { name: "Address", width: "minmax(108px, 0.6fr)", render: ({ address }) => address },
+  { name: "Request", width: "132px", render: ({ requestId }) => <IdChip id={requestId} /> },
+];
+
+type Tail = ReturnType<typeof useTail>;
+
+interface CallListProps {
+  readonly appid: string;
+  readonly tail: Tail;
+  /** Whether all calls are of one user, who needs no column. */
+  readonly isOfOneUser?: boolean;
+  /** The open call. */
+  readonly panel: string | undefined;
+  readonly onPanel: (id: string | undefined) => void;
+  readonly onFilter?: (filters: RequestFilters) => void;
+  /** The operator reads a row: new rows must not move it. */
+  readonly onReading: () => void;
+  readonly empty: ReactNode;
+}
+
+/** The calls of a live log, and the panel of the open one. */
+export function CallList({
+  appid,
+  tail,
+  isOfOneUser = false,
+  panel,
+  onPanel,
+  onFilter,
+  onReading,
+  empty,
+}: CallListProps) {
+  const calls = tail.data?.calls ?? [];
+  const open = calls.find((call) => idOfCall(call) === panel);
+  const shown = useMemo(
+    () => (isOfOneUser ? columns.filter((column) => column !== userColumn) : columns),
+    [isOfOneUser],
+  );
+
+  function noteReading({ type, target }: SyntheticEvent) {
+    if (!(target instanceof HTMLElement)) return;
+    if (type === "scroll" ? target.scrollTop > 0 : target.role === "row") onReading();
+  }
+
+  return (
+    <>
+      {tail.data !== undefined && calls.length > 0 && <Reach answer={tail.data} />}
+      <Split>
+        <div className={styles.tail} onScrollCapture={noteReading} onFocusCapture={noteReading}>
+          <DataTable
+            label="Requests"
+            columns={shown}
+            pages={{ ...tail, ...onePage, rows: calls }}
+            idOf={idOfCall}
+            onPanel={(call) => onPanel(idOfCall(call))}
+            openId={panel}
+            empty={empty}
+          />
+        </div>
+        {open !== undefined && (
+          <CallPanel appid={appid} call={open} onFilter={onFilter} onClose={() => onPanel(undefined)} />
+        )}
+      </Split>
+    </>
+  );
+}
+/** The list grows at its beginning, never at its end. */
+const onePage = { hasNextPage: false, isFetchingNextPage: false, fetchNextPage: () => undefined };
+
+function Operation({ call }: { readonly call: AnsweredCall }) {
+  const { operation, method = "", path = "", batch } = call;
+  return (
+    <>
+      {nameOfCall(call)}
+      {batch !== undefined && <span className={styles.tag}>in a batch</span>}
+      {operation !== undefined && (
+        <span className={styles.path}>
+          {method} {showInvisible(path)}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Failure({ call: { error, message, rehearsed } }: { readonly call: AnsweredCall }) {
+  return (
+    <>
+      {error}
+      {message !== undefined && <span className={styles.path}>{showInvisible(message)}</span>}
+      {rehearsed !== undefined && <span className={styles.tag}>rehearsed</span>}
+    </>
+  );
+}
+
+type Answer = NonNullable<Tail["data"]>;
+
+/** The time from which the list is complete, and the processes that it comes from. */
+function Reach({ answer: { since, processes } }: { readonly answer: Pick<Answer, "since" | "processes"> }) {
+  const silent = processes.filter(({ isSilent }) => isSilent);
+  return (
+    <p className={styles.reach}>
+      {since !== undefined && (
+        <>
+          Complete since <Clock value={since} />; a restart of the server empties the list
+        </>
+      )}
+      {processes.length > 1 && ` · ${processes.length - silent.length} of ${processes.length} processes`}
+      {silent.length > 0 && ` · no answer from process ${silent.map(({ worker }) => worker).join(", ")}`}
+    </p>
+  );
+}
