@@ -21,9 +21,9 @@ import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { DevicePanel } from "./device.panel.tsx";
 
 const columnsOf = (appid: string): readonly Column<Device>[] => [
-  { name: "Platform", width: "minmax(84px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
+  { name: "Platform", width: "minmax(98px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
   { name: "Model", width: "minmax(100px, 1.5fr)", narrow: "line", render: ({ model }) => showOptional(model) },
-  { name: "System", width: "minmax(68px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
+  { name: "System", width: "minmax(84px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
   { name: "App", width: "minmax(68px, 1fr)", render: ({ appVersion }) => showOptional(appVersion) },
   { name: "User now", width: "minmax(104px, 1.5fr)", render: ({ signedIn }) => userNow(appid, signedIn) },
   { name: "Unique id", width: "minmax(112px, 1.5fr)", render: ({ uniqueId }) => showOptional(uniqueId) },

@@ -17,7 +17,7 @@ const userColumn: Column<AnsweredCall> = {
 const columns: readonly Column<AnsweredCall>[] = [
   {
     name: "Time",
-    width: "84px",
+    width: "104px",
     narrow: "line",
     render: (call) => (
       <>
@@ -33,10 +33,10 @@ const columns: readonly Column<AnsweredCall>[] = [
     narrow: "title",
     render: (call) => <Operation call={call} />,
   },
-  { name: "Took", width: "76px", isNumber: true, render: ({ ms }) => formatMs(ms) },
-  { name: "Error", width: "minmax(130px, 1.6fr)", render: (call) => <Failure call={call} /> },
+  { name: "Took", width: "92px", isNumber: true, render: ({ ms }) => formatMs(ms) },
+  { name: "Error", width: "minmax(110px, 1.6fr)", render: (call) => <Failure call={call} /> },
   userColumn,
-  { name: "Platform", width: "minmax(72px, 0.5fr)", render: ({ platform }) => showOptional(platform) },
+  { name: "Platform", width: "minmax(96px, 0.5fr)", render: ({ platform }) => showOptional(platform) },
   { name: "Device", width: "132px", render: ({ device }) => device !== undefined && <IdChip id={device} /> },
   { name: "Address", width: "minmax(108px, 0.6fr)", render: ({ address }) => address },
   { name: "Request", width: "132px", render: ({ requestId }) => <IdChip id={requestId} /> },
