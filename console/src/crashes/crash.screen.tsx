@@ -47,7 +47,7 @@ export function CrashScreen() {
       )}
       {pages.isPending && <LoadingRows />}
       {pages.error !== null && pages.rows.length === 0 && (
-        <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
+        <ErrorState error={pages.error} onRetry={() => void pages.refetch()} subject={{ appid, id: fingerprint }} />
       )}
       {pages.rows.length > 0 && (
         <Reports

@@ -56,7 +56,9 @@ export function OverviewScreen() {
       }
     >
       {data === undefined && error === null && <LoadingRows />}
-      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error !== null && (
+        <ErrorState error={error} onRetry={() => void refetch()} subject={{ id: appid }} />
+      )}
       {data !== undefined && data.totals.devices.count === 0 && <OverviewStart appid={appid} />}
       {data !== undefined && data.totals.devices.count > 0 && (
         <div className={styles.overview} data-old={isPlaceholderData || isError || undefined}>

@@ -60,7 +60,7 @@ export function SettingsScreen() {
           {tab === general && <GeneralSettings appid={appid} />}
           {tab !== general && data === undefined && error === null && <LoadingRows />}
           {tab !== general && data === undefined && error !== null && (
-            <ErrorState error={error} onRetry={() => void refetch()} />
+            <ErrorState error={error} onRetry={() => void refetch()} subject={{ id: appid }} />
           )}
           {tab === json && data !== undefined && (
             <SettingsJson appid={appid} stored={data} isEditor={isEditor} onStored={take} />

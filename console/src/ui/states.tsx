@@ -35,9 +35,12 @@ export const RemedyContext = createContext<ComponentType<{ readonly condition: s
 interface ErrorStateProps {
   readonly error: unknown;
   readonly onRetry: () => void;
-  /** The object that was asked for: if it is gone, the audit log may say why. */
-  readonly subject?: { readonly appid: string; readonly id: string };
+  /** The object that was asked for, and its application: if it is gone, the audit log may say why. */
+  readonly subject?: { readonly appid?: string; readonly id: string };
 }
+
+/** The roles that include the one that a refusal names. */
+const rolesThatMay: Record<string, string> = { editor: "Editors and owners may.", owner: "Owners may." };
 
 /** What failed, and what to do. */
 export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
@@ -55,7 +58,10 @@ export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
     <div className={styles.state} role="alert">
       <Icon size={28} strokeWidth={1.5} aria-hidden />
       <h2>{title}</h2>
-      <p>{error instanceof Error ? error.message : String(error)}</p>
+      <p>
+        {error instanceof Error ? error.message : String(error)}
+        {isDenied && ` ${rolesThatMay[/role (\w+)\.$/.exec(refusal.message)?.[1] ?? ""] ?? ""}`}
+      </p>
       {refusal?.number !== undefined && !isGone && <Remedy condition={refusal.condition} />}
       {refusal !== undefined && (
         <p className={styles.small}>
@@ -65,7 +71,9 @@ export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
       )}
       {isGone && subject !== undefined && (
         <p>
-          <a href={`#/apps/${subject.appid}/audit?target=${encodeURIComponent(subject.id)}`}>
+          <a
+            href={`#${subject.appid === undefined ? "" : `/apps/${subject.appid}`}/audit?target=${encodeURIComponent(subject.id)}`}
+          >
             Look for it in the audit log
           </a>
         </p>

@@ -48,7 +48,11 @@ export function WebhookScreen() {
   if (data === undefined) {
     return (
       <Page title="Webhook">
-        {error === null ? <LoadingRows /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+        {error === null ? (
+          <LoadingRows />
+        ) : (
+          <ErrorState error={error} onRetry={() => void refetch()} subject={{ appid, id: webhookId }} />
+        )}
       </Page>
     );
   }

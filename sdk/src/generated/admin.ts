@@ -3355,7 +3355,7 @@ export const downloadUser: (appid: string, userId: string) => Call<Download> = /
 /**
  * List the deleted users whose data is still being erased, and what is left of it
  *
- * Nobody else can find this data any more.
+ * Clients no longer find this data.
  */
 export const listErasures: (appid: string) => Call<Erasures> = /* @__PURE__ */ define("listErasures", "GET /_/api/applications/{appid}/erasures", "os");
 

@@ -11,7 +11,7 @@ const listErasures = operation({
   path: "/_/api/applications/{appid}/erasures",
   operation: "listErasures",
   summary: "List the deleted users whose data is still being erased, and what is left of it",
-  description: "Nobody else can find this data any more.",
+  description: "Clients no longer find this data.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedUsersPath,
