@@ -241,14 +241,17 @@ describe("tenancy: an application is a shard", () => {
 });
 
 describe("migrate", () => {
-  it("migrating any older release leads to the schema of a new database", async () => {
+  it("migrating an older release leads to the schema of a new database", async () => {
     const fresh = await createEmpty();
     await withDatabase(fresh, migrate);
     const schema = await readSchema(fresh);
     const release = await createEmpty();
+    let earlier: number | undefined;
     for (let released = 0; released <= migrations.length; released += 1) {
-      const earlier = released === 0 ? undefined : released - 1;
+      // Of the releases before the last ones, every fourth: trying all takes time with the square of their number.
+      if (released % 4 !== 0 && released < migrations.length - 10) continue;
       await withDatabase(release, (database) => migrateTo(released, database, earlier));
+      earlier = released;
       const { url, drop } = await copyTestDatabase(newFolder(), release);
       const applied = await withDatabase(url, migrate);
       assert.deepEqual(

@@ -3,13 +3,13 @@ import type {
   ProviderTestResult,
   EffectiveSettings as WireEffectiveSettings,
 } from "../../../server/src/applications/applications.settings.effective.contract.ts";
-import type { PutSettings } from "../../../server/src/applications/applications.settings.operator.contract.ts";
+import type { SettingsBody } from "../../../server/src/applications/applications.settings.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
 import type { FileUsage as WireFileUsage } from "../../../server/src/files/files.operator.contract.ts";
 import { CallError } from "../lib/call-error.ts";
 import { operation, type Versioned, versionedOperation } from "./call.ts";
 
-export type Settings = Static<typeof PutSettings>;
+export type Settings = Static<typeof SettingsBody>;
 /** Some members, each as a whole; null unsets a member. */
 export type ChangedSettings = { readonly [Member in keyof Settings]?: Settings[Member] | null };
 

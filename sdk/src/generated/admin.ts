@@ -166,7 +166,7 @@ export interface ApplicationPage {
   readonly previousToken?: string;
 }
 
-/** The settings of an application; absent members are unset. */
+/** The settings of an application. */
 export interface ApplicationSettings {
   /** Providers by identityProviderName. */
   readonly oidc?: Readonly<Record<string, OidcProvider>>;
@@ -373,28 +373,6 @@ export interface ChangeApplicationRequest {
   readonly name?: string | undefined;
 }
 
-export interface ChangeApplicationSettingsRequest {
-  /** Providers by identityProviderName. */
-  readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
-  readonly retention?: Retention | undefined;
-  readonly quotas?: Quotas | undefined;
-  readonly tokenLifetimes?: TokenLifetimes | undefined;
-  /** Disabled operations, such as `POST /users`. */
-  readonly disabledOperations?: readonly string[] | undefined;
-  /** Of the web pages that may call; any without it. */
-  readonly origins?: readonly string[] | undefined;
-  readonly signedRequests?: SignedRequests | undefined;
-  readonly limits?: RateLimits | undefined;
-  readonly mail?: MailSettings | undefined;
-  readonly locationData?: LocationData | undefined;
-  /** Social logins tell which check they failed; false without it. */
-  readonly debug?: boolean | undefined;
-  readonly email?: EmailSettings | undefined;
-  readonly events?: EventSettings | undefined;
-  readonly rehearsal?: Rehearsal | undefined;
-  readonly webhooks?: WebhookSettings | undefined;
-}
-
 export interface ChangeCrashGroupRequest {
   /** Replaces the earlier decision. */
   readonly state?: CrashGroupState | undefined;
@@ -553,7 +531,7 @@ export interface CrashGroupPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `lastSeen`, `firstSeen`, `reports`. Descending: `-lastSeen`, `-firstSeen`, `-reports`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type CrashGroupSortOrder = "lastSeen" | "-lastSeen" | "firstSeen" | "-firstSeen" | "reports" | "-reports";
 
 /**
@@ -741,10 +719,10 @@ export interface CreatedOperator {
   readonly password?: string;
 }
 
-/** Ascending: `created`, `distance`. Descending: `-created`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type CreatedOrDistanceSortOrder = "created" | "-created" | "distance" | "-distance";
 
-/** Ascending: `created`. Descending: `-created`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type CreatedSortOrder = "created" | "-created";
 
 /** A new webhook. */
@@ -2029,7 +2007,7 @@ export interface OperatedUserPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `userName`, `lastLogin`. Descending: `-created`, `-lastModified`, `-userName`, `-lastLogin`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "lastLogin" | "-lastLogin";
 
 /** A user, as operators see it, with the number of objects. */
@@ -2201,28 +2179,6 @@ export interface ProviderTestResult {
   /** Public keys that were found. */
   readonly keys: number;
   readonly problem?: ProviderTestProblem | (string & {});
-}
-
-export interface PutApplicationSettingsRequest {
-  /** Providers by identityProviderName. */
-  readonly oidc?: Readonly<Record<string, OidcProvider>> | undefined;
-  readonly retention?: Retention | undefined;
-  readonly quotas?: Quotas | undefined;
-  readonly tokenLifetimes?: TokenLifetimes | undefined;
-  /** Disabled operations, such as `POST /users`. */
-  readonly disabledOperations?: readonly string[] | undefined;
-  /** Of the web pages that may call; any without it. */
-  readonly origins?: readonly string[] | undefined;
-  readonly signedRequests?: SignedRequests | undefined;
-  readonly limits?: RateLimits | undefined;
-  readonly mail?: MailSettings | undefined;
-  readonly locationData?: LocationData | undefined;
-  /** Social logins tell which check they failed; false without it. */
-  readonly debug?: boolean | undefined;
-  readonly email?: EmailSettings | undefined;
-  readonly events?: EventSettings | undefined;
-  readonly rehearsal?: Rehearsal | undefined;
-  readonly webhooks?: WebhookSettings | undefined;
 }
 
 export interface PutSigningSecretRequest {
@@ -3210,14 +3166,14 @@ export const getApplicationSettings: (appid: string) => Call<ApplicationSettings
  *
  * Members that are absent are unset. With If-Match, only the version that it names.
  */
-export const putApplicationSettings: (appid: string, fields?: PutApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
+export const putApplicationSettings: (appid: string, fields?: ApplicationSettings) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
 
 /**
  * Change some settings of an application, each as a whole; null unsets a setting
  *
  * Members that are absent stay as they are. With If-Match, only the version that it names.
  */
-export const changeApplicationSettings: (appid: string, fields?: ChangeApplicationSettingsRequest) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
+export const changeApplicationSettings: (appid: string, fields?: ApplicationSettings) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
 
 /**
  * Set a new shared secret for signed requests; it is shown only once

@@ -87,7 +87,7 @@ export interface BlobPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `tag`, `friendlyName`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-friendlyName`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type BlobSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "friendlyName" | "-friendlyName" | "distance" | "-distance";
 
 export interface ChangeBlobRequest {
@@ -252,7 +252,7 @@ export interface CheckinPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `comment`, `description`, `tag`, `distance`. Descending: `-created`, `-lastModified`, `-comment`, `-description`, `-tag`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
 
 /**
@@ -726,7 +726,7 @@ export interface LocationPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `tag`, `name`, `address1`, `address2`, `city`, `region`, `country`, `postalCode`, `phone`, `fax`, `website`, `category`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-name`, `-address1`, `-address2`, `-city`, `-region`, `-country`, `-postalCode`, `-phone`, `-fax`, `-website`, `-category`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type LocationSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "name" | "-name" | "address1" | "-address1" | "address2" | "-address2" | "city" | "-city" | "region" | "-region" | "country" | "-country" | "postalCode" | "-postalCode" | "phone" | "-phone" | "fax" | "-fax" | "website" | "-website" | "category" | "-category" | "distance" | "-distance";
 
 export interface LoginSocialUserRequest {
@@ -764,7 +764,7 @@ export interface MetadataItemPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `key`, `distance`. Descending: `-created`, `-lastModified`, `-key`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type MetadataSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "key" | "-key" | "distance" | "-distance";
 
 /** An event to report. */
@@ -855,7 +855,7 @@ export interface PictureSize {
   readonly h: number;
 }
 
-/** Ascending: `created`, `lastModified`, `tag`, `caption`, `title`, `watermark`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-caption`, `-title`, `-watermark`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type PictureSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "caption" | "-caption" | "title" | "-title" | "watermark" | "-watermark" | "distance" | "-distance";
 
 export interface PutManyMetadataRequest {
@@ -1268,7 +1268,7 @@ export interface StreamEventsQuery {
   readonly ticket?: string | undefined;
 }
 
-/** Ascending: `created`, `lastModified`, `userName`, `firstName`, `lastName`, `gender`, `distance`. Descending: `-created`, `-lastModified`, `-userName`, `-firstName`, `-lastName`, `-gender`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type UserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "firstName" | "-firstName" | "lastName" | "-lastName" | "gender" | "-gender" | "distance" | "-distance";
 
 /** An active token of a user. */
@@ -1359,5 +1359,5 @@ export interface VideoPage {
   readonly previousToken?: string;
 }
 
-/** Ascending: `created`, `lastModified`, `tag`, `title`, `encoding`, `friendlyName`, `bitRate`, `lengthInSeconds`, `thumbnailID`, `distance`. Descending: `-created`, `-lastModified`, `-tag`, `-title`, `-encoding`, `-friendlyName`, `-bitRate`, `-lengthInSeconds`, `-thumbnailID`, `-distance`. */
+/** By this property, ascending; with `-` before its name, descending. */
 export type VideoSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "title" | "-title" | "encoding" | "-encoding" | "friendlyName" | "-friendlyName" | "bitRate" | "-bitRate" | "lengthInSeconds" | "-lengthInSeconds" | "thumbnailID" | "-thumbnailID" | "distance" | "-distance";

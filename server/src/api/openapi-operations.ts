@@ -161,7 +161,7 @@ const rehearse: DescribedParameter = {
 
 function describeBody({ operation, parameters = Type.Object({}), upload }: Route, describe: Describe) {
   const name = `${operation.charAt(0).toUpperCase()}${operation.slice(1)}`;
-  const request = named(`${name}Request`, undefined, parameters);
+  const request = nameOf(parameters) === undefined ? named(`${name}Request`, undefined, parameters) : parameters;
   if (upload === undefined) {
     const content = { "application/json": { schema: describe(request) } };
     return { requestBody: { ...(parameters.required.length > 0 && { required: true }), content } };

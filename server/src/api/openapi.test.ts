@@ -297,7 +297,9 @@ describe("/_/openapi.json", () => {
       const { description = "" } = schema;
       const properties = propertiesOf(schema);
       if (description === "" && !/(?:Answer|Page|Request|Form)$/.test(name)) lacking.push(name);
-      lacking.push(...(schema.enum ?? []).filter((word) => !description.includes(`\`${word}\``)));
+      const words = schema.enum ?? [];
+      const isOrder = words.every((word) => words.includes(`-${word}`) || words.includes(word.slice(1))); // names of properties
+      if (!isOrder) lacking.push(...words.filter((word) => !description.includes(`\`${word}\``)));
       for (const [property, described] of Object.entries(properties)) {
         if (!plainNames.has(property) && !isDescribed(described)) lacking.push(`${name}.${property}`);
       }
@@ -312,11 +314,11 @@ describe("/_/openapi.json", () => {
     assert.deepEqual(requests && "maxItems" in requests && requests.maxItems, 7);
   });
 
-  it("takes at most 360 kB, and 46 kB compressed", async () => {
+  it("takes at most 350 kB, and 45 kB compressed", async () => {
     const { text } = await test.call("GET /_/openapi.json");
-    assert.ok(Buffer.byteLength(text) <= 360_000, `${Buffer.byteLength(text)} bytes`);
+    assert.ok(Buffer.byteLength(text) <= 350_000, `${Buffer.byteLength(text)} bytes`);
     const compressed = gzipSync(text).length;
-    assert.ok(compressed <= 46_000, `${compressed} bytes compressed`);
+    assert.ok(compressed <= 45_000, `${compressed} bytes compressed`);
   });
 
   it("names the media type of all binary bodies", () => {

@@ -8,18 +8,14 @@ import { settingsMembers } from "./applications.settings.members.ts";
 
 export const SettingsPath = Type.Object(applicationPathParameters);
 
-/** All settings: absent members are unset. */
-export const PutSettings = Type.Object(settingsMembers);
-/** Some settings, each as a whole: absent members stay, null unsets a member. */
-export const ChangeSettings = Type.Object(settingsMembers);
-/** The same members without secrets, as JSON. */
-export const Settings = RawJson(
-  named(
-    "ApplicationSettings",
-    "The settings of an application; absent members are unset.",
-    Type.Object(settingsMembers),
-  ),
+/** The settings in a body: with PATCH, absent members stay and null unsets a member. */
+export const SettingsBody = named(
+  "ApplicationSettings",
+  "The settings of an application.",
+  Type.Object(settingsMembers),
 );
+/** The same members without secrets, as JSON. */
+export const Settings = RawJson(SettingsBody);
 
 export const PutSigningSecret = Type.Object({
   secret: Type.Optional(
@@ -37,14 +33,14 @@ export const SigningSecret = named(
 );
 
 /** The settings in a body. @throws ApplicationSettingsError naming every problem, including unknown members */
-export function readSettings(parameters: Static<typeof PutSettings>, raw: RawParameters): ApplicationSettings {
+export function readSettings(parameters: Static<typeof SettingsBody>, raw: RawParameters): ApplicationSettings {
   return readApplicationSettings({ ...unknownMembers(raw), ...parameters });
 }
 
 /** The settings after a change. @throws ApplicationSettingsError */
 export function readChangedSettings(
   current: ApplicationSettings,
-  parameters: Static<typeof ChangeSettings>,
+  parameters: Static<typeof SettingsBody>,
   raw: RawParameters,
 ): ApplicationSettings {
   const kept = Object.entries(current).filter(([name]) => !isUnset(name, raw));

@@ -28,12 +28,11 @@ import {
 } from "../tenancy/settings-changes.ts";
 import { applicationEvent, settingsEvent } from "./applications.events.ts";
 import {
-  ChangeSettings,
-  PutSettings,
   PutSigningSecret,
   readChangedSettings,
   readSettings,
   Settings,
+  SettingsBody,
   SettingsPath,
   SigningSecret,
 } from "./applications.settings.operator.contract.ts";
@@ -161,7 +160,7 @@ export const putSettings = operation({
   tag: "Operators",
   caller: "operator",
   pathParameters: SettingsPath,
-  parameters: PutSettings,
+  parameters: SettingsBody,
   status: 200,
   result: Settings,
   errors: ["ItemDoesNotExist", "ObjectChanged"],
@@ -178,7 +177,7 @@ const changeSettings = operation({
   tag: "Operators",
   caller: "operator",
   pathParameters: SettingsPath,
-  parameters: ChangeSettings,
+  parameters: SettingsBody,
   status: 200,
   result: Settings,
   errors: ["ItemDoesNotExist", "ObjectChanged"],
@@ -271,7 +270,7 @@ function refuseWrong(error: unknown): never {
 /** Splits a problem into the setting that it begins with and its description. */
 function toProblem(problem: string): Problem {
   const [, path = "", message = ""] = /^(.+?) ((?:must|has an unknown member) [^;]+)/s.exec(problem) ?? [];
-  const isSetting = (path.split(".")[0] ?? "") in PutSettings.properties;
+  const isSetting = (path.split(".")[0] ?? "") in SettingsBody.properties;
   return isSetting ? { path, message } : { path: undefined, message: problem.split(";", 1).join() };
 }
 

@@ -28,9 +28,10 @@ export function searchParameters<const Name extends string>(name: string, orders
 /** The words of a sort order: each name, and each with `-` before it. */
 export function sortOrders<const Name extends string>(name: string, names: readonly Name[]): Enumeration<Sorted<Name>> {
   const words = names.flatMap((each): Sorted<Name>[] => [each, `-${each}`]);
-  const quoted = (before: string) => names.map((each) => `\`${before}${each}\``).join(", ");
-  const about = `Ascending: ${quoted("")}. Descending: ${quoted("-")}.`;
-  return named(name, about, { type: "string", enum: words });
+  return named(name, "By this property, ascending; with `-` before its name, descending.", {
+    type: "string",
+    enum: words,
+  });
 }
 
 /** Reads the sort order. @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange */
