@@ -146,6 +146,7 @@ const device = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/devices/$deviceId",
   staticData: { title: "Devices" },
+  validateSearch: (given) => textsOf(given, ["tab", "panel"]),
   component: lazyRouteComponent(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
 });
 

@@ -1,9 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/crashes.ts";
+import type { CrashGroup } from "../api/crashes.ts";
 import { formatCount, formatNumber, parseTime, showInvisible } from "../lib/format.ts";
-import { Section } from "../ui/page.tsx";
-import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { TimeChart } from "../ui/time-chart.tsx";
 import styles from "./crashes.module.css";
@@ -22,19 +19,6 @@ export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: numbe
   const counted = new Map(days.map(({ start, reports }) => [parseTime(start), reports]));
   const times = lastDays();
   return { times, reports: times.map((time) => counted.get(time) ?? 0) };
-}
-
-/** The state of a crash as a word: an open one is new for a day. */
-export function CrashState({ group }: { readonly group: CrashGroup }) {
-  const { state, resolvedIn, reopened, firstSeen } = group;
-  if (state === "ignored") return <Status kind="neutral">Ignored</Status>;
-  if (state === "open") {
-    if (reopened !== undefined) return <Status kind="warning">Came back</Status>;
-    return <Status kind="notice">{Date.now() - parseTime(firstSeen) < dayMs ? "New" : "Open"}</Status>;
-  }
-  return (
-    <Status kind="good">{resolvedIn === undefined ? "Resolved" : `Resolved in ${showInvisible(resolvedIn)}`}</Status>
-  );
 }
 
 export function GroupFacts({ group }: { readonly group: CrashGroup }) {
@@ -92,54 +76,4 @@ function Decision({ group }: { readonly group: CrashGroup }): ReactNode {
       )}
     </>
   );
-}
-
-interface VersionsProps {
-  readonly appid: string;
-  readonly group: CrashGroup;
-}
-
-/** The versions of the app, and the versions of the system on which they crashed in the last 14 days. */
-export function CrashVersions({ appid, group }: VersionsProps) {
-  const { data } = useQuery({
-    queryKey: ["crashes", appid, "statistics", group.fingerprint],
-    queryFn: ({ signal }) => readCrashStatistics({ appid, fingerprint: group.fingerprint }, { signal }),
-  });
-  return (
-    <Section title="Versions of the app">
-      <table className={styles.versions}>
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Reports</th>
-            <th scope="col">Systems</th>
-            <th scope="col">Last seen</th>
-          </tr>
-        </thead>
-        <tbody>
-          {group.versions.map(({ appVersion, reports, lastSeen }) => (
-            <tr key={appVersion ?? ""}>
-              <th scope="row">{appVersion === undefined ? "none reported" : showInvisible(appVersion)}</th>
-              <td>{formatNumber(reports)}</td>
-              <td>{data !== undefined && systemsOf(data, appVersion)}</td>
-              <td>
-                <Time value={lastSeen} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Section>
-  );
-}
-
-const systemsShown = 5;
-
-/** The systems with most reports: "19 (212), 18 (40)". */
-function systemsOf({ versions }: CrashStatistics, appVersion: string | undefined): string {
-  const systems = versions.filter((each) => each.appVersion === appVersion);
-  const shown = systems
-    .slice(0, systemsShown)
-    .map(({ osVersion, reports }) => `${showInvisible(osVersion ?? "unknown")} (${formatNumber(reports)})`);
-  return [...shown, ...(systems.length > systemsShown ? ["…"] : [])].join(", ");
 }

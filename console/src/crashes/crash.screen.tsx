@@ -8,6 +8,7 @@ import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CallsBefore } from "../shell/calls.before.tsx";
+import { CrashState } from "../shell/crash.state.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -15,8 +16,9 @@ import { Page, Section } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { CrashActs } from "./crash.acts.tsx";
-import { CrashState, CrashVersions, GroupFacts } from "./crash.facts.tsx";
+import { GroupFacts } from "./crash.facts.tsx";
 import { StackTrace } from "./crash.trace.tsx";
+import { CrashVersions } from "./crash.versions.tsx";
 import styles from "./crashes.module.css";
 
 export function CrashScreen() {

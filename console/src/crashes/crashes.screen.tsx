@@ -3,6 +3,7 @@ import Bug from "lucide-react/icons/bug";
 import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import { CrashState } from "../shell/crash.state.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
@@ -12,7 +13,7 @@ import { Page, Split } from "../ui/page.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { CrashState, reportsByDay } from "./crash.facts.tsx";
+import { reportsByDay } from "./crash.facts.tsx";
 
 const columns: readonly Column<CrashGroup>[] = [
   { name: "Crash", width: "minmax(260px, 5fr)", narrow: "title", render: ({ title }) => showInvisible(title) },

@@ -1,27 +1,36 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import Bug from "lucide-react/icons/bug";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import LogOut from "lucide-react/icons/log-out";
-import Radio from "lucide-react/icons/radio";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
-import { Button, buttonClass } from "../ui/button.tsx";
+import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
-import { Page, Section, Sections } from "../ui/page.tsx";
+import { Page, Section, Sections, Tabs, tabClass } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import { DeviceCrashes } from "./device.crashes.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { timeOf } from "./device.facts.tsx";
+import { DeviceRequests } from "./device.requests.tsx";
 import styles from "./devices.module.css";
+
+const tabs = ["facts", "crashes", "requests"] as const;
+const labels: Readonly<Record<(typeof tabs)[number], string>> = {
+  facts: "Facts",
+  crashes: "Crashes",
+  requests: "Requests",
+};
 
 export function DeviceScreen() {
   const { appid, deviceId } = useParams({ from: "/frame/apps/$appid/devices/$deviceId" });
+  const search = useSearch({ from: "/frame/apps/$appid/devices/$deviceId" });
+  const current = tabs.find((tab) => tab === search.tab) ?? "facts";
   const [isEnding, setEnding] = useState(false);
   const isEditor = useRole("editor");
   const { data, error, refetch } = useQuery({
@@ -32,33 +41,38 @@ export function DeviceScreen() {
     <Page
       title={data === undefined ? "Device" : titleOf(data)}
       beside={<IdChip id={deviceId} />}
+      isScrolling={current === "facts"}
       actions={
-        <>
-          <Link
-            to="/apps/$appid/requests"
-            params={{ appid }}
-            search={{ deviceID: deviceId }}
-            className={buttonClass("quiet", "regular")}
-          >
-            <Radio size={16} aria-hidden /> Requests
-          </Link>
-          <Link
-            to="/apps/$appid/crashes"
-            params={{ appid }}
-            search={{ deviceID: deviceId }}
-            className={buttonClass("quiet", "regular")}
-          >
-            <Bug size={16} aria-hidden /> Crashes
-          </Link>
-          {isEditor && data !== undefined && (
-            <Button onPress={() => setEnding(true)}>
-              <LogOut size={16} aria-hidden /> End all tokens …
-            </Button>
-          )}
-        </>
+        isEditor &&
+        data !== undefined && (
+          <Button onPress={() => setEnding(true)}>
+            <LogOut size={16} aria-hidden /> End all tokens …
+          </Button>
+        )
       }
     >
-      {data !== undefined && <DeviceFacts appid={appid} device={data} />}
+      {data !== undefined && (
+        <>
+          <Tabs label="Parts of the device">
+            {tabs.map((tab) => (
+              <Link
+                key={tab}
+                from="/apps/$appid/devices/$deviceId"
+                search={{ tab: tab === "facts" ? undefined : tab }}
+                replace
+                className={tabClass}
+                activeOptions={{ exact: true }}
+                aria-current={tab === current ? "page" : undefined}
+              >
+                {labels[tab]}
+              </Link>
+            ))}
+          </Tabs>
+          {current === "facts" && <DeviceFacts appid={appid} device={data} />}
+          {current === "crashes" && <DeviceCrashes appid={appid} deviceId={deviceId} />}
+          {current === "requests" && <DeviceRequests appid={appid} deviceId={deviceId} />}
+        </>
+      )}
       {data === undefined && error === null && <LoadingRows />}
       {data === undefined && error !== null && (
         <ErrorState error={error} onRetry={() => void refetch()} subject={{ appid, id: deviceId }} />

@@ -8,11 +8,10 @@ import { CallPanel } from "./call.panel.tsx";
 import styles from "./calls.module.css";
 import { Clock, nameOfCall, StatusCode } from "./calls.parts.tsx";
 
-const userColumn: Column<AnsweredCall> = {
-  name: "User",
-  width: "132px",
-  render: ({ user }) => user !== undefined && <IdChip id={user} />,
-};
+const callerColumns = {
+  user: { name: "User", width: "132px", render: ({ user }) => user !== undefined && <IdChip id={user} /> },
+  device: { name: "Device", width: "132px", render: ({ device }) => device !== undefined && <IdChip id={device} /> },
+} as const satisfies Record<string, Column<AnsweredCall>>;
 
 const columns: readonly Column<AnsweredCall>[] = [
   {
@@ -35,9 +34,9 @@ const columns: readonly Column<AnsweredCall>[] = [
   },
   { name: "Took", width: "92px", isNumber: true, render: ({ ms }) => formatMs(ms) },
   { name: "Error", width: "minmax(110px, 1.6fr)", render: (call) => <Failure call={call} /> },
-  userColumn,
+  callerColumns.user,
   { name: "Platform", width: "minmax(96px, 0.5fr)", render: ({ platform }) => showOptional(platform) },
-  { name: "Device", width: "132px", render: ({ device }) => device !== undefined && <IdChip id={device} /> },
+  callerColumns.device,
   { name: "Address", width: "minmax(108px, 0.6fr)", render: ({ address }) => address },
   { name: "Request", width: "132px", render: ({ requestId }) => <IdChip id={requestId} /> },
 ];
@@ -47,8 +46,8 @@ type Tail = ReturnType<typeof useTail>;
 interface CallListProps {
   readonly appid: string;
   readonly tail: Tail;
-  /** Whether all calls are of one user, who needs no column. */
-  readonly isOfOneUser?: boolean;
+  /** The kind of caller that all calls have in common, which needs no column. */
+  readonly isWithout?: keyof typeof callerColumns | undefined;
   /** The open call. */
   readonly panel: string | undefined;
   readonly onPanel: (id: string | undefined) => void;
@@ -59,21 +58,12 @@ interface CallListProps {
 }
 
 /** The calls of a live log, and the panel of the open one. */
-export function CallList({
-  appid,
-  tail,
-  isOfOneUser = false,
-  panel,
-  onPanel,
-  onFilter,
-  onReading,
-  empty,
-}: CallListProps) {
+export function CallList({ appid, tail, isWithout, panel, onPanel, onFilter, onReading, empty }: CallListProps) {
   const calls = tail.data?.calls ?? [];
   const open = calls.find((call) => idOfCall(call) === panel);
   const shown = useMemo(
-    () => (isOfOneUser ? columns.filter((column) => column !== userColumn) : columns),
-    [isOfOneUser],
+    () => (isWithout === undefined ? columns : columns.filter((column) => column !== callerColumns[isWithout])),
+    [isWithout],
   );
 
   function noteReading({ type, target }: SyntheticEvent) {

@@ -45,6 +45,8 @@ export const screens: readonly Screen[] = [
     },
   },
   { name: "device", at: "#/apps/$appid/devices/$deviceId" },
+  { name: "device-crashes", at: "#/apps/$appid/devices/$deviceId?tab=crashes" },
+  { name: "device-requests", at: "#/apps/$appid/devices/$deviceId?tab=requests" },
   { name: "crashes", at: "#/apps/$appid/crashes" },
   { name: "crash", at: "#/apps/$appid/crashes/$fingerprint" },
   { name: "start", at: "#/apps/$appid/start" },
