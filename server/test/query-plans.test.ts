@@ -597,6 +597,14 @@ describe("the listings of operators walk an index", () => {
     }
   });
 
+  // spec/operators#impact
+  it("the devices of a user, starting from the user's tokens", async () => {
+    const explained: Omit<Explained, "what">[] = [];
+    const subject = { kind: "user", id: me.id } as const;
+    await findImpact(test.application.appid, subject, 90_000_000, explaining(explained));
+    for (const { plan } of explained) assert.doesNotMatch(plan, /SCAN (device|token|users)|devices_all_seen/, plan);
+  });
+
   it("flags of locations, all of them, of one location and of one user", async () => {
     const { appid } = test.application;
     const found = await test.app.database.reads.selectFrom("location_flags").select("object_id").limit(1).execute();

@@ -51,7 +51,9 @@ function devicesOf(applicationId: string, subject: Subject, now: number): Condit
   if (subject.kind === "application") return all;
   if (subject.kind === "key") return sql`${all} and device.key_id = ${subject.id}`;
   const tokens = sql`from user_tokens as token where ${goodTokens(applicationId, now)} and token.user_id = ${subject.id}`;
-  return sql`${all} and device.id in (select token.device_id ${tokens})`;
+  // A condition `id in (…)` would let SQLite walk all devices by their last use.
+  return sql`from (select distinct token.device_id as id ${tokens}) as held cross join devices as device
+    where device.application_id = ${applicationId} and device.id = held.id`;
 }
 
 function goodTokens(applicationId: string, now: number): Condition {
