@@ -531,7 +531,7 @@ export interface CrashGroupPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type CrashGroupSortOrder = "lastSeen" | "-lastSeen" | "firstSeen" | "-firstSeen" | "reports" | "-reports";
 
 /**
@@ -719,10 +719,10 @@ export interface CreatedOperator {
   readonly password?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type CreatedOrDistanceSortOrder = "created" | "-created" | "distance" | "-distance";
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type CreatedSortOrder = "created" | "-created";
 
 /** A new webhook. */
@@ -945,18 +945,18 @@ export interface DeploymentWarning {
  * - `databaseAway`: A process could not reach the database within the last minute.
  * - `databaseSlow`: 5 % of the statements of the last five minutes took longer than 250 ms.
  * - `diskLow`: A disk has less than 10 % or 2 GB left.
- * - `loopLate`: 1 % of the work of a process began more than 200 ms late, over a minute.
+ * - `loopLate`: 1 % of the work of a process began 200 ms late, over a minute.
  * - `queueFull`: A full queue refused something in the last five minutes.
  * - `backlog`: 300,000 metric events or more wait for compaction.
  * - `maintenanceLate`: No maintenance was finished for ten minutes.
  * - `auditLost`: Entries of the audit log were lost in the last hour.
  * - `logLost`: Log lines were lost in the last hour.
  * - `certificateEnds`: The certificate ends within 14 days.
- * - `mailToFiles`: Mails are written to files, because there is no mail server.
+ * - `mailToFiles`: Mails are written to files: there is no mail server.
  * - `clearTransport`: Another machine called without https in the last hour.
- * - `mixedVersions`: Processes of several versions have run for more than an hour.
- * - `regionAway`: Another region could not be reached when it was called last, within the last hour.
- * - `signInGuard`: Ten waiting times or more were imposed on sign-ins in ten minutes.
+ * - `mixedVersions`: Several versions have run for more than an hour.
+ * - `regionAway`: The last call to another region failed, within the last hour.
+ * - `signInGuard`: Sign-ins had to wait ten times or more in ten minutes.
  */
 export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "clearTransport" | "mixedVersions" | "regionAway" | "signInGuard";
 
@@ -1693,7 +1693,7 @@ export interface NewAppVersion {
   readonly appVersion: string;
   /** When the first report came. */
   readonly firstSeen: Date;
-  /** How often devices reported it since then, at registrations and changes. */
+  /** How often devices reported it since then. */
   readonly reports: number;
   /** The platforms of these devices, at most 10. */
   readonly platforms: readonly string[];
@@ -2007,7 +2007,7 @@ export interface OperatedUserPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type OperatedUserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "lastLogin" | "-lastLogin";
 
 /** A user, as operators see it, with the number of objects. */
@@ -2535,7 +2535,7 @@ export interface SearchOperatedUsersQuery {
   readonly userNamePrefix?: string | undefined;
   /** The beginning of the address, in the same case. */
   readonly emailPrefix?: string | undefined;
-  /** Exact: the user's identifier in another system, whichever it is. */
+  /** Exact: an identifier in another system. */
   readonly identityProviderID?: string | undefined;
   /** Exact. */
   readonly dateOfBirth?: Date | undefined;
@@ -2734,7 +2734,7 @@ export interface UserCounts {
   readonly checkins: number;
   /** At most 1000, then a minimum. */
   readonly locations: number;
-  /** Of the user, and the user's own on any object: at most 1000, then a minimum. */
+  /** About the user and by the user: at most 1000, then a minimum. */
   readonly metadata: number;
   /** Pictures, videos and blobs. */
   readonly files: number;
@@ -3309,7 +3309,7 @@ export const exportUser: (appid: string, userId: string) => Call<Download> = /* 
 export const downloadUser: (appid: string, userId: string) => Call<Download> = /* @__PURE__ */ define("downloadUser", "GET /_/api/applications/{appid}/users/{userId}/export", "osb");
 
 /**
- * List the deleted users whose data is still being erased, and what is left of it
+ * List deleted users with data left to erase
  *
  * Clients no longer find this data.
  */

@@ -87,7 +87,7 @@ export interface BlobPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type BlobSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "friendlyName" | "-friendlyName" | "distance" | "-distance";
 
 export interface ChangeBlobRequest {
@@ -252,7 +252,7 @@ export interface CheckinPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
 
 /**
@@ -726,7 +726,7 @@ export interface LocationPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type LocationSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "name" | "-name" | "address1" | "-address1" | "address2" | "-address2" | "city" | "-city" | "region" | "-region" | "country" | "-country" | "postalCode" | "-postalCode" | "phone" | "-phone" | "fax" | "-fax" | "website" | "-website" | "category" | "-category" | "distance" | "-distance";
 
 export interface LoginSocialUserRequest {
@@ -764,7 +764,7 @@ export interface MetadataItemPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type MetadataSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "key" | "-key" | "distance" | "-distance";
 
 /** An event to report. */
@@ -855,7 +855,7 @@ export interface PictureSize {
   readonly h: number;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type PictureSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "caption" | "-caption" | "title" | "-title" | "watermark" | "-watermark" | "distance" | "-distance";
 
 export interface PutManyMetadataRequest {
@@ -1268,7 +1268,7 @@ export interface StreamEventsQuery {
   readonly ticket?: string | undefined;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type UserSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "userName" | "-userName" | "firstName" | "-firstName" | "lastName" | "-lastName" | "gender" | "-gender" | "distance" | "-distance";
 
 /** An active token of a user. */
@@ -1359,5 +1359,5 @@ export interface VideoPage {
   readonly previousToken?: string;
 }
 
-/** By this property, ascending; with `-` before its name, descending. */
+/** Ascending, with `-` descending. */
 export type VideoSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "tag" | "-tag" | "title" | "-title" | "encoding" | "-encoding" | "friendlyName" | "-friendlyName" | "bitRate" | "-bitRate" | "lengthInSeconds" | "-lengthInSeconds" | "thumbnailID" | "-thumbnailID" | "distance" | "-distance";

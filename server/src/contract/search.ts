@@ -28,7 +28,7 @@ export function searchParameters<const Name extends string>(name: string, orders
 /** The words of a sort order: each name, and each with `-` before it. */
 export function sortOrders<const Name extends string>(name: string, names: readonly Name[]): Enumeration<Sorted<Name>> {
   const words = names.flatMap((each): Sorted<Name>[] => [each, `-${each}`]);
-  return named(name, "By this property, ascending; with `-` before its name, descending.", {
+  return named(name, "Ascending, with `-` descending.", {
     type: "string",
     enum: words,
   });

@@ -182,7 +182,7 @@ const NewAppVersion = named(
   Type.Object({
     appVersion: Type.String({ description: "The version, as devices report it." }),
     firstSeen: { ...WireDate, description: "When the first report came." },
-    reports: int64("How often devices reported it since then, at registrations and changes."),
+    reports: int64("How often devices reported it since then."),
     platforms: { ...Type.Array(Type.String()), description: "The platforms of these devices, at most 10." },
   }),
 );

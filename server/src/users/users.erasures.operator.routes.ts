@@ -10,7 +10,7 @@ const listErasures = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/erasures",
   operation: "listErasures",
-  summary: "List the deleted users whose data is still being erased, and what is left of it",
+  summary: "List deleted users with data left to erase",
   description: "Clients no longer find this data.",
   tag: "Operators",
   caller: "operator",

@@ -41,7 +41,7 @@ export const SearchOperatedUsers = Type.Object({
   identityProviderID: Type.Optional(
     Text({
       maxLength: identifierCharactersMax,
-      description: "Exact: the user's identifier in another system, whichever it is.",
+      description: "Exact: an identifier in another system.",
     }),
   ),
   dateOfBirth: Type.Optional(DateInput({ description: "Exact." })),
@@ -94,7 +94,7 @@ const Counts = named(
     locations: Count,
     metadata: {
       ...Count,
-      description: `Of the user, and the user's own on any object: at most ${countMax}, then a minimum.`,
+      description: `About the user and by the user: at most ${countMax}, then a minimum.`,
     },
     files: Type.Integer({ description: "Pictures, videos and blobs." }),
     fileBytes: Type.Integer({ format: "int64", description: "Bytes of these files together." }),
