@@ -58,7 +58,7 @@ export const pageJourneys: Checks = {
     const { server } = setup;
     const page = await openSignedIn(setup);
     await page.goto(`${server.url}/_/console/?from=mail#/apps?namePrefix=none&sortOrder=name`);
-    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByText("Nothing matches this filter").waitFor();
     await page.getByRole("button", { name: "Order: By name" }).waitFor();
     assert.equal(new URL(page.url()).search, "");
   },
