@@ -75,7 +75,9 @@ function systemsOf({ versions }: Pick<CrashStatistics, "versions">): System[] {
   });
   const others = names.slice(systemsShown);
   return [
-    ...names.slice(0, systemsShown).map((osVersion) => system(osVersion ?? "unknown", [osVersion])),
+    ...names
+      .slice(0, systemsShown)
+      .map((osVersion) => system(osVersion === undefined ? "unknown" : `on ${osVersion}`, [osVersion])),
     ...(others.length > 0 ? [system("others", others)] : []),
   ];
 }

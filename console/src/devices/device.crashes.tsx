@@ -12,8 +12,8 @@ import { Time } from "../ui/time.tsx";
 const columns: readonly Column<CrashGroup>[] = [
   { name: "Crash", width: "minmax(220px, 4fr)", narrow: "title", render: ({ title }) => showInvisible(title) },
   { name: "State", width: "minmax(110px, 1fr)", narrow: "line", render: (group) => <CrashState group={group} /> },
-  { name: "Reports in all", width: "120px", isNumber: true, render: ({ reports }) => formatNumber(reports) },
-  { name: "Devices in all", width: "120px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
+  { name: "Reports", width: "90px", isNumber: true, render: ({ reports }) => formatNumber(reports) },
+  { name: "Devices", width: "90px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
   { name: "Last seen", width: "130px", narrow: "end", render: ({ lastSeen }) => <Time value={lastSeen} /> },
 ];
 
