@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import LogOut from "lucide-react/icons/log-out";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
@@ -7,11 +7,12 @@ import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDe
 import { usePages } from "../api/pages.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
+import { TabLinks } from "../shell/tab.links.tsx";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
-import { Page, Section, Sections, Tabs, tabClass } from "../ui/page.tsx";
+import { Page, Section, Sections } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { DeviceCrashes } from "./device.crashes.tsx";
@@ -53,21 +54,12 @@ export function DeviceScreen() {
     >
       {data !== undefined && (
         <>
-          <Tabs label="Parts of the device">
-            {tabs.map((tab) => (
-              <Link
-                key={tab}
-                from="/apps/$appid/devices/$deviceId"
-                search={{ tab: tab === "facts" ? undefined : tab }}
-                replace
-                className={tabClass}
-                activeOptions={{ exact: true }}
-                aria-current={tab === current ? "page" : undefined}
-              >
-                {labels[tab]}
-              </Link>
-            ))}
-          </Tabs>
+          <TabLinks
+            label="Parts of the device"
+            from="/apps/$appid/devices/$deviceId"
+            labels={labels}
+            current={current}
+          />
           {current === "facts" && <DeviceFacts appid={appid} device={data} />}
           {current === "crashes" && <DeviceCrashes appid={appid} deviceId={deviceId} />}
           {current === "requests" && <DeviceRequests appid={appid} deviceId={deviceId} />}

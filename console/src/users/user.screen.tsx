@@ -1,15 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { useParams, useSearch } from "@tanstack/react-router";
 import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
 import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
 import { useActs } from "../lib/acts.ts";
 import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
+import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { Page, Tabs, tabClass } from "../ui/page.tsx";
+import { Page } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type OpenedDialog, useUserActs } from "./user.acts.ts";
@@ -85,21 +86,7 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
       }
     >
       <LineOfLife appid={appid} user={user} />
-      <Tabs label="Parts of the user">
-        {tabs.map((tab) => (
-          <Link
-            key={tab}
-            from="/apps/$appid/users/$userId"
-            search={{ tab: tab === "profile" ? undefined : tab }}
-            replace
-            className={tabClass}
-            activeOptions={{ exact: true }}
-            aria-current={tab === current ? "page" : undefined}
-          >
-            {labels[tab]}
-          </Link>
-        ))}
-      </Tabs>
+      <TabLinks label="Parts of the user" from="/apps/$appid/users/$userId" labels={labels} current={current} />
       <CurrentTab tab={current} appid={appid} user={user} />
       <UserDialog appid={appid} opened={opened} onClose={() => setOpened(undefined)} />
     </Page>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { useParams, useSearch } from "@tanstack/react-router";
 import CirclePause from "lucide-react/icons/circle-pause";
 import CirclePlay from "lucide-react/icons/circle-play";
 import Ellipsis from "lucide-react/icons/ellipsis";
@@ -20,11 +20,12 @@ import {
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
+import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Menu, type MenuAction } from "../ui/menu.tsx";
-import { Page, Section, Sections, Tabs, tabClass } from "../ui/page.tsx";
+import { Page, Section, Sections } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { act, showError } from "../ui/toast.tsx";
@@ -36,6 +37,8 @@ import { behindOf, nameOf, WebhookState } from "./webhook.words.tsx";
 const dialogs = { edit: EditWebhook, rotate: RotateSecret, delete: DeleteWebhook, redeliver: RedeliverDead };
 
 /** One webhook: its events, its position, and each delivery. */
+const labels = { deliveries: "Deliveries", facts: "Facts" } as const;
+
 export function WebhookScreen() {
   const { appid, webhookId } = useParams({ from: "/frame/apps/$appid/webhooks/$webhookId" });
   const { tab } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
@@ -70,24 +73,12 @@ export function WebhookScreen() {
       isScrolling={isFacts}
       actions={isEditor && <WebhookActions appid={appid} webhook={data} onOpen={setOpened} />}
     >
-      <Tabs label="Parts of the webhook">
-        {[
-          { label: "Deliveries", to: undefined },
-          { label: "Facts", to: "facts" },
-        ].map(({ label, to }) => (
-          <Link
-            key={label}
-            from="/apps/$appid/webhooks/$webhookId"
-            search={{ tab: to }}
-            replace
-            className={tabClass}
-            activeOptions={{ exact: true }}
-            aria-current={to === tab ? "page" : undefined}
-          >
-            {label}
-          </Link>
-        ))}
-      </Tabs>
+      <TabLinks
+        label="Parts of the webhook"
+        from="/apps/$appid/webhooks/$webhookId"
+        labels={labels}
+        current={tab ?? "deliveries"}
+      />
       {isFacts ? <Facts webhook={data} /> : <Deliveries appid={appid} webhookId={webhookId} />}
       {Opened !== undefined && <Opened appid={appid} webhook={data} onClose={() => setOpened(undefined)} />}
     </Page>
