@@ -9,7 +9,7 @@ export interface SignedInUsers {
   readonly users: number;
 }
 
-/** Finds who is signed in on each of a few devices; it reads a bounded number of tokens for each. */
+/** Finds the users who are signed in on each of a few devices; it reads a bounded number of tokens for each. */
 export async function findSignedInUsers(
   applicationId: string,
   deviceIds: readonly string[],

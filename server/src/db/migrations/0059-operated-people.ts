@@ -2,9 +2,10 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * For operators: the holders of an identifier, which SQLite without statistics reads from an index of all identities unless one
- * with both columns has the user, too; deleted users whose data is still being erased, and the platforms whose devices have reported a crash. Reports that processes of the previous version store meanwhile add none;
- * the next report of the crash from the platform does.
+ * For operators: the users with an identifier, deleted users whose data is still being erased, and the platforms whose devices
+ * have reported a crash. The index of identifiers has the user, too, because SQLite without statistics would otherwise walk
+ * an index of all identities. A report that a process of the previous version stores meanwhile adds no platform; the next
+ * report of the crash from that platform does.
  */
 export const operatedPeople: Migration = {
   name: "0059-operated-people",
