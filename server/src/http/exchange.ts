@@ -5,14 +5,14 @@ import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError } from "../errors.ts";
 import type { CurrentCall } from "../lib/current-call.ts";
 import type { HeldBody } from "./body.ts";
+import type { FastRequest, HeaderValue, NodeStreams, RequestHead, ResponseHandle } from "./messages.ts";
 import type { RequestTrace } from "./request-tracer.ts";
-
-type HeaderValue = string | number;
 
 /** One request and its response. */
 export class Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: RequestHead;
+  readonly response: ResponseHandle;
+  readonly #streams: NodeStreams | undefined;
   readonly id = newRequestId();
   readonly #startedAt = performance.now();
   /** The name of the route in the log; undefined for an unknown path or verb. */
@@ -39,15 +39,39 @@ export class Exchange {
   failure: ApiError | undefined;
   /** The failure that the client has rehearsed, for the log. */
   rehearsed: string | undefined;
+  /** Whether it began after the server had begun to shut down. */
+  isLate = false;
   /** The head of a response that stays open has been sent. */
   isStreaming = false;
   /** Whether the request has been logged. */
   isFinished = false;
   readonly #headers: Record<string, HeaderValue> = {};
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  private constructor(request: RequestHead, response: ResponseHandle, streams: NodeStreams | undefined) {
     this.request = request;
     this.response = response;
+    this.#streams = streams;
+  }
+
+  static ofNode(request: IncomingMessage, response: ServerResponse): Exchange {
+    return new Exchange(request, response, { request, response });
+  }
+
+  static ofFastPath(request: FastRequest, response: ResponseHandle): Exchange {
+    const exchange = new Exchange(request, response, undefined);
+    exchange.body = request.body;
+    exchange.isLate = request.isLate;
+    return exchange;
+  }
+
+  get isFastPath(): boolean {
+    return this.#streams === undefined;
+  }
+
+  /** The streams of a target that is not for the fast path. */
+  get streams(): NodeStreams {
+    if (this.#streams === undefined) throw new Error("A request of the fast path has no streams.");
+    return this.#streams;
   }
 
   get method(): string {
@@ -103,7 +127,8 @@ export class Exchange {
       this.#headers["content-length"] = bytes;
     }
     // Node.js writes ASCII without a copy of three times its length if it is called Latin-1.
-    this.response.writeHead(status, this.#headers).end(body, bytes === body?.length ? "latin1" : "utf8");
+    this.response.writeHead(status, this.#headers);
+    this.response.end(body, bytes === body?.length ? "latin1" : "utf8");
   }
 
   /**
@@ -113,7 +138,7 @@ export class Exchange {
    * @throws the error of a stream that fails before its first byte: the response can still be another one
    */
   async stream(status: number, body: Readable): Promise<void> {
-    const { response } = this;
+    const { response } = this.streams;
     response.statusCode = status;
     for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
     await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseBody, parseQuery } from "../api/body-parameters.ts";
 import { type Browser, browserOf } from "../contract/browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
@@ -7,13 +6,14 @@ import { CallWork } from "../lib/call-work.ts";
 import { HeldBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { BuiltReply, InFlight } from "./in-flight.ts";
+import type { RequestHead, ResponseHandle } from "./messages.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
 export interface HttpCallServices {
   readonly limits: UploadLimits;
   readonly inFlight: InFlight;
   /** Whether the client sent a request over TLS. */
-  isSecure(request: IncomingMessage): boolean;
+  isSecure(request: RequestHead): boolean;
 }
 
 const rehearseHeader = "rollcall-rehearse";
@@ -75,7 +75,7 @@ export class HttpCall implements Call {
   }
 
   browser(): Browser {
-    const { request, response } = this.exchange;
+    const { request, response } = this.exchange.streams;
     return browserOf(request, response, this.services.isSecure(request));
   }
 
@@ -96,11 +96,16 @@ export class HttpCall implements Call {
   receive<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>> {
     const { exchange, services } = this;
     const begin = () => services.inFlight.beginUpload(exchange);
-    return receiveUpload(exchange.request, exchange.headers["content-type"], { ...services.limits, begin }, store);
+    return receiveUpload(
+      exchange.streams.request,
+      exchange.headers["content-type"],
+      { ...services.limits, begin },
+      store,
+    );
   }
 }
 
-function abortOnClose(response: ServerResponse): AbortSignal {
+function abortOnClose(response: ResponseHandle): AbortSignal {
   const gone = new AbortController();
   if (response.destroyed) gone.abort();
   else response.once("close", () => gone.abort());

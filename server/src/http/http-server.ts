@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Config } from "../config.ts";
 import { createServer } from "../lib/node-http.ts";
@@ -7,8 +7,10 @@ import type { Log } from "../log.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
+import { openFastPath } from "./fast-path.ts";
 import { lingerOn } from "./linger.ts";
 import { listenOnOtherAddresses } from "./other-addresses.ts";
+import type { RequestHandler } from "./request-handler.ts";
 import type { RequestObserver } from "./request-observer.ts";
 import { cutStreams } from "./send-stream.ts";
 import { createTlsServer } from "./tls-server.ts";
@@ -29,7 +31,7 @@ export interface HttpServer {
 }
 
 export interface HttpServerOptions {
-  readonly config: Pick<Config, "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
+  readonly config: Pick<Config, "headerBytesMax" | "bodyBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
   /** The certificate from the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
   readonly log: Log;
@@ -42,11 +44,11 @@ const waitingBytesMax = 32_768;
 
 /**
  * Creates the server of Node.js with all its limits, http or https. Input that Node.js cannot parse as a request is
- * answered here, in the envelope; `handle` answers everything else.
+ * answered here, in the envelope; `handler` answers everything else. Without TLS, the fast path reads first.
  */
 export function createHttpServer(
   { config, certificate, log, observer }: HttpServerOptions,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  handler: RequestHandler,
 ): HttpServer {
   const limits = {
     maxHeaderSize: config.headerBytesMax,
@@ -68,7 +70,6 @@ export function createHttpServer(
     if (answered !== undefined) observer.answered(answered);
   }
 
-  server.on("request", handle);
   server.on("clientError", (error: BrokenRequest, socket: Socket) => {
     // An upload may take any time as long as it makes progress: `receiveUpload` ends stalled ones.
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
@@ -78,6 +79,13 @@ export function createHttpServer(
   // Node.js would answer these two without a body.
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
+  const fastPath =
+    tls === undefined
+      ? openFastPath(server, { ...handler, find: handler.findFast, answer: handler.answerFast, limits: config, refuse })
+      : undefined;
+  server.on("request", (request, response) => {
+    handler.answer(request, response, fastPath?.hasBegun(request.socket) ?? false);
+  });
   server.on("connection", observer.connected);
 
   let url = "";
@@ -103,10 +111,12 @@ export function createHttpServer(
       // Node.js closes the connections that are idle now; those that become idle later have to be closed here.
       const sweep = setInterval(() => {
         server.closeIdleConnections();
+        fastPath?.closeIdleConnections();
         tls?.closeHandshakes();
       }, 20);
       const cut = setTimeout(() => {
         server.closeAllConnections();
+        fastPath?.closeAllConnections();
         cutStreams(server);
       }, graceMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

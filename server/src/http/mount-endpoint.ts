@@ -25,7 +25,8 @@ export function mountEndpoint(
   const { authenticate, limits, inFlight, rateLimits, requireServed } = options;
 
   async function perform(exchange: Exchange, operation: EndpointOperation): Promise<EndpointReply> {
-    const { request, headers, path, address } = exchange;
+    const { headers, path, address } = exchange;
+    const { request } = exchange.streams;
     const body = arrivingBytes(request, limits.requestTimeoutMs);
     const caller = exchange.caller as UserCaller; // guaranteed by `acceptCaller`
     let endUpload = () => {};

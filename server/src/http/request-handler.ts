@@ -12,11 +12,12 @@ import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./
 import { Exchange } from "./exchange.ts";
 import { framingFault } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";
+import type { FastRequest, ResponseHandle } from "./messages.ts";
 import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
 import { notOperations, type RequestObserver } from "./request-observer.ts";
 import type { RequestTracer } from "./request-tracer.ts";
-import type { RouteTable, Target } from "./route-table.ts";
+import type { FoundTarget, RouteTable, Target } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";
 import { createTick } from "./tick.ts";
 
@@ -41,22 +42,35 @@ export interface RequestHandlerOptions {
   isDraining(): boolean;
 }
 
-/** Creates the function that takes each request through all steps from its head to its log line. */
-export function createRequestHandler(
-  options: RequestHandlerOptions,
-): (request: IncomingMessage, response: ServerResponse) => void {
+/** Takes each request through all steps from its head to its log line. */
+export interface RequestHandler {
+  /**
+   * Answers a request of node:http.
+   *
+   * @param hasBegun whether its head had arrived before the server began to shut down, as far as that is known
+   */
+  answer(request: IncomingMessage, response: ServerResponse, hasBegun: boolean): void;
+  /** @returns undefined if the target is not for the fast path */
+  findFast(method: string, url: string): FoundTarget | undefined;
+  answerFast(request: FastRequest, response: ResponseHandle, found: FoundTarget): void;
+  isDraining(): boolean;
+}
+
+export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0;
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
   const endOfTick = createTick(options.beginTick);
+  const find = (exchange: Exchange) => routeTable.find(exchange.method, exchange.url);
 
   function begin(exchange: Exchange): void {
     const { request, response } = exchange;
     observer.began(response);
     const onEnd = () => finish(exchange);
-    response.once("finish", onEnd).on("error", onEnd); // an error when the client disconnected before the response
+    response.once("finish", onEnd);
+    response.on("error", onEnd); // an error when the client disconnected before the response
     exchange.address = peers.addressOf(request);
     allowAnyOrigin(exchange, exposed);
     exchange.setHeader("x-content-type-options", "nosniff");
@@ -77,14 +91,14 @@ export function createRequestHandler(
     const headers = optionsHeaders(endpoints, pathOf(exchange.url));
     if (headers === undefined && !isPreflight(exchange)) return false;
     exchange.setHeaders(headers ?? {});
-    if (options.isDraining()) exchange.setHeader("connection", "close");
+    if (exchange.isLate) exchange.setHeader("connection", "close");
     answerPreflight(exchange);
     return true;
   }
 
   /** @throws ApiError ServiceUnavailable */
   function requireServing(exchange: Exchange): void {
-    if (!options.isDraining()) return;
+    if (!exchange.isLate) return;
     exchange.setHeader("connection", "close");
     throw new ApiError("ServiceUnavailable", "The server is shutting down.");
   }
@@ -92,12 +106,12 @@ export function createRequestHandler(
   /** @throws ApiError */
   async function answer(exchange: Exchange, target: Target | undefined): Promise<void> {
     requireServing(exchange);
-    requireClearFraming(exchange);
+    if (!exchange.isFastPath) requireClearFraming(exchange);
     if (target === undefined) throw new ApiError("OperationNotFound"); // before its body is read
     const accepting = target.accept?.(exchange);
     if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
-    if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
-      exchange.body = await readBody(exchange.request, config.bodyBytesMax, () => inFlight.hold(exchange));
+    if (!exchange.isFastPath && takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
+      exchange.body = await readBody(exchange.streams.request, config.bodyBytesMax, () => inFlight.hold(exchange));
     }
     try {
       await target.answer(exchange);
@@ -121,13 +135,12 @@ export function createRequestHandler(
     logLine(log, answered, config.logSample);
   }
 
-  return (request, response) => {
-    const exchange = new Exchange(request, response);
+  function take(exchange: Exchange, find: (exchange: Exchange) => FoundTarget | undefined): void {
     begin(exchange);
     const fail = (error: unknown) => refuse(exchange, error, target, log);
     let target: Target | undefined;
     try {
-      target = findTarget(exchange, routeTable, mayOperate);
+      target = enterTarget(exchange, find(exchange), mayOperate);
       // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
       checkTransport(exchange, target);
       if (answerOptions(exchange)) return;
@@ -140,18 +153,34 @@ export function createRequestHandler(
       else if (observesCalls) runInCall(beginCall(exchange, peers, tracer), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
+  }
+
+  return {
+    isDraining: options.isDraining,
+    answer(request, response, hasBegun) {
+      const exchange = Exchange.ofNode(request, response);
+      exchange.isLate = !hasBegun && options.isDraining();
+      take(exchange, find);
+    },
+    findFast(method, url) {
+      try {
+        const found = routeTable.find(method, url);
+        return found?.target.isForFastPath === true ? found : undefined;
+      } catch {
+        return undefined; // refused as a request of node:http
+      }
+    },
+    answerFast: (request, response, found) => take(Exchange.ofFastPath(request, response), () => found),
   };
 }
 
 const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-/** @throws ApiError ParameterIncorrectFormat */
-function findTarget(
+function enterTarget(
   exchange: Exchange,
-  routeTable: RouteTable,
+  found: FoundTarget | undefined,
   mayOperate: (address: string) => boolean,
 ): Target | undefined {
-  const found = routeTable.find(exchange.method, exchange.url);
   if (found === undefined) return undefined;
   if (found.target.isForOperators === true && !mayOperate(exchange.address)) return undefined;
   exchange.route = found.target.name ?? notOperations.page;
@@ -173,7 +202,7 @@ function beginCall(exchange: Exchange, peers: Peers, tracer: RequestTracer | und
 
 /** @throws ApiError ParameterIncorrectFormat */
 function requireClearFraming(exchange: Exchange): void {
-  const fault = framingFault(exchange.request);
+  const fault = framingFault(exchange.streams.request);
   if (fault === undefined) return;
   exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
   throw new ApiError("ParameterIncorrectFormat", fault);

@@ -1,0 +1,106 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { BrokenRequest } from "./broken-request.ts";
+import { FastConnection, type FastConnectionOptions } from "./fast-connection.ts";
+
+export interface FastPathOptions {
+  readonly limits: {
+    readonly headerBytesMax: number;
+    readonly bodyBytesMax: number;
+    readonly requestTimeoutMs: number;
+    readonly keepAliveTimeoutMs: number;
+  };
+  readonly find: FastConnectionOptions["find"];
+  readonly answer: FastConnectionOptions["answer"];
+  /** Answers a connection that does not send a request. */
+  refuse(error: BrokenRequest, socket: Socket): void;
+  readonly isDraining: FastConnectionOptions["isDraining"];
+}
+
+/** The connections of a server that node:http does not know. */
+export interface FastPath {
+  /**
+   * Whether the first request that node:http reads from a connection is one whose head had arrived before the server began
+   * to shut down. Can be asked once.
+   */
+  hasBegun(socket: Socket): boolean;
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+}
+
+/** Apps and devices send less than this; what is larger is rare, and costs more than its head. */
+const headBytesMax = 8_192;
+/** Smaller bodies are not counted as memory of a request in flight: a connection's own buffers take as much. */
+const bodyBytesMax = 16_384;
+/** Clients that send head and body separately do so within one round trip. */
+const restMsMax = 200;
+/** How often idle connections are checked, as in node:http. */
+const checkMs = 1_000;
+
+/**
+ * Puts the fast path in front of a server of node:http (docs/decisions/0034-fast-path.md). Requests that it does not
+ * take are read by node:http as if they had arrived there.
+ */
+export function openFastPath(server: Server, { limits, find, answer, refuse, isDraining }: FastPathOptions): FastPath {
+  const connections = new Set<FastConnection>();
+  const begun = new WeakSet<Socket>();
+  const [readByNode] = server.listeners("connection");
+  if (readByNode === undefined) throw new Error("node:http has no listener for connections.");
+  server.removeListener("connection", readByNode as (socket: Socket) => void);
+
+  const options: FastConnectionOptions = {
+    headBytesMax: Math.min(headBytesMax, limits.headerBytesMax),
+    bodyBytesMax: Math.min(bodyBytesMax, limits.bodyBytesMax),
+    restMsMax: Math.min(restMsMax, limits.requestTimeoutMs / 4),
+    keepAliveLines: `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveTimeoutMs / 1_000)}\r\n`,
+    find,
+    answer,
+    isDraining,
+    handOver(connection, bytes, hasBegun) {
+      const { socket } = connection;
+      if (hasBegun) begun.add(socket);
+      connections.delete(connection);
+      connection.release();
+      socket.pause(); // otherwise bytes that are put back while it flows would wait for the next ones
+      socket.unshift(bytes);
+      readByNode.call(server, socket);
+      socket.resume();
+    },
+    refuse: refuseConnection,
+    onClose: (connection) => connections.delete(connection),
+  };
+
+  function refuseConnection(error: BrokenRequest, connection: FastConnection): void {
+    connection.ignoreRest();
+    refuse(error, connection.socket);
+  }
+
+  function closeLateConnections(): void {
+    const now = performance.now();
+    for (const connection of connections) {
+      const idleMs = now - connection.idleSince;
+      if (!connection.isIdle) continue;
+      if (connection.isUsed && idleMs >= limits.keepAliveTimeoutMs) connection.socket.destroy();
+      if (connection.isUsed || idleMs < limits.requestTimeoutMs) continue;
+      connections.delete(connection);
+      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, connection);
+    }
+  }
+
+  server.on("connection", (socket: Socket) => connections.add(new FastConnection(socket, options)));
+  let check: NodeJS.Timeout | undefined;
+  server.on("listening", () => {
+    check = setInterval(closeLateConnections, Math.min(checkMs, limits.keepAliveTimeoutMs)).unref();
+  });
+  server.on("close", () => clearInterval(check));
+
+  return {
+    hasBegun: (socket) => begun.delete(socket),
+    closeIdleConnections() {
+      for (const connection of connections) if (connection.isIdle) connection.socket.destroy();
+    },
+    closeAllConnections() {
+      for (const { socket } of connections) socket.destroy();
+    },
+  };
+}
