@@ -1,10 +1,9 @@
-import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { STATUS_CODES } from "../lib/node-http.ts";
-import type { HeaderValue, ResponseHandle } from "./messages.ts";
+import type { HeaderValue, ResponseEvent, ResponseHandle } from "./messages.ts";
 
 /** The response to a request of the fast path: one write with its head and its whole body. */
-export class FastResponse extends EventEmitter implements ResponseHandle {
+export class FastResponse implements ResponseHandle {
   statusCode = 200;
   headersSent = false;
   writableEnded = false;
@@ -13,6 +12,7 @@ export class FastResponse extends EventEmitter implements ResponseHandle {
   readonly #socket: Socket;
   readonly #keepAliveLines: string;
   readonly #onAnswered: () => void;
+  #listeners: { readonly event: ResponseEvent; readonly listener: (this: ResponseHandle) => void }[] = [];
   #head = "";
   #closes = false;
   #onTimeout: (() => void) | undefined;
@@ -22,10 +22,22 @@ export class FastResponse extends EventEmitter implements ResponseHandle {
    * @param onAnswered runs when the operating system has taken the response, and the connection stays open
    */
   constructor(socket: Socket, keepAliveLines: string, onAnswered: () => void) {
-    super();
     this.#socket = socket;
     this.#keepAliveLines = keepAliveLines;
     this.#onAnswered = onAnswered;
+  }
+
+  on(event: ResponseEvent, listener: (this: ResponseHandle) => void): void {
+    this.#listeners.push({ event, listener });
+  }
+
+  /** Each event happens once. */
+  once(event: ResponseEvent, listener: (this: ResponseHandle) => void): void {
+    this.on(event, listener);
+  }
+
+  off(event: ResponseEvent, listener: (this: ResponseHandle) => void): void {
+    this.#listeners = this.#listeners.filter((each) => each.event !== event || each.listener !== listener);
   }
 
   writeHead(status: number, headers: Readonly<Record<string, HeaderValue>>): this {
@@ -42,7 +54,7 @@ export class FastResponse extends EventEmitter implements ResponseHandle {
     const socket = this.#socket;
     this.writableEnded = true;
     if (this.destroyed || !socket.writable) {
-      this.emit("error", new Error("The client has disconnected."));
+      this.#emit("error"); // the client has disconnected
       return;
     }
     if (typeof body === "string") socket.write(this.#head + body, encoding);
@@ -67,18 +79,22 @@ export class FastResponse extends EventEmitter implements ResponseHandle {
   disconnected(): void {
     if (this.destroyed) return;
     this.destroyed = true;
-    this.emit("close");
+    this.#emit("close");
   }
 
   #finish(): void {
     if (this.destroyed || this.#socket.errored !== null) return;
     this.#stopTimeout();
     this.writableFinished = true;
-    this.emit("finish");
+    this.#emit("finish");
     this.destroyed = true;
-    this.emit("close");
+    this.#emit("close");
     if (this.#closes) this.#socket.destroySoon();
     else this.#onAnswered();
+  }
+
+  #emit(event: ResponseEvent): void {
+    for (const each of this.#listeners) if (each.event === event) each.listener.call(this);
   }
 
   #stopTimeout(): void {

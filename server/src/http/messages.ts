@@ -12,6 +12,9 @@ export interface RequestHead {
   readonly socket: Socket;
 }
 
+/** `finish`: it is sent; `error`: it cannot be; `close`: either. */
+export type ResponseEvent = "finish" | "close" | "error";
+
 /** A response of node:http or of the fast path, without what only streams need. */
 export interface ResponseHandle {
   statusCode: number;
@@ -21,9 +24,9 @@ export interface ResponseHandle {
   readonly writableFinished: boolean;
   /** Whether the response is sent, or cannot be sent any more. */
   readonly destroyed: boolean;
-  on(event: "finish" | "close" | "error", listener: () => void): unknown;
-  once(event: "finish" | "close" | "error", listener: () => void): unknown;
-  off(event: "finish" | "close" | "error", listener: () => void): unknown;
+  on(event: ResponseEvent, listener: (this: ResponseHandle) => void): unknown;
+  once(event: ResponseEvent, listener: (this: ResponseHandle) => void): unknown;
+  off(event: ResponseEvent, listener: (this: ResponseHandle) => void): unknown;
   setTimeout(ms: number, listener: () => void): unknown;
   writeHead(status: number, headers: Readonly<Record<string, HeaderValue>>): unknown;
   end(body: string | Buffer | undefined, encoding: "latin1" | "utf8"): unknown;

@@ -69,7 +69,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     const { request, response } = exchange;
     observer.began(response);
     const onEnd = () => finish(exchange);
-    response.once("finish", onEnd);
+    response.on("finish", onEnd);
     response.on("error", onEnd); // an error when the client disconnected before the response
     exchange.address = peers.addressOf(request);
     allowAnyOrigin(exchange, exposed);
