@@ -40,8 +40,8 @@ interface BegunRequest {
 const heldBytesMax = 65_536;
 
 /**
- * A connection whose requests are read here as long as each one is whole, short and unambiguous. The first one that is
- * not hands the connection over to node:http, for good.
+ * A connection whose requests are read here as long as each one is whole, short and unambiguous, and comes after the
+ * response to the previous one. The first other one hands the connection over to node:http, for good.
  */
 export class FastConnection {
   readonly socket: Socket;
@@ -91,7 +91,7 @@ export class FastConnection {
     if (this.#reads === "events") return this.socket.push(Buffer.from(chunk));
     const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
     if (this.#response === undefined) this.#read(bytes);
-    else this.#hold(bytes); // it waits for its turn
+    else this.#hold(bytes); // for node:http, once the response is sent
     return bytes.length <= heldBytesMax || this.#response === undefined;
   };
 
@@ -103,12 +103,15 @@ export class FastConnection {
     const begun = this.#begun ?? this.#begin(bytes);
     if (begun === undefined) return;
     const { headBytes, bodyBytes } = begun.head;
-    if (bytes.length >= headBytes + bodyBytes) {
+    const length = headBytes + bodyBytes;
+    if (bytes.length === length) {
       this.#answer(begun, bytes);
-      return;
+    } else if (bytes.length > length) {
+      this.#handOver(bytes); // node:http answers requests that arrive together, also if the client ends after them
+    } else {
+      this.#begun = begun;
+      this.#awaitRest(bytes);
     }
-    this.#begun = begun;
-    this.#awaitRest(bytes);
   }
 
   /** @returns undefined if there is no whole head yet, or none for the fast path */
@@ -131,10 +134,8 @@ export class FastConnection {
     const { socket } = this;
     const { keepAliveLines, answer } = this.#options;
     const { method, url, headers, headBytes, bodyBytes } = head;
-    const end = headBytes + bodyBytes;
-    const body = bodyBytes === 0 ? undefined : Buffer.from(bytes.subarray(headBytes, end));
-    if (bytes.length === end) this.#held = undefined;
-    else this.#hold(bytes.subarray(end));
+    const body = bodyBytes === 0 ? undefined : Buffer.from(bytes.subarray(headBytes));
+    this.#held = undefined;
     this.#begun = undefined;
     if (this.#rest !== undefined) this.#stopWaiting();
     const response = new FastResponse(socket, keepAliveLines, this.#onAnswered);
@@ -146,15 +147,7 @@ export class FastConnection {
     this.#response = undefined;
     this.isUsed = true;
     this.idleSince = performance.now();
-    if (this.#held !== undefined) queueMicrotask(this.#readHeld);
-  };
-
-  readonly #readHeld = (): void => {
-    const bytes = this.#held;
-    if (bytes === undefined || this.#response !== undefined || this.socket.destroyed) return;
-    this.#held = undefined;
-    this.socket.resume();
-    this.#read(bytes);
+    if (this.#held !== undefined && !this.socket.readableEnded) this.#handOver(this.#held);
   };
 
   #awaitRest(bytes: Buffer): void {
