@@ -200,6 +200,15 @@ describe("The fast path", () => {
     assert.deepEqual(refusals, ["ERR_HTTP_REQUEST_TIMEOUT"]);
   });
 
+  it("an idle connection takes a request for a second longer than its client is told", async () => {
+    const connection = open();
+    connection.write(get("/1"));
+    await connection.receive();
+    await sleep(limits.keepAliveTimeoutMs + 600);
+    connection.write(get("/2"));
+    assert.equal((await connection.receive())?.text, "fast GET /2 ");
+  });
+
   it("closing idle connections spares those that wait for a response", async () => {
     const [idle, busy] = [open(), open()];
     idle.write(get("/1"));

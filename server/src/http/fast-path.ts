@@ -36,6 +36,8 @@ const bodyBytesMax = 16_384;
 const restMsMax = 200;
 /** How often idle connections are checked, as in node:http. */
 const checkMs = 1_000;
+/** An idle connection stays open for longer than its client expects, as in node:http: a last request may be on its way. */
+const keepAliveExtraMs = 1_000;
 
 /**
  * Puts the fast path in front of a server of node:http (docs/decisions/0034-fast-path.md). Requests that it does not
@@ -78,12 +80,14 @@ export function openFastPath(server: Server, { limits, find, answer, refuse, isD
   function closeLateConnections(): void {
     const now = performance.now();
     for (const connection of connections) {
-      const idleMs = now - connection.idleSince;
       if (!connection.isIdle) continue;
-      if (connection.isUsed && idleMs >= limits.keepAliveTimeoutMs) connection.socket.destroy();
-      if (connection.isUsed || idleMs < limits.requestTimeoutMs) continue;
-      connections.delete(connection);
-      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, connection);
+      const idleMs = now - connection.idleSince;
+      if (connection.isUsed) {
+        if (idleMs >= limits.keepAliveTimeoutMs + keepAliveExtraMs) connection.socket.destroy();
+      } else if (idleMs >= limits.requestTimeoutMs) {
+        connections.delete(connection);
+        refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, connection);
+      }
     }
   }
 
