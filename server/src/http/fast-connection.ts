@@ -62,7 +62,7 @@ export class FastConnection {
   constructor(socket: Socket, options: FastConnectionOptions) {
     this.socket = socket;
     this.#options = options;
-    if (!shareReads(socket, this.#onBytes)) socket.on("data", this.#onBytes);
+    if (!shareReads(socket, this.#onBytes)) socket.on("data", this.#onData);
     socket.on("end", this.#onEnd).on("close", this.#onClose).on("error", ignore);
   }
 
@@ -82,10 +82,17 @@ export class FastConnection {
     this.#reads = "events";
     this.#stopWaiting();
     const { socket } = this;
-    socket.off("data", this.#onBytes).off("end", this.#onEnd).off("close", this.#onClose).off("error", ignore);
+    socket.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose).off("error", ignore);
   }
 
-  /** @param chunk valid until it returns */
+  readonly #onData = (chunk: Buffer): void => {
+    if (!this.#onBytes(chunk)) this.socket.pause();
+  };
+
+  /**
+   * @param chunk valid until it returns
+   * @returns false to stop reading until the connection is handed over
+   */
   readonly #onBytes = (chunk: Buffer): boolean => {
     if (this.#reads === "nothing") return true;
     if (this.#reads === "events") return this.socket.push(Buffer.from(chunk));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { duplexPair } from "node:stream";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openRaw, type RawConnection } from "../../test/harness.ts";
@@ -161,6 +162,24 @@ describe("The fast path", () => {
     for (let count = 0; count < 20; count += 1) {
       assert.equal((await connection.receive())?.text, `node POST /a ${body}`);
     }
+  });
+
+  it("a connection whose reads cannot be shared is not read any further while a response is pending", async () => {
+    const [client, accepted] = duplexPair();
+    server.emit("connection", accepted);
+    client.write(get("/slow"));
+    await until(() => pending.length === 1);
+    const body = "b".repeat(16_000);
+    for (let count = 0; count < 60; count += 1) client.write(post(body));
+    await sleep(20);
+    assert.ok(client.writableLength > 500_000, `${client.writableLength}`);
+    if (pending[0] !== undefined) send(pending[0], "slow");
+    let received = "";
+    client.on("data", (chunk: Buffer) => {
+      received += chunk;
+    });
+    await until(() => received.split("node POST").length === 61);
+    client.destroy();
   });
 
   it("a response larger than all buffers arrives whole, and is finished only then", async () => {
