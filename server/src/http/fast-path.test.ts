@@ -1,5 +1,6 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -162,6 +163,21 @@ describe("The fast path", () => {
     for (let count = 0; count < 20; count += 1) {
       assert.equal((await connection.receive())?.text, `node POST /a ${body}`);
     }
+  });
+
+  it("what node:http reads after a response does not run as a part of the call before it", async () => {
+    const call = new AsyncLocalStorage<string>();
+    const connection = open();
+    connection.write(get("/slow"));
+    await until(() => pending.length === 1);
+    connection.write(get("/node"));
+    await sleep(20);
+    const calls: (string | undefined)[] = [];
+    server.once("request", () => calls.push(call.getStore()));
+    call.run("slow", () => pending[0] && send(pending[0], "slow"));
+    await connection.receive();
+    assert.equal((await connection.receive())?.text, "node GET /node ");
+    assert.deepEqual(calls, [undefined]);
   });
 
   it("a connection whose reads cannot be shared is not read any further while a response is pending", async () => {

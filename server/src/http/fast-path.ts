@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { BrokenRequest } from "./broken-request.ts";
@@ -49,6 +50,7 @@ export function openFastPath(server: Server, { limits, find, answer, refuse, isD
   const [readByNode] = server.listeners("connection");
   if (readByNode === undefined) throw new Error("node:http has no listener for connections.");
   server.removeListener("connection", readByNode as (socket: Socket) => void);
+  const outsideOfCalls = AsyncLocalStorage.snapshot();
 
   const options: FastConnectionOptions = {
     headBytesMax: Math.min(headBytesMax, limits.headerBytesMax),
@@ -65,8 +67,11 @@ export function openFastPath(server: Server, { limits, find, answer, refuse, isD
       connection.release();
       socket.pause(); // otherwise bytes that are put back while it flows would wait for the next ones
       socket.unshift(bytes);
-      readByNode.call(server, socket);
-      socket.resume();
+      // The end of a response is a part of its call.
+      outsideOfCalls(() => {
+        readByNode.call(server, socket);
+        socket.resume();
+      });
     },
     refuse: refuseConnection,
     onClose: (connection) => connections.delete(connection),
