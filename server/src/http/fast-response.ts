@@ -104,7 +104,7 @@ export class FastResponse implements ResponseHandle {
   }
 }
 
-/** @throws TypeError for a value that could end its line, which node:http would refuse as well */
+/** @throws TypeError for a value that could end its line; unlike node:http also for Latin-1, which no header here contains */
 function requirePrintable(name: string, value: HeaderValue | undefined): HeaderValue | undefined {
   if (typeof value === "string" && !/^[\t -~]*$/.test(value)) throw new TypeError(`The value of ${name} is not ASCII.`);
   return value;
