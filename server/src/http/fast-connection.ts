@@ -125,6 +125,12 @@ export class FastConnection {
   #begin(bytes: Buffer): BegunRequest | undefined {
     const { headBytesMax, bodyBytesMax, find, isDraining } = this.#options;
     const start = bytes.toString("latin1", 0, Math.min(bytes.length, headBytesMax));
+    if (start === "\r\n") {
+      // Some clients end a body with an empty line; node:http would take it for a request that does not arrive in time.
+      this.#held = undefined;
+      this.#stopWaiting();
+      return undefined;
+    }
     const end = start.indexOf("\r\n\r\n");
     if (end === -1 && bytes.length < headBytesMax) {
       this.#awaitRest(bytes);

@@ -244,6 +244,16 @@ describe("The fast path", () => {
     assert.equal((await connection.receive())?.text, "fast GET /2 ");
   });
 
+  it("an empty line after a request is ignored", async () => {
+    const connection = open();
+    connection.write(post("body"));
+    await connection.receive();
+    connection.write("\r\n");
+    await sleep(200);
+    connection.write(get("/2"));
+    assert.equal((await connection.receive())?.text, "fast GET /2 ");
+  });
+
   it("closing idle connections spares those that wait for a response", async () => {
     const [idle, busy] = [open(), open()];
     idle.write(get("/1"));
