@@ -235,7 +235,7 @@ describe("The fast path", () => {
     assert.deepEqual(refusals, ["ERR_HTTP_REQUEST_TIMEOUT"]);
   });
 
-  it("an idle connection takes a request for a second longer than its client is told", async () => {
+  it("an idle connection takes a request for a second longer than its client reads", async () => {
     const connection = open();
     connection.write(get("/1"));
     await connection.receive();
