@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { until } from "../../test/until.ts";
 import { createClock } from "../lib/clock.ts";
 import { createLocalCounters } from "../limits/counters.ts";
 import { createPasswordChanges } from "./password-changes.ts";
@@ -124,12 +125,4 @@ async function signUpSome(test: TestApp, count: number): Promise<TestUser[]> {
   const users: TestUser[] = [];
   while (users.length < count) users.push(await test.signUp());
   return users;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!isSo()) {
-    assert.ok(Date.now() < deadline, "it did not come about in time");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

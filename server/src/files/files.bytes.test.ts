@@ -7,6 +7,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
+import { until } from "../../test/until.ts";
 import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
@@ -32,14 +33,6 @@ function objectsOf(appid = test.application.appid): string[] {
 
 async function orphanedKeys(): Promise<string[]> {
   return (await test.app.database.reads.selectFrom("loose_bytes").select("key").execute()).map(({ key }) => key);
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 describe("stored bytes and their rows", () => {

@@ -24,6 +24,7 @@ import {
   sendBytes,
   tusHeaders,
 } from "../../test/tus.ts";
+import { until } from "../../test/until.ts";
 import { download, png } from "../../test/uploads.ts";
 import { maintain } from "../maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
@@ -78,14 +79,6 @@ async function startOther(t: TestContext): Promise<TestApp> {
   t.after(() => other.close());
   other.advance(test.now() - other.now());
   return other;
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 async function rowsLeft(): Promise<{ uploads: number; segments: number; loose: number }> {

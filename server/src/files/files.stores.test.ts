@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FileStore, fileStores, startFileStore } from "../../test/file-stores.ts";
 import { assertError, assertResult, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { until } from "../../test/until.ts";
 import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
@@ -28,14 +29,6 @@ for (const name of Object.keys(fileStores)) {
       await store.close();
       assert.deepEqual(failures, []);
     });
-
-    async function until(isSo: () => Promise<boolean>): Promise<void> {
-      const deadline = Date.now() + 60_000;
-      while (!(await isSo())) {
-        assert.ok(Date.now() < deadline, "the expected state was not reached in time");
-        await sleep(10);
-      }
-    }
 
     async function isNothingLeft(appid = test.application.appid): Promise<boolean> {
       const loose = await test.app.database.reads.selectFrom("loose_bytes").select("key").execute();

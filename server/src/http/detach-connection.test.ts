@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { type Scrape, scrape } from "../../test/scrapes.ts";
+import { until } from "../../test/until.ts";
 
 const metricsToken = "a-token-for-scrapes";
 const waitMsMax = 30_000;
@@ -60,7 +61,7 @@ describe("the connection of a stream", () => {
   }
 
   async function untilScraped(isReached: (scraped: Scrape) => boolean): Promise<void> {
-    await until(async () => isReached(await scrape(test.port, metricsToken)));
+    await until(async () => isReached(await scrape(test.port, metricsToken)), waitMsMax);
   }
 
   const isLive = (count: number) => (scraped: Scrape) => scraped.get('rollcall_event_streams{state="live"}') === count;
@@ -118,12 +119,4 @@ describe("the connection of a stream", () => {
 
 function secretOf({ config }: TestApp): string {
   return `${config.secrets?.[0]}`;
-}
-
-async function until(isReached: () => boolean | Promise<boolean>): Promise<void> {
-  const endsAt = performance.now() + waitMsMax;
-  while (!(await isReached())) {
-    assert.ok(performance.now() < endsAt, "the condition was not reached in time");
-    await sleep(10);
-  }
 }

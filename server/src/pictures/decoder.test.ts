@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { afterEach, before, describe, it } from "node:test";
 import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
+import { until } from "../../test/until.ts";
 import { png } from "../../test/uploads.ts";
 import { ApiError, type ErrorCondition } from "../errors.ts";
 import { createLog } from "../log.ts";
@@ -212,13 +213,5 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!isSo()) {
-    assert.ok(Date.now() < deadline, "the expected state was not reached in time");
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
