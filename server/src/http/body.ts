@@ -9,7 +9,7 @@ const discardedBytesMax = 67_108_864;
 const discardingMsMax = 5_000;
 
 /** Smaller bodies are not counted: a connection's own buffers take as much. */
-const uncountedBytesMax = 16_384;
+export const uncountedBytesMax = 16_384;
 
 /** A body whose bytes count against the in-flight budget of the process. */
 export class HeldBody {

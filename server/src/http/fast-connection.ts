@@ -4,7 +4,7 @@ import { type FastHead, readFastHead } from "./fast-head.ts";
 import { FastResponse } from "./fast-response.ts";
 import type { FastRequest } from "./messages.ts";
 import type { FoundTarget } from "./route-table.ts";
-import { shareReads } from "./shared-reads.ts";
+import { keepBytes, shareReads } from "./shared-reads.ts";
 
 /** What all connections of a server have in common. */
 export interface FastConnectionOptions {
@@ -95,7 +95,7 @@ export class FastConnection {
    */
   readonly #onBytes = (chunk: Buffer): boolean => {
     if (this.#reads === "nothing") return true;
-    if (this.#reads === "events") return this.socket.push(Buffer.from(chunk));
+    if (this.#reads === "events") return this.socket.push(keepBytes(chunk));
     const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
     if (this.#response === undefined) this.#read(bytes);
     else this.#hold(bytes); // for node:http, once the response is sent
@@ -103,7 +103,7 @@ export class FastConnection {
   };
 
   #hold(bytes: Buffer): void {
-    this.#held = Buffer.from(bytes);
+    this.#held = keepBytes(bytes);
   }
 
   #read(bytes: Buffer): void {
@@ -147,7 +147,7 @@ export class FastConnection {
     const { socket } = this;
     const { keepAliveLines, answer } = this.#options;
     const { method, url, headers, headBytes, bodyBytes } = head;
-    const body = bodyBytes === 0 ? undefined : Buffer.from(bytes.subarray(headBytes));
+    const body = bodyBytes === 0 ? undefined : keepBytes(bytes.subarray(headBytes));
     this.#held = undefined;
     this.#begun = undefined;
     if (this.#rest !== undefined) this.#stopWaiting();
@@ -175,7 +175,7 @@ export class FastConnection {
 
   #handOver(bytes: Buffer): void {
     this.#held = undefined;
-    this.#options.handOver(this, Buffer.from(bytes), this.#begun?.isLate === false);
+    this.#options.handOver(this, keepBytes(bytes), this.#begun?.isLate === false);
   }
 
   /** Like node:http: a client that closes its side gives up what has not been answered. */

@@ -37,7 +37,7 @@ describe("Heads of the fast path", () => {
     "a list of lengths": headOf("Host: a", "Content-Length: 0, 0"),
     "a signed length": headOf("Host: a", "Content-Length: +0"),
     "a hexadecimal length": headOf("Host: a", "Content-Length: 0x0"),
-    "a GET with a body": headOf("Host: a", "Content-Length: 1"),
+    "a body in a GET": headOf("Host: a", "Content-Length: 1"),
     chunks: headOf("Host: a", "Transfer-Encoding: chunked"),
     "chunks by another name": headOf("Host: a", "Transfer-Encoding : chunked"),
     "Connection: close": headOf("Host: a", "Connection: close"),
@@ -63,7 +63,7 @@ describe("Heads of the fast path", () => {
     "many headers": headOf("Host: a", ...Array.from({ length: 64 }, (_, index) => `X-${index}: a`)),
   };
   for (const [name, head] of Object.entries(unusual)) {
-    it(`is left to node:http: ${name}`, () => assert.equal(read(head), undefined));
+    it(`a request with ${name} is left to node:http`, () => assert.equal(read(head), undefined));
   }
 
   it("no value is a part of the text of the head, which V8 would keep in memory with it", () => {

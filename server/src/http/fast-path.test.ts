@@ -8,10 +8,12 @@ import { duplexPair } from "node:stream";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openRaw, type RawConnection } from "../../test/harness.ts";
+import { until } from "../../test/until.ts";
 import { type FastPath, openFastPath } from "./fast-path.ts";
 import type { FastResponse } from "./fast-response.ts";
 import type { FastRequest } from "./messages.ts";
 
+const waitMsMax = 10_000;
 const limits = { headerBytesMax: 16_384, bodyBytesMax: 1_048_576, requestTimeoutMs: 600, keepAliveTimeoutMs: 400 };
 
 // spec/transport#requests
@@ -28,7 +30,7 @@ describe("The fast path", () => {
     response.end(body, "utf8");
   }
 
-  /** Says who answers; `/slow` is answered later. */
+  /** Responds with the name of the reader and the request; the response to `/slow` is sent by the test. */
   function answer({ method, url, body }: FastRequest, response: FastResponse): void {
     response.on("error", () => {});
     if (url === "/slow") pending.push(response);
@@ -76,6 +78,8 @@ describe("The fast path", () => {
   const get = (url: string, headers = "") => `GET ${url} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
   const post = (body: string) => `POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
+  const untilPending = () => until(() => pending.length === 1, waitMsMax);
+
   /** Writes each request after the response to the previous one. @returns the texts of the responses */
   async function exchange(...requests: readonly string[]): Promise<(string | undefined)[]> {
     const connection = open();
@@ -100,7 +104,7 @@ describe("The fast path", () => {
     for (const answer of answers) assert.equal((await connection.receive())?.text, answer);
   });
 
-  it("a request that it does not take is answered by node:http, with all that follow on the connection", async () => {
+  it("a request that is not for the fast path is answered by node:http, as are all that follow on the connection", async () => {
     const answers = await exchange(get("/1"), get("/node"), get("/3"), post("four"));
     assert.deepEqual(answers, ["fast GET /1 ", "node GET /node ", "node GET /3 ", "node POST /a four"]);
     assert.deepEqual(await exchange(get("/1", "X_Y: z\r\n"), post("two")), ["node GET /1 ", "node POST /a two"]);
@@ -143,7 +147,7 @@ describe("The fast path", () => {
     );
   });
 
-  it("a body for a target that is not for it reaches node:http while it arrives", async () => {
+  it("a body reaches node:http while it arrives if its target is not for the fast path", async () => {
     const connection = open();
     connection.write("POST /node HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo");
     await once(server, "request");
@@ -154,7 +158,7 @@ describe("The fast path", () => {
   it("what arrives while a response is pending is answered after it, by node:http", async () => {
     const connection = open();
     connection.write(get("/slow"));
-    await until(() => pending.length === 1);
+    await untilPending();
     const body = "b".repeat(16_000);
     for (let count = 0; count < 20; count += 1) connection.write(post(body));
     await sleep(20);
@@ -169,7 +173,7 @@ describe("The fast path", () => {
     const call = new AsyncLocalStorage<string>();
     const connection = open();
     connection.write(get("/slow"));
-    await until(() => pending.length === 1);
+    await untilPending();
     connection.write(get("/node"));
     await sleep(20);
     const calls: (string | undefined)[] = [];
@@ -184,7 +188,7 @@ describe("The fast path", () => {
     const [client, accepted] = duplexPair();
     server.emit("connection", accepted);
     client.write(get("/slow"));
-    await until(() => pending.length === 1);
+    await untilPending();
     const body = "b".repeat(16_000);
     for (let count = 0; count < 60; count += 1) client.write(post(body));
     await sleep(20);
@@ -194,7 +198,7 @@ describe("The fast path", () => {
     client.on("data", (chunk: Buffer) => {
       received += chunk;
     });
-    await until(() => received.split("node POST").length === 61);
+    await until(() => received.split("node POST").length === 61, waitMsMax);
     client.destroy();
   });
 
@@ -208,12 +212,12 @@ describe("The fast path", () => {
     assert.equal((await connection.receive())?.text, "fast GET /2 ");
   });
 
-  it("a client that closes its side while its request is answered gets no response, which is destroyed", async () => {
+  it("the response is destroyed when its client closes its side of the connection first", async () => {
     const connection = open();
     connection.write(get("/slow"));
-    await until(() => pending.length === 1);
+    await untilPending();
     connection.finish();
-    await until(() => pending[0]?.destroyed === true);
+    await until(() => pending[0]?.destroyed === true, waitMsMax);
     assert.equal(pending[0]?.writableFinished, false);
     assert.equal(await connection.receive(), undefined);
   });
@@ -235,7 +239,7 @@ describe("The fast path", () => {
     assert.deepEqual(refusals, ["ERR_HTTP_REQUEST_TIMEOUT"]);
   });
 
-  it("an idle connection takes a request for a second longer than its client reads", async () => {
+  it("an idle connection accepts a request until a second after the announced time", async () => {
     const connection = open();
     connection.write(get("/1"));
     await connection.receive();
@@ -259,7 +263,7 @@ describe("The fast path", () => {
     idle.write(get("/1"));
     busy.write(get("/slow"));
     await idle.receive();
-    await until(() => pending.length === 1);
+    await untilPending();
     fastPath.closeIdleConnections();
     assert.equal(await idle.receive(), undefined);
     if (pending[0] !== undefined) send(pending[0], "slow");
@@ -269,13 +273,9 @@ describe("The fast path", () => {
   it("a header whose value could end its line is never sent", async () => {
     const connection = open();
     connection.write(get("/slow"));
-    await until(() => pending.length === 1);
+    await untilPending();
     const [response] = pending;
     assert.throws(() => response?.writeHead(200, { "x-a": "b\r\nx-c: d" }), TypeError);
     assert.equal(response?.headersSent, false);
   });
 });
-
-async function until(isTrue: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !isTrue(); await sleep(2)) assert.ok(Date.now() < end, "in time");
-}

@@ -1,19 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Config } from "../config.ts";
+import { uncountedBytesMax } from "./body.ts";
 import type { BrokenRequest } from "./broken-request.ts";
 import { FastConnection, type FastConnectionOptions } from "./fast-connection.ts";
 
 export interface FastPathOptions {
-  readonly limits: {
-    readonly headerBytesMax: number;
-    readonly bodyBytesMax: number;
-    readonly requestTimeoutMs: number;
-    readonly keepAliveTimeoutMs: number;
-  };
+  readonly limits: Pick<Config, "headerBytesMax" | "bodyBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs">;
   readonly find: FastConnectionOptions["find"];
   readonly answer: FastConnectionOptions["answer"];
-  /** Answers a connection that does not send a request. */
+  /** Sends a refusal to a client that does not send a whole request. */
   refuse(error: BrokenRequest, socket: Socket): void;
   readonly isDraining: FastConnectionOptions["isDraining"];
 }
@@ -31,8 +28,6 @@ export interface FastPath {
 
 /** Apps and devices send less than this; what is larger is rare, and costs more than its head. */
 const headBytesMax = 8_192;
-/** Smaller bodies are not counted as memory of a request in flight: a connection's own buffers take as much. */
-const bodyBytesMax = 16_384;
 /** Clients that send head and body separately do so within one round trip. */
 const restMsMax = 200;
 /** How often idle connections are checked, as in node:http. */
@@ -54,7 +49,7 @@ export function openFastPath(server: Server, { limits, find, answer, refuse, isD
 
   const options: FastConnectionOptions = {
     headBytesMax: Math.min(headBytesMax, limits.headerBytesMax),
-    bodyBytesMax: Math.min(bodyBytesMax, limits.bodyBytesMax),
+    bodyBytesMax: Math.min(uncountedBytesMax, limits.bodyBytesMax),
     restMsMax: Math.min(restMsMax, limits.requestTimeoutMs / 4),
     keepAliveLines: `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(limits.keepAliveTimeoutMs / 1_000)}\r\n`,
     find,
@@ -67,7 +62,7 @@ export function openFastPath(server: Server, { limits, find, answer, refuse, isD
       connection.release();
       socket.pause(); // otherwise bytes that are put back while it flows would wait for the next ones
       socket.unshift(bytes);
-      // The end of a response is a part of its call.
+      // A response that has just ended would otherwise lend its call to the next request.
       outsideOfCalls(() => {
         readByNode.call(server, socket);
         socket.resume();

@@ -79,10 +79,9 @@ export function createHttpServer(
   // Node.js would answer these two without a body.
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
+  const { findFast: find, answerFast: answer, isDraining } = handler;
   const fastPath =
-    tls === undefined
-      ? openFastPath(server, { ...handler, find: handler.findFast, answer: handler.answerFast, limits: config, refuse })
-      : undefined;
+    tls === undefined ? openFastPath(server, { limits: config, find, answer, refuse, isDraining }) : undefined;
   server.on("request", (request, response) => {
     handler.answer(request, response, fastPath?.hasBegun(request.socket) ?? false);
   });

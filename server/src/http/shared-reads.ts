@@ -1,10 +1,7 @@
 import { Socket } from "node:net";
 
-/** What `net.Socket` keeps for its option `onread`. */
-interface ReadOptions {
-  kBuffer: Buffer | null;
-  kBufferCb: ((length: number) => boolean) | null;
-}
+/** The names of the symbols under which `net.Socket` keeps its option `onread`. */
+type ReadOption = "kBuffer" | "kBufferCb";
 
 interface Handle {
   useUserBuffer(buffer: Buffer): void;
@@ -12,7 +9,7 @@ interface Handle {
 
 /** As much as the operating system returns with one read. */
 const shared = Buffer.alloc(65_536);
-let symbols: Readonly<Record<keyof ReadOptions, symbol>> | undefined;
+let symbols: Readonly<Record<ReadOption, symbol>> | undefined;
 
 /**
  * Makes a connection read into a buffer that it shares with the others, as the option `onread` of `net.Socket` does,
@@ -32,6 +29,11 @@ export function shareReads(socket: Socket, onBytes: (bytes: Buffer) => boolean):
   handle.useUserBuffer(shared);
   socket.resume(); // otherwise it would not report its end
   return true;
+}
+
+/** Bytes for later: those of a shared read are copied, because the next read replaces them. */
+export function keepBytes(bytes: Buffer): Buffer {
+  return bytes.buffer === shared.buffer ? Buffer.from(bytes) : bytes;
 }
 
 function findSymbols(): typeof symbols {
