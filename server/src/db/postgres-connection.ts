@@ -47,8 +47,12 @@ export class PostgresConnection implements DatabaseConnection {
     return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) };
   }
 
-  /** Runs a statement on behalf of several calls. */
-  async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
+  /**
+   * Runs a statement whose rows are read here, several times faster than by the driver.
+   *
+   * @param calls on whose behalf it runs; by default the current one
+   */
+  async executeAsArrays(query: CompiledQuery, calls?: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
     const rows = await this.#runWatched(query, { asArrays: true }, calls);
     const arrays: Iterable<unknown> = rows;
     const { types } = rows.statement as { types: readonly number[] }; // missing in the types of the driver

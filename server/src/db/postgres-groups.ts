@@ -112,7 +112,7 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const queries = engine.queriesOver(group);
   const run = async (sql: string, values: unknown[]) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
   const together: LookupRunners["together"] = (sql, values, calls) =>
-    group.executeTogether(CompiledQuery.raw(sql, values), calls);
+    group.executeAsArrays(CompiledQuery.raw(sql, values), calls);
   const add = createAdditions(together, engine.takesArrays);
   const lookUp = createLookups({ alone: run, together });
   runPrepared(queries, {
@@ -217,8 +217,8 @@ class GroupConnection implements DatabaseConnection {
   }
 
   /** Runs one statement for several writes. */
-  async executeTogether(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
-    return this.#send(query, () => this.#connection.executeTogether(query, calls));
+  async executeAsArrays(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
+    return this.#send(query, () => this.#connection.executeAsArrays(query, calls));
   }
 
   async #send<T>(query: CompiledQuery, run: () => Promise<T>): Promise<T> {

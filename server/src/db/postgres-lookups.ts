@@ -2,7 +2,7 @@ import { ApiError } from "../errors.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { arrayLiteral } from "./postgres-arrays.ts";
 import type { Lookup, Values } from "./prepared.ts";
-import { compileRow } from "./row-of-values.ts";
+import { createRowCompiler } from "./row-of-values.ts";
 import { createTickQueue, type Waiting } from "./tick-queue.ts";
 
 /** Rows as arrays of values. */
@@ -117,17 +117,12 @@ function togetherOf(lookup: Lookup, values: Values): Together {
   const sql = `select given.position, found.*
     from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
     lateral (${one} offset 0) as found`;
-  let named: readonly string[] = [];
-  let toRow = compileRow(named);
+  const rowOf = createRowCompiler(1);
   const made: Together = {
     sql,
     names,
     rowsOf({ columns, rows }, count) {
-      // A migration may have changed the columns.
-      if (columns.length !== named.length || columns.some((name, index) => name !== named[index])) {
-        named = columns;
-        toRow = compileRow(columns.slice(1), 1);
-      }
+      const toRow = rowOf(columns);
       const each: unknown[][] = Array.from({ length: count }, () => []);
       for (const row of rows) each[Number(row[0]) - 1]?.push(toRow(row));
       return each;

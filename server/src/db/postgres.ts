@@ -20,9 +20,12 @@ import { createLookups } from "./postgres-lookups.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
 import { listenToSignals, sendSignal } from "./postgres-signals.ts";
 import { runPrepared } from "./prepared.ts";
+import { createRowCompiler, type ToRow } from "./row-of-values.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
+/** Enough for every statement of the code; the bound only guards against statements with varying text. */
+const compilersMax = 500;
 const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
@@ -34,9 +37,18 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   const activity = createPostgresActivity(options);
   const connect = () => new PostgresConnection(pool, options, activity);
   const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
+  const compilers = new Map<string, (columns: readonly string[]) => ToRow>();
+
+  async function readRows(statement: string, values: unknown[]): Promise<unknown[]> {
+    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement, values));
+    if (compilers.size >= compilersMax) compilers.clear();
+    const rowOf = compilers.getOrInsertComputed(statement, () => createRowCompiler());
+    return rows.map(rowOf(columns));
+  }
+
   const lookups = createLookups({
-    alone: async (statement, values) => (await connect().executeQuery(CompiledQuery.raw(statement, values))).rows,
-    together: (statement, values, calls) => connect().executeTogether(CompiledQuery.raw(statement, values), calls),
+    alone: readRows,
+    together: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
   });
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -106,6 +118,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
   runPrepared(kysely, {
     lookUp: (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined),
+    run: (statement, values) => (joints.queries() === undefined ? readRows(statement, values) : undefined),
   });
 
   /** Reads inside a joint use its connection, so that they see its writes. */

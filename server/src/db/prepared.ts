@@ -136,13 +136,15 @@ async function run<Row>(
     prepared.addition ??= additionOf(compiled, options.keys);
     return (await runner.add(prepared.addition, values)) as Row[];
   }
-  if (runner?.run !== undefined) return (await runner.run(compiled.sql, values)) as Row[];
+  const rows = runner?.run?.(compiled.sql, values);
+  if (rows !== undefined) return (await rows) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
 
 /** Runs prepared statements without Kysely's executor. */
 export interface PreparedRunner {
-  run?(sql: string, values: unknown[]): unknown[] | Promise<unknown[]>;
+  /** @returns undefined when the statement has to run like others */
+  run?(sql: string, values: unknown[]): unknown[] | Promise<unknown[]> | undefined;
   /** @returns undefined when this lookup has to run like other statements */
   lookUp?(lookup: Lookup, values: Values): Promise<unknown[]> | undefined;
   add?(addition: Addition, values: readonly unknown[]): Promise<unknown[]>;
