@@ -99,6 +99,10 @@ function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row
   };
 }
 
+/** How many times wider than a ring the next one is at most. */
+const widerMax = 8;
+/** Rows are not spread evenly, so a ring is made large enough for some more than are missing. */
+const spareRows = 1.5;
 /** Rings are not narrowed below this width. */
 const ringMetersMin = 2;
 /**
@@ -180,7 +184,9 @@ function createRingStream<Row extends { readonly id: string }>(
       to.rows.push(...sortRows(rows, order, directionOf(isInward)));
       to.edge = next;
       to.isDone = next === (isInward ? 0 : farthest);
-      to.width *= 2;
+      const missing = Math.max(wanted - to.rows.length, 1);
+      const enough = widthFor(missing, { inner, outer, count: rows.length }, isInward);
+      to.width = Math.min(Math.max(enough, to.width * 2), to.width * widerMax);
       return;
     }
   }
@@ -221,6 +227,16 @@ function createRingStream<Row extends { readonly id: string }>(
       }
     },
   };
+}
+
+/** The width of the next ring that probably has so many rows, if they are as dense there as in this one. */
+function widthFor(
+  wanted: number,
+  { inner, outer, count }: { readonly inner: number; readonly outer: number; readonly count: number },
+  isInward: boolean,
+): number {
+  const area = ((outer ** 2 - inner ** 2) / count) * wanted * spareRows;
+  return isInward ? inner - Math.sqrt(Math.max(inner ** 2 - area, 0)) : Math.sqrt(outer ** 2 + area) - outer;
 }
 
 /** Reads all rows in some cells with statements that return a few hundred rows each. */
