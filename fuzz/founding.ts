@@ -7,9 +7,9 @@ import {
   createOperator,
   createUser,
   disabledOperations,
-  provider,
   registerDevice,
   type Seeding,
+  setProvider,
   type World,
 } from "./world.ts";
 
@@ -38,10 +38,8 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
   const secret = markers.add(random.word(64), "the shared secret", { isForOperators: false });
   const signing = await createApplication("the signing one", owner, seeding, { secret });
   const smtpPassword = markers.add(random.word(64), "the password of a mail server", { isForOperators: false });
+  for (const each of [arena, vault, narrow, signing]) await setProvider(each, issuer, owner, seeder);
   const settings = "/_/api/applications";
-  for (const { appid } of [arena, vault, narrow, signing]) {
-    await seeder.call(owner, `PUT ${settings}/${appid}/settings`, { oidc: { [provider]: issuer.provider } });
-  }
   await seeder.call(owner, `PATCH ${settings}/${vault.appid}/settings`, {
     mail: { from: "a@b.example", smtpUrl: `smtp://someone:${smtpPassword}@127.0.0.1:9` },
   });
@@ -82,7 +80,7 @@ export async function found(root: Deployment["root"], issuer: TestIssuer, seedin
     root: owner,
     deadTokens: await createRevokedTokens(arena, seeding),
     keyed: [await createStoredResponse(bystanders, seeding)],
-    signIdToken: (subject) => issuer.sign({ sub: subject }),
+    issuer,
   };
   await buildSandboxes(world, seeding);
   return world;

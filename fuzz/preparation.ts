@@ -21,7 +21,7 @@ export async function prepare(
 ): Promise<Prepared | undefined> {
   if (id === "loginSocialUser" && random.chance(0.5)) {
     const subject = `subject-${random.below(20)}`;
-    const identityAccessToken = await world.signIdToken(subject);
+    const identityAccessToken = await world.issuer.sign({ sub: subject });
     const caller = random.pick(world.clients.filter(({ isAlive, application }) => isAlive && !application.isSandbox));
     return { values: { identityProviderName: provider, identityID: subject, identityAccessToken }, caller };
   }

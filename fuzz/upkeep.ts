@@ -2,7 +2,7 @@ import type { Application, Client, Operator } from "./actors.ts";
 import { createConnection } from "./connection.ts";
 import { createSeeder, SeedingError } from "./seeding.ts";
 import { seedUser, signUp } from "./seeding-users.ts";
-import { createApplication, createOperator, registerDevice, type Seeding, type World } from "./world.ts";
+import { createApplication, createOperator, registerDevice, type Seeding, setProvider, type World } from "./world.ts";
 
 /** Replaces callers and sandboxes that calls have used up, while calls continue. */
 
@@ -64,7 +64,7 @@ async function replacementOf({ kind, application, name }: Client, seeding: Seedi
 }
 
 /** Applications in which operators may change or delete anything. */
-export async function buildSandboxes({ applications, clients, root }: World, seeding: Seeding): Promise<void> {
+export async function buildSandboxes({ applications, clients, root, issuer }: World, seeding: Seeding): Promise<void> {
   for (const each of applications) if (each.isSandbox && each.uses > usesMax) each.isAlive = false;
   for (const dead of applications.filter(({ isSandbox, isAlive }) => isSandbox && !isAlive)) {
     applications.splice(applications.indexOf(dead), 1);
@@ -72,6 +72,7 @@ export async function buildSandboxes({ applications, clients, root }: World, see
   }
   while (applications.filter(({ isSandbox }) => isSandbox).length < sandboxesMin) {
     const sandbox = await createApplication(`sandbox ${seeding.random.word(6)}`, root, seeding, { isSandbox: true });
+    await setProvider(sandbox, issuer, root, seeding.seeder);
     await createWebhook(sandbox, root, seeding);
     const device = await registerDevice(sandbox, `the device of ${sandbox.name}`, seeding);
     const rich = await seedUser(device, `a user of ${sandbox.name}`, seeding);

@@ -1,3 +1,4 @@
+import type { TestIssuer } from "../server/test/oidc-issuer.ts";
 import { type Application, type Client, createPool, type Operator } from "./actors.ts";
 import type { Markers } from "./markers.ts";
 import type { Random } from "./random.ts";
@@ -21,8 +22,8 @@ export interface World {
   readonly deadTokens: string[];
   /** Idempotency keys of bystanders, with their requests. */
   readonly keyed: readonly { readonly key: string; readonly parameters: object }[];
-  /** An id_token for `loginSocialUser` of this user of the provider. */
-  signIdToken(subject: string): Promise<string>;
+  /** The identity provider of the applications, which issues tokens for `loginSocialUser`. */
+  readonly issuer: TestIssuer;
 }
 
 /** The tools to create worlds, and to replace missing objects in them. */
@@ -114,4 +115,14 @@ export async function createOperator(
     password,
     pageTokens: [],
   };
+}
+
+/** Lets users of the provider log in to the application. */
+export async function setProvider(
+  { appid }: Application,
+  issuer: TestIssuer,
+  root: Operator,
+  seeder: Seeder,
+): Promise<void> {
+  await seeder.call(root, `PUT /_/api/applications/${appid}/settings`, { oidc: { [provider]: issuer.provider } });
 }
