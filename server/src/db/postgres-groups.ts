@@ -8,7 +8,7 @@ import type { GroupedWrite } from "./joint-work.ts";
 import { createAdditions } from "./postgres-additions.ts";
 import { type PostgresConnection, refuseStreaming } from "./postgres-connection.ts";
 import { type ArrayRows, createLookups, type LookupRunners } from "./postgres-lookups.ts";
-import { runPrepared } from "./prepared.ts";
+import { runPrepared, type Statement } from "./prepared.ts";
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
 
@@ -110,7 +110,8 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const connection = engine.connect();
   const group = new GroupConnection(connection);
   const queries = engine.queriesOver(group);
-  const run = async (sql: string, values: unknown[]) => (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
+  const run = async ({ sql }: Statement, values: unknown[]) =>
+    (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
   const together: LookupRunners["together"] = (sql, values, calls) =>
     group.executeAsArrays(CompiledQuery.raw(sql, values), calls);
   const add = createAdditions(together, engine.takesArrays);

@@ -15,7 +15,7 @@ export interface ArrayRows {
 
 export interface LookupRunners {
   /** Runs the statement of one lookup. */
-  alone(sql: string, values: unknown[]): Promise<unknown[]>;
+  alone(lookup: Lookup, values: unknown[]): Promise<unknown[]>;
   /** Runs one statement for lookups of several calls. */
   together(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
 }
@@ -51,10 +51,10 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     );
   }
 
-  function sendAlone({ sql, names }: Lookup, waiting: Lookups): void {
+  function sendAlone(lookup: Lookup, waiting: Lookups): void {
     for (const { values, call, resolve, reject } of waiting) {
-      const given = names.map((name) => values[name]);
-      runInCall(call, () => runners.alone(sql, given)).then(resolve, reject);
+      const given = lookup.names.map((name) => values[name]);
+      runInCall(call, () => runners.alone(lookup, given)).then(resolve, reject);
     }
   }
 

@@ -19,13 +19,11 @@ import { createWriteGroups } from "./postgres-groups.ts";
 import { createLookups } from "./postgres-lookups.ts";
 import { createPostgresPool } from "./postgres-pool.ts";
 import { listenToSignals, sendSignal } from "./postgres-signals.ts";
-import { runPrepared } from "./prepared.ts";
+import { runPrepared, type Statement } from "./prepared.ts";
 import { createRowCompiler, type ToRow } from "./row-of-values.ts";
 import type { Tables } from "./tables.ts";
 
 const shareOfJoints = 0.7;
-/** Enough for every statement of the code; the bound only guards against statements with varying text. */
-const compilersMax = 500;
 const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
@@ -37,13 +35,12 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   const activity = createPostgresActivity(options);
   const connect = () => new PostgresConnection(pool, options, activity);
   const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
-  const compilers = new Map<string, (columns: readonly string[]) => ToRow>();
+  const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
 
-  async function readRows(statement: string, values: unknown[]): Promise<unknown[]> {
-    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement, values));
-    if (compilers.size >= compilersMax) compilers.clear();
-    const rowOf = compilers.getOrInsertComputed(statement, () => createRowCompiler());
-    return rows.map(rowOf(columns));
+  async function readRows(statement: Statement, values: unknown[]): Promise<unknown[]> {
+    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement.sql, values));
+    const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
+    return rows.map(compile(columns));
   }
 
   const lookups = createLookups({

@@ -12,9 +12,13 @@ class Placeholder {
 /** The values of a statement, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** A compiled statement that finds few rows by their keys. */
-export interface Lookup {
+/** A compiled statement: the same object each time that it runs. */
+export interface Statement {
   readonly sql: string;
+}
+
+/** A compiled statement that finds few rows by their keys. */
+export interface Lookup extends Statement {
   /** Which value each of its placeholders stands for. */
   readonly names: readonly string[];
   /** The name of the application's id, by which a distributed database finds the one shard to ask. */
@@ -136,7 +140,7 @@ async function run<Row>(
     prepared.addition ??= additionOf(compiled, options.keys);
     return (await runner.add(prepared.addition, values)) as Row[];
   }
-  const rows = runner?.run?.(compiled.sql, values);
+  const rows = runner?.run?.(compiled, values);
   if (rows !== undefined) return (await rows) as Row[];
   return (await queries.executeQuery<Row>(CompiledQuery.raw(compiled.sql, values))).rows;
 }
@@ -144,7 +148,7 @@ async function run<Row>(
 /** Runs prepared statements without Kysely's executor. */
 export interface PreparedRunner {
   /** @returns undefined when the statement has to run like others */
-  run?(sql: string, values: unknown[]): unknown[] | Promise<unknown[]> | undefined;
+  run?(statement: Statement, values: unknown[]): unknown[] | Promise<unknown[]> | undefined;
   /** @returns undefined when this lookup has to run like other statements */
   lookUp?(lookup: Lookup, values: Values): Promise<unknown[]> | undefined;
   add?(addition: Addition, values: readonly unknown[]): Promise<unknown[]>;

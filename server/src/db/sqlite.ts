@@ -201,7 +201,7 @@ function kyselyOver(choose: () => Connection, watch: StatementWatch): Kysely<Tab
       }),
     },
   });
-  runPrepared(kysely, { run: (sql, values) => kyselyConnection.run(sql, values).rows });
+  runPrepared(kysely, { run: ({ sql }, values) => kyselyConnection.run(sql, values).rows });
   return kysely;
 }
 
