@@ -4,10 +4,10 @@ import type { Config } from "./config.ts";
 import { nameSourcesInStacks } from "./lib/source-positions.ts";
 import { onStop } from "./lib/stop-signals.ts";
 
-// A SIGHUP for a renewed certificate must not end the process during start-up; the files are read later anyway.
-ignoreHangUp();
 // Nothing is in flight during start-up, so exit at once. As PID 1 of a container, the process has no default handler.
 onStop(() => process.exit(0));
+// A SIGHUP for a renewed certificate must not end the process during start-up; the files are read later anyway.
+ignoreHangUp();
 
 nameSourcesInStacks();
 
