@@ -7,7 +7,6 @@ import { formatMany, type Row } from "./report.ts";
 import { median } from "./statistics.ts";
 
 const fillSeconds = 1;
-const factorGoal = 2;
 
 /** A load that is measured alone, and while the server is busy with a background load. */
 export interface Neighbours {
@@ -17,12 +16,14 @@ export interface Neighbours {
   readonly beside: string;
   /** Runs from a second before the measurement. */
   readonly background: LoadPlan;
+  /** How many times as long the p99 may become. */
+  readonly factorGoal: number;
   measure(): Promise<LoadResult>;
 }
 
 /** The effect of the background on the p99 of a load, measured with and without it in turns. */
 export async function compareBeside(
-  { name, beside, background, measure }: Neighbours,
+  { name, beside, background, factorGoal, measure }: Neighbours,
   options: Options,
   report: (progress: string) => void,
 ): Promise<Row> {

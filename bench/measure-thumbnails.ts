@@ -69,6 +69,7 @@ export async function measureThumbnails(
         name: `me during thumbnails, ${formatMany(ratePerSecond)}/s`,
         beside: "thumbnails",
         background: thumbnails(unkeptSize, connections),
+        factorGoal: 2,
         measure: () =>
           runLoad({ ...plan, request: ownProfileRequest(fixture), connections: rateConnections, ratePerSecond }, "own"),
       },
