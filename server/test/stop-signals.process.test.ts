@@ -18,8 +18,8 @@ before(async () => {
 afterEach(killRunningServers);
 after(() => deployment.remove());
 
-/** With these settings, the server handles SIGHUP, from right after it handles SIGTERM. */
 const certificates = join(import.meta.dirname, "certificates");
+/** With these settings, the server handles SIGHUP, from right after it handles SIGTERM. */
 const certificate = {
   TLS_CERT_FILE: join(certificates, "test-only-a.cert.pem"),
   TLS_KEY_FILE: join(certificates, "test-only-a.key.pem"),
