@@ -236,7 +236,8 @@ export interface RawConnection {
 
 export function openRaw(port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
-  let received = "";
+  let received = ""; // while a body arrives, a string of parts, which only its length is asked for
+  let head: { readonly status: number; readonly headers: Record<string, string>; readonly bytes: number } | undefined;
   let isClosed = false;
   let wake = () => {};
   socket.on("data", (chunk: Buffer) => {
@@ -249,17 +250,25 @@ export function openRaw(port: number): RawConnection {
     wake();
   });
 
-  function takeAnswer(): Answer | undefined {
+  function readHead(): typeof head {
     const headEnd = received.indexOf("\r\n\r\n");
     if (headEnd === -1) return undefined;
     const [statusLine = "", ...lines] = received.slice(0, headEnd).split("\r\n");
     const headers = Object.fromEntries(lines.map((line) => line.toLowerCase().split(": ", 2)));
-    const end = headEnd + 4 + Number(headers["content-length"] ?? 0);
+    return { status: Number(statusLine.split(" ")[1]), headers, bytes: headEnd + 4 };
+  }
+
+  function takeAnswer(): Answer | undefined {
+    head ??= readHead();
+    if (head === undefined) return undefined;
+    const { status, headers, bytes } = head;
+    const end = bytes + Number(headers["content-length"] ?? 0);
     if (received.length < end) return undefined;
-    const text = Buffer.from(received.slice(headEnd + 4, end), "latin1").toString("utf8");
+    const text = Buffer.from(received.slice(bytes, end), "latin1").toString("utf8");
     received = received.slice(end);
+    head = undefined;
     const body = headers["content-type"] === "application/json" ? JSON.parse(text) : undefined;
-    return { status: Number(statusLine.split(" ")[1]), headers, text, body };
+    return { status, headers, text, body };
   }
 
   return {
