@@ -4,7 +4,8 @@ import { applicationNavigation, deploymentNavigation } from "../src/shell/naviga
 
 /** The actions of an operator: with the mouse, or with the keyboard only. */
 export interface Hand {
-  readonly name: "by mouse" | "by keyboard";
+  /** `by mouse` or `by keyboard`, with `again` after it in a second attempt. */
+  readonly name: string;
   /** Presses a button, a link or an entry of a menu. */
   press(control: Locator): Promise<void>;
   /** Goes to the screen of a link in the navigation. */

@@ -104,10 +104,14 @@ interface Shared {
   readonly profiles: Profiles;
 }
 
-/** A check that fails has a second attempt, since a busy machine can make a browser miss a time limit. Both are reported. */
+/**
+ * A check that fails has a second attempt, since a busy machine can make a browser miss a time limit. Both are reported. What the
+ * second one makes has other names than what the first one left.
+ */
 async function runCheckTwiceAtMost(check: NamedCheck, shared: Shared, counts: Counts): Promise<void> {
   const startedAt = performance.now();
-  const hasPassed = (await runCheck(check, shared)) || (await runCheck(check, shared));
+  const again = { ...check, hand: { ...check.hand, name: `${check.hand.name} again` } };
+  const hasPassed = (await runCheck(check, shared)) || (await runCheck(again, shared));
   if (hasPassed) counts.passed += 1;
   else counts.failed += 1;
   const part = `${shared.engine} ${check.part}`;
