@@ -236,7 +236,7 @@ export interface RawConnection {
 
 export function openRaw(port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
-  let received = ""; // while a body arrives, a string of parts, which only its length is asked for
+  let received = ""; // while a body arrives, only its length is read, so that its parts are not copied with every chunk
   let head: { readonly status: number; readonly headers: Record<string, string>; readonly bytes: number } | undefined;
   let isClosed = false;
   let wake = () => {};

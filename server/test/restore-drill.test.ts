@@ -25,7 +25,6 @@ after(async () => {
 interface Settings extends Readonly<Record<string, string>> {
   readonly DATA_DIR: string;
   readonly DATABASE_URL: string;
-  readonly PATH: string;
 }
 
 async function newDeployment(name: string, create = copyTestDatabase): Promise<Settings> {
