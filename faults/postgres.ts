@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { adopt, temporaryFolder } from "../bench/children.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
+import { fieldsOf } from "../server/src/lib/fields.ts";
 
 /** The PostgreSQL server of this run, and the faults it can be given. */
 export interface Postgres {
@@ -91,5 +92,11 @@ function signalAll(pid: number | undefined, signal: "SIGSTOP" | "SIGCONT"): void
   const children = execFileSync("pgrep", ["-P", `${pid}`], { encoding: "utf8" })
     .trim()
     .split("\n");
-  for (const child of children) process.kill(Number(child), signal);
+  for (const child of children) {
+    try {
+      process.kill(Number(child), signal);
+    } catch (error) {
+      if (fieldsOf(error).code !== "ESRCH") throw error; // it has ended since
+    }
+  }
 }

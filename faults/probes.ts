@@ -3,6 +3,11 @@ import { type Api, createApi, Unanswered } from "./api.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Tally } from "./tally.ts";
 
+const calmMs = 500;
+const calmCallsMin = 20;
+const calmCallMsMax = 250;
+const calmPatienceMs = 3_000;
+
 /** Clients that call at a steady rate, whatever the server and the other clients do. */
 export class Probes {
   readonly #tally: Tally;
@@ -24,6 +29,19 @@ export class Probes {
     this.#api = api;
     this.#token = token;
     this.#running = this.#run();
+  }
+
+  /**
+   * Waits until calls have been answered quickly for a while: a server that runs code for the first time is slow, and so is
+   * a machine that does something else. Gives up after a few seconds, on a machine that is never as fast.
+   */
+  async untilCalm(): Promise<void> {
+    const from = performance.now();
+    while (performance.now() < from + calmPatienceMs) {
+      await sleep(calmMs / 10);
+      const waits = this.#waitsMs(performance.now() - calmMs);
+      if (waits.length > calmCallsMin && Math.max(...waits) < calmCallMsMax) return;
+    }
   }
 
   /**
@@ -62,13 +80,18 @@ export class Probes {
   }
 
   slowestMs(): number {
-    return Math.max(...this.#calls.map(({ at, endedAt }) => endedAt - at));
+    return Math.max(...this.#waitsMs(0));
   }
 
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#running;
     this.#api.close();
+  }
+
+  /** Of the calls that ended since then. */
+  #waitsMs(from: number): number[] {
+    return this.#calls.filter(({ endedAt }) => endedAt > from).map(({ at, endedAt }) => endedAt - at);
   }
 
   /** Starts calls at a steady rate, whether or not earlier calls have been answered. */
