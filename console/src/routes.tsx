@@ -278,6 +278,8 @@ export function createAppRouter(queries: QueryClient) {
     routeTree: tree,
     history: createHashHistory(),
     context: { queries },
+    // What one application or user shows must not stay in sight under the name of another until its data arrives.
+    defaultRemountDeps: ({ params }) => params,
     defaultPendingComponent: LoadingRows,
     defaultPendingMs: 150,
     defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,

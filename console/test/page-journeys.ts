@@ -63,6 +63,28 @@ export const pageJourneys: Checks = {
     assert.equal(new URL(page.url()).search, "");
   },
 
+  async "rows of one application are out of sight before those of another arrive"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const [first, second] = await Promise.all(
+      ["First", "Second"].map(async (name) => (await call("POST", "/applications", { name })).result),
+    );
+    await registerDevice(server.url, { ...first, uniqueId: "of the first" });
+    await registerDevice(server.url, { ...second, uniqueId: "of the second" });
+    const page = await openSignedIn(setup);
+    const address = ({ appid }: { readonly appid: string }) => `${server.url}/_/console/#/apps/${appid}/devices`;
+    await page.goto(address(first));
+    await page.getByText("of the first").waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(`**/${second.appid}/devices?**`, (route) => released.then(() => route.continue()));
+    const asked = page.waitForRequest(`**/${second.appid}/devices?**`);
+    await page.goto(address(second));
+    await asked;
+    await page.getByText("of the first").waitFor({ state: "detached", timeout: 5_000 });
+    release();
+    await page.getByText("of the second").waitFor();
+  },
+
   async "a parameter that a screen does not have is named, until the address is another"(setup) {
     const page = await openSignedIn(setup);
     await page.goto(`${setup.server.url}/_/console/#/audit?action=createOperatorSession&aktion=none`);

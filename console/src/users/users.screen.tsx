@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import Plus from "lucide-react/icons/plus";
 import Users from "lucide-react/icons/users";
 import { useMemo, useState } from "react";
-import { usePages } from "../api/pages.ts";
+import type { CallOptions } from "../api/call.ts";
+import { type PageParameters, usePages } from "../api/pages.ts";
 import { listUsers, type User, type UserFilters } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Avatar } from "../shell/avatar.tsx";
@@ -78,12 +78,8 @@ export function UsersScreen() {
   const [isAdding, setAdding] = useState(false);
   const isEditor = useRole("editor");
   const { actionsOf } = useUserActs(appid, setOpened);
-  const wire = readFilters(search);
-  const found = usePages(["users", appid, "list", wire], (page, options) =>
-    listUsers({ appid, ...wire, ...page }, options),
-  );
-  const holders = useHolders(appid, search);
-  const pages = { ...found, ...withHolders(found, holders) };
+  const found = usePages(["users", appid, "list", search], (page, options) => findUsers(appid, search, page, options));
+  const pages = { ...found, rows: withoutRepetitions(found.rows) };
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
@@ -153,32 +149,21 @@ export function UsersScreen() {
 
 const userIdPattern = /^usr_[0-9a-z]{26}$/;
 
-/** The users with an identity that is exactly the searched text. */
-function useHolders(appid: string, { q, ...search }: Search) {
-  const { userNamePrefix: _, emailPrefix: __, ...others } = readFilters(search);
-  const wire = { ...others, identityProviderID: q };
-  const { data, isLoading } = useQuery({
-    queryKey: ["users", appid, "holders", wire],
-    queryFn: ({ signal }) => listUsers({ appid, ...wire, pageSize: holdersMax }, { signal }),
-    enabled: q !== undefined,
-  });
-  return { rows: data?.pageResults ?? [], isLoading };
+/** A page of the users; the first begins with those that have an identity that is exactly the searched text. */
+async function findUsers(appid: string, { q, ...others }: Search, page: PageParameters, options: CallOptions) {
+  const finding = listUsers({ appid, ...readFilters({ q, ...others }), ...page }, options);
+  if (q === undefined || page.pagingToken !== undefined) return finding;
+  const ofIdentity = { appid, ...readFilters(others), identityProviderID: q, pageSize: holdersMax };
+  const [found, holders] = await Promise.all([finding, listUsers(ofIdentity, options)]);
+  return { ...found, pageResults: [...holders.pageResults, ...found.pageResults] };
 }
 
 const holdersMax = 20;
 
-interface Found {
-  readonly rows: readonly User[];
-  readonly isPending: boolean;
-}
-
-/** The list with these users in front of the others. */
-function withHolders({ rows, isPending }: Found, holders: ReturnType<typeof useHolders>): Found {
-  const ids = new Set(holders.rows.map(({ id }) => id));
-  return {
-    rows: [...holders.rows, ...rows.filter(({ id }) => !ids.has(id))],
-    isPending: isPending || (rows.length === 0 && holders.isLoading),
-  };
+/** A user may be found by an identity and by the name, too. */
+function withoutRepetitions(users: readonly User[]): User[] {
+  const ids = new Set<string>();
+  return users.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
 type Search = Partial<Record<"q" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;

@@ -25,10 +25,7 @@ export async function supportUser(setup: Setup): Promise<void> {
   const search = page.getByPlaceholder("User name, e-mail, identity or id");
   await hand.fill(search, "K-4711");
   await page.getByRole("row").filter({ hasText: "ada@example.com" }).waitFor();
-  // The list drops the user found by the identity as soon as another text is searched.
-  const searched = page.waitForResponse(/emailPrefix=ada/);
   await hand.fill(search, "ada@example");
-  await searched;
   await hand.open(page.getByRole("row").filter({ hasText: "ada@example.com" }));
   await page.getByRole("heading", { level: 1, name: "ada.lovelace" }).waitFor();
 
