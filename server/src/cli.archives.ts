@@ -27,9 +27,9 @@ import { openByteStore } from "./storage/open.ts";
 
 /** The commands that write and read archives. */
 export const commands = {
-  backup: async (config, { "without-files": isWithoutFiles = false }, [given], notices) => {
+  backup: async (config, { "without-files": isWithoutFiles = false, fast: isFast }, [given], notices) => {
     const file = requireFile("backup", given);
-    const throttle = lowerPriority();
+    const throttle = isFast ? undefined : lowerPriority();
     await recordBackup(config, notices);
     const bytes = await openByteStore(config);
     const services = { bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
@@ -72,10 +72,10 @@ export const commands = {
     return { json: { head, end }, text: `restored ${summary(end)}${isKeepingTokens ? "" : ended}` };
   },
 
-  "apps export": async (config, _values, [appid, given], notices) => {
+  "apps export": async (config, { fast: isFast }, [appid, given], notices) => {
     if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps export needs an APPID");
     const file = requireFile("apps export", given);
-    const throttle = lowerPriority();
+    const throttle = isFast ? undefined : lowerPriority();
     const bytes = await openByteStore(config);
     const services = { ...config, bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
     return withDatabase(config, async (database) => {

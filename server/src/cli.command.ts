@@ -34,6 +34,7 @@ export interface Values {
   readonly "other-secret"?: boolean;
   readonly "keep-tokens"?: boolean;
   readonly "without-files"?: boolean;
+  readonly fast?: boolean;
   readonly throwaway?: boolean;
   readonly resume?: string;
 }

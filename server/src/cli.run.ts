@@ -22,6 +22,7 @@ const options = {
   "other-secret": { type: "boolean" },
   "keep-tokens": { type: "boolean" },
   "without-files": { type: "boolean" },
+  fast: { type: "boolean" },
   throwaway: { type: "boolean" },
   resume: { type: "string" },
   help: { type: "boolean", short: "h" },

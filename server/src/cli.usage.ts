@@ -15,7 +15,8 @@ const entries: readonly CommandUsage[] = Object.entries({
   health: "check that the server on this machine is ready; exit code 1 if it is not",
   migrate: "migrate the database schema to this release",
   distribute: "distribute the tables of a PostgreSQL with Citus that are not distributed yet",
-  "backup FILE [--without-files]": "back up the whole deployment to a new file; the server may run",
+  "backup FILE [--without-files] [--fast]":
+    "back up the whole deployment to a new file; the server may run, and comes first without --fast",
   "verify-backup FILE": "check that a backup or an export is complete and intact",
   "restore FILE [--force] [--other-secret] [--keep-tokens]":
     "restore a backup into an empty deployment; --force deletes existing data first. All tokens end, because some may have been revoked since; --keep-tokens keeps them",
@@ -31,7 +32,8 @@ const entries: readonly CommandUsage[] = Object.entries({
   "apps move APPID --cancel": "cancel an interrupted move",
   "apps locate APPID --region R": "record in the main region that another region has the application",
   "apps delete APPID --yes": "delete an application and all its data",
-  "apps export APPID FILE": "export an application with its files to a new file; the server may run",
+  "apps export APPID FILE [--fast]":
+    "export an application with its files to a new file; the server may run, and comes first without --fast",
   "apps import FILE [--name N]": "import an exported application into this deployment",
   "apps revoke-tokens APPID --yes": "end all tokens of an application; its keys stay valid",
   "apps compromised APPID --yes": "end all tokens and keys; the new key is shown only once",

@@ -282,7 +282,7 @@ describe("--json", () => {
     const one = parseLine((await run("help", ["backup"])).stdout) as { commands: { synopsis: string }[] };
     assert.deepEqual(
       one.commands.map(({ synopsis }) => synopsis),
-      ["backup FILE [--without-files]"],
+      ["backup FILE [--without-files] [--fast]"],
     );
     assert.deepEqual(Object.keys(parseLine((await run("", ["--version"])).stdout)), ["version"]);
     for (const words of ["", "bakup", "apps", "apps lsit"]) assertFailed(await run(words, []), 2, words);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -54,6 +54,24 @@ describe("progress of long commands", () => {
   it("backup shows rows, then bytes of files", async () => {
     const lines = await progressOf(["backup", backup]);
     assertShown(lines, [/^rows: about \d+ % \(\d+ rows\)$/, /^files: about \d+ % \(\d of 1 files, [\d.]+ of 3 MiB\)$/]);
+  });
+
+  it("backup and apps export give way to other programs, and with --fast they do not (docs/operations/backup.md)", {
+    skip: process.platform !== "linux" && "priorities per thread are of Linux",
+  }, async () => {
+    const calls = join(folder, "calls of chrt");
+    writeFileSync(join(folder, "chrt"), `#!/bin/sh\necho "$1" >> '${calls}'\n`, { mode: 0o755 });
+    const count = () => (existsSync(calls) ? readFileSync(calls, "utf8").length / "-i\n".length : 0);
+    const run = (...args: string[]) => runProgram("src/cli.ts", args, { ...settings, PATH: folder });
+    for (const args of [["backup"], ["apps", "export", test.application.appid]]) {
+      const before = count();
+      const name = join(folder, `${args.length}.tar`);
+      assert.equal((await run(...args, `${name}.fast`, "--fast")).code, 0);
+      assert.equal(count(), before);
+      assert.equal((await run(...args, name)).code, 0);
+      assert.equal(count(), before + 1);
+      assert.match((await run("verify-backup", `${name}.fast`)).stdout, /^intact: /);
+    }
   });
 
   it("verify-backup shows how many bytes it has read", async () => {

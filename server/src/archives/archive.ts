@@ -35,7 +35,7 @@ export interface ArchiveServices {
   readonly databaseUrl: string;
   readonly bytes: ByteStore;
   /** Absent for full speed. */
-  readonly throttle?: Throttle;
+  readonly throttle?: Throttle | undefined;
 }
 
 /** The progress of an archive. */

@@ -25,7 +25,7 @@ export async function* backUp(
     readonly bytes: ByteStore;
     readonly clock: Clock;
     readonly secrets: readonly string[];
-    readonly throttle?: Throttle;
+    readonly throttle?: Throttle | undefined;
   },
   { isWithoutFiles = false, onProgress }: BackupOptions = {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
