@@ -19,10 +19,9 @@ import {
   putSettings,
   putSigningSecret,
 } from "./applications/applications.settings.operator.routes.ts";
-import { type Command, UsageError } from "./cli.command.ts";
+import { type Command, requireId, UsageError } from "./cli.command.ts";
 import { asOperator, operationCommand, showDate } from "./cli.operator.ts";
 import type { CommandResult } from "./cli.output.ts";
-import { kindOfId } from "./lib/ids.ts";
 import { signingSecretCharacters } from "./lib/secrets.ts";
 import { parseApplicationSettings, retentionOf } from "./tenancy/application-settings.ts";
 
@@ -30,7 +29,7 @@ import { parseApplicationSettings, retentionOf } from "./tenancy/application-set
 export const commands = {
   "apps configure": (config, _values, [given, file]) =>
     asOperator(config, async ({ perform }) => {
-      const appid = requireAppid("apps configure", given);
+      const appid = requireId("apps configure", "App", given);
       if (file === undefined) throw new UsageError("apps configure needs a FILE.json");
       const text = readFileSync(file, "utf8");
       parseApplicationSettings(text); // throws an error that names every wrong member
@@ -46,7 +45,7 @@ export const commands = {
 
   "apps rename": (config, values, [given]) =>
     asOperator(config, async ({ perform }) => {
-      const appid = requireAppid("apps rename", given);
+      const appid = requireId("apps rename", "App", given);
       const name = requireName("apps rename", values.name);
       await perform(changeApplication, { path: { appid }, parameters: { name } });
       return { json: { appid, name }, text: `renamed ${appid}` };
@@ -78,7 +77,7 @@ export const commands = {
 
   "apps keys list": (config, _values, [given]) =>
     asOperator(config, async ({ list }) => {
-      const appid = requireAppid("apps keys list", given);
+      const appid = requireId("apps keys list", "App", given);
       const rows = (await list(listApplicationKeys, { path: { appid } })).map((key) => ({
         id: key.id,
         label: key.label ?? "",
@@ -93,7 +92,7 @@ export const commands = {
 
   "apps keys create": (config, values, [given]) =>
     asOperator(config, async ({ perform }) => {
-      const appid = requireAppid("apps keys create", given);
+      const appid = requireId("apps keys create", "App", given);
       const label = values.label === undefined ? undefined : readName(values.label);
       if (values.label !== undefined && label === undefined) {
         throw new UsageError(`apps keys create: --label ${nameRule}`);
@@ -126,7 +125,7 @@ export const commands = {
 
   "apps secret set": (config, _values, [given, file]) =>
     asOperator(config, async ({ perform }) => {
-      const appid = requireAppid("apps secret set", given);
+      const appid = requireId("apps secret set", "App", given);
       const parameters = file === undefined ? {} : { secret: readSecret(file) };
       const { secret } = await perform(putSigningSecret, { path: { appid }, parameters });
       return { json: { secret }, text: `secret  ${secret}` };
@@ -147,23 +146,18 @@ export function requireName(command: string, text: string | undefined): string {
   return name;
 }
 
-export function requireAppid(command: string, appid: string | undefined): string {
-  if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`${command} needs an APPID`);
-  return appid;
-}
-
 function readApplication(command: string) {
   return ([given]: readonly string[]) => {
-    const appid = requireAppid(command, given);
+    const appid = requireId(command, "App", given);
     return { id: appid, path: { appid } };
   };
 }
 
 function readKey(command: string) {
   return ([given, id]: readonly string[]) => {
-    const appid = requireAppid(command, given);
-    if (id === undefined || kindOfId(id) !== "ApplicationKey") throw new UsageError(`${command} needs a KEYID`);
-    return { id, path: { appid, keyId: id }, refusals: { ItemDoesNotExist: `${appid} has no key ${id}` } };
+    const appid = requireId(command, "App", given);
+    const keyId = requireId(command, "ApplicationKey", id);
+    return { id: keyId, path: { appid, keyId }, refusals: { ItemDoesNotExist: `${appid} has no key ${keyId}` } };
   };
 }
 

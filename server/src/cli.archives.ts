@@ -10,7 +10,7 @@ import { restore } from "./archives/restore.ts";
 import { Throttle } from "./archives/throttle.ts";
 import { requireName } from "./cli.applications.ts";
 import { readWithProgress, reportArchive } from "./cli.archive-progress.ts";
-import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./cli.command.ts";
+import { type Command, createClockAndIds, recordCommand, requireId, UsageError, withDatabase } from "./cli.command.ts";
 import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
 import type { Config } from "./config.ts";
@@ -18,7 +18,6 @@ import { migrations } from "./db/migrations/list.ts";
 import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
-import { kindOfId } from "./lib/ids.ts";
 import { lowerThreadPriorities } from "./lib/thread-priority.ts";
 import { findApplicationRegion } from "./regions/regions.directory.store.ts";
 import { loadSecrets } from "./server-secret.ts";
@@ -72,8 +71,8 @@ export const commands = {
     return { json: { head, end }, text: `restored ${summary(end)}${isKeepingTokens ? "" : ended}` };
   },
 
-  "apps export": async (config, { fast: isFast }, [appid, given], notices) => {
-    if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("apps export needs an APPID");
+  "apps export": async (config, { fast: isFast }, [givenId, given], notices) => {
+    const appid = requireId("apps export", "App", givenId);
     const file = requireFile("apps export", given);
     const throttle = isFast ? undefined : lowerPriority();
     const bytes = await openByteStore(config);

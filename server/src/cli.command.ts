@@ -6,7 +6,7 @@ import type { Database, Queries } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import { createClock } from "./lib/clock.ts";
-import { createIdGenerator } from "./lib/ids.ts";
+import { createIdGenerator, describeIds, type IdKind, kindOfId } from "./lib/ids.ts";
 
 /**
  * A command of `cli.commands.ts`.
@@ -41,6 +41,23 @@ export interface Values {
 
 /** A mistake in the command line; printed without a stack. */
 export class UsageError extends Error {}
+
+/** The ids that commands take, as their usage names them. */
+const wordsOfIds = {
+  App: "an APPID",
+  ApplicationKey: "a KEYID",
+  Device: "a DEVICEID",
+  User: "a USERID",
+  Operator: "an ID",
+} as const satisfies Partial<Record<IdKind, string>>;
+
+/** @throws UsageError */
+export function requireId(command: string, kind: keyof typeof wordsOfIds, given: string | undefined): string {
+  const word = wordsOfIds[kind];
+  if (given === undefined) throw new UsageError(`${command} needs ${word}`);
+  if (kindOfId(given) !== kind) throw new UsageError(`"${given}" is not ${word}, which is ${describeIds(kind)}`);
+  return given;
+}
 
 /** Opens the database with the few connections that a command needs. */
 export function openForCommand(config: Config): Promise<Database> {

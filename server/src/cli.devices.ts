@@ -1,7 +1,6 @@
-import { type Command, UsageError } from "./cli.command.ts";
+import { type Command, requireId } from "./cli.command.ts";
 import { operationCommand } from "./cli.operator.ts";
 import { endTokensOfDevice } from "./devices/devices.operator.routes.ts";
-import { kindOfId } from "./lib/ids.ts";
 
 /** The commands about the devices of an application. */
 export const commands = {
@@ -11,9 +10,8 @@ export const commands = {
   })),
 } satisfies Readonly<Record<string, Command>>;
 
-function readDevice([appid, deviceId]: readonly string[]) {
-  if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError("devices revoke needs an APPID");
-  if (deviceId === undefined || kindOfId(deviceId) !== "Device")
-    throw new UsageError("devices revoke needs a DEVICEID");
+function readDevice([givenApp, given]: readonly string[]) {
+  const appid = requireId("devices revoke", "App", givenApp);
+  const deviceId = requireId("devices revoke", "Device", given);
   return { id: deviceId, path: { appid, deviceId }, refusals: { ItemDoesNotExist: `there is no device ${deviceId}` } };
 }

@@ -1,7 +1,6 @@
 import { listAudit } from "./audit/audit.operator.routes.ts";
-import { type Command, UsageError } from "./cli.command.ts";
+import { type Command, requireId, UsageError } from "./cli.command.ts";
 import { asOperator, operationCommand, showDate } from "./cli.operator.ts";
-import { kindOfId } from "./lib/ids.ts";
 import { newOperatorPassword } from "./lib/secrets.ts";
 import { readOperatorName } from "./operators/operators.names.ts";
 import { changeOperator, createOperator, listOperators, removeOperator } from "./operators/operators.routes.ts";
@@ -64,8 +63,7 @@ export const commands = {
 
   audit: (config, { app }) =>
     asOperator(config, async ({ list }) => {
-      if (app !== undefined && kindOfId(app) !== "App") throw new UsageError("--app needs an APPID");
-      const parameters = app === undefined ? {} : { appid: app };
+      const parameters = app === undefined ? {} : { appid: requireId("audit --app", "App", app) };
       const entries = await list(listAudit, { parameters }, entriesMax);
       const shown = entries.map(({ actor, target = "", address = "", requestId = "", ...entry }) => ({
         at: showDate(entry.at),
@@ -98,8 +96,8 @@ function requireRole(text: string) {
 }
 
 function readOperator(verb: string) {
-  return ([id]: readonly string[]) => {
-    if (id === undefined || kindOfId(id) !== "Operator") throw new UsageError(`operators ${verb} needs an ID`);
+  return ([given]: readonly string[]) => {
+    const id = requireId(`operators ${verb}`, "Operator", given);
     const refusals = {
       ItemDoesNotExist: `there is no operator ${id}`,
       ObjectPermissionDenied: `${id} is the last owner`,

@@ -8,9 +8,9 @@ import {
   newApplication,
   updateApplicationDeleted,
 } from "./applications/applications.store.ts";
-import { requireAppid, requireName } from "./cli.applications.ts";
+import { requireName } from "./cli.applications.ts";
 import { reportArchive } from "./cli.archive-progress.ts";
-import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./cli.command.ts";
+import { type Command, createClockAndIds, recordCommand, requireId, UsageError, withDatabase } from "./cli.command.ts";
 import { asOperator } from "./cli.operator.ts";
 import type { Notices } from "./cli.output.ts";
 import { formatCount } from "./cli.progress.ts";
@@ -69,8 +69,9 @@ export const commands = {
       return { json: all, text: { columns, rows: all } };
     }),
 
-  "regions key": async (config, { region = "" }) => {
+  "regions key": async (config, { region }) => {
     if (config.regions.size === 0) throw new UsageError("regions key needs REGIONS");
+    if (region === undefined) throw new UsageError("regions key needs --region, one of REGIONS");
     requireRegion(config, region);
     const secrets = config.regionSecrets.filter((entry) => !isRegionKey(entry));
     if (secrets.length === 0) throw new UsageError("regions key needs the shared REGION_SECRET, not keys made from it");
@@ -79,11 +80,12 @@ export const commands = {
     return { json: { REGION_SECRET: value }, text: `REGION_SECRET=${value}` };
   },
 
-  "apps locate": (config, { region = "" }, [given]) =>
+  "apps locate": (config, { region }, [given]) =>
     withDatabase(config, async (database) => {
-      const appid = requireAppid("apps locate", given);
+      const appid = requireId("apps locate", "App", given);
       requireMain(config, "apps locate");
-      if (region === config.region) throw new UsageError("apps locate needs --region, another one of REGIONS");
+      if (region === undefined || region === config.region)
+        throw new UsageError("apps locate needs --region, another one of REGIONS");
       requireRegion(config, region);
       const isThere = await withCalls(config, (calls) => calls.call(region, "hasApplication", { appid }));
       if (isThere !== true) throw new UsageError(`the region ${region} serves no application ${appid}`);
@@ -103,7 +105,7 @@ export const commands = {
 
   "apps move": (config, { region, cancel = false, force = false }, [given], { progress }) =>
     asOperator(config, async ({ services: { database, clock, revocations } }) => {
-      const appid = requireAppid("apps move", given);
+      const appid = requireId("apps move", "App", given);
       if (!cancel && (region === undefined || region === config.region || !config.regions.has(region))) {
         throw new UsageError("apps move needs --region, another one of REGIONS");
       }
@@ -140,7 +142,7 @@ export const commands = {
   "apps delete": (config, { yes = false }, [given], { progress }) =>
     asOperator(config, async ({ perform, services }) => {
       const { database } = services;
-      const appid = requireAppid("apps delete", given);
+      const appid = requireId("apps delete", "App", given);
       if (!yes) throw new UsageError("apps delete erases everything the application owns: confirm with --yes");
       const here = await findLiveApplication(appid, database.reads);
       if (here !== undefined && here.moving_to !== null) {

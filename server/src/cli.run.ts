@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { UsageError, type Values } from "./cli.command.ts";
 import { commands } from "./cli.commands.ts";
 import { createJsonOutput, createTextOutput, type Output, type OutputStreams } from "./cli.output.ts";
-import { describeUsage, explainUnknown, usage, usageOf } from "./cli.usage.ts";
+import { describeUsage, explainUnknown, takenBy, usage, usageOf } from "./cli.usage.ts";
 import type { Config } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
@@ -50,7 +50,6 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
     const isHelp = values.help === true || positionals[0] === "help";
     const words = positionals.slice(positionals[0] === "help" ? 1 : 0);
     commandName = findCommand(words);
-    const command = commandName === undefined ? undefined : commands[commandName];
     if (values.version || words[0] === "version") {
       output.printResult({ json: { version }, text: version });
       return 0;
@@ -60,11 +59,13 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
       output.printResult({ json: { commands: describeUsage(commandName) }, text: text.trimEnd() });
       return 0;
     }
-    if (command === undefined) return printUnknown(words, output);
-    if (values.throwaway && commandName !== "serve") throw new UsageError("--throwaway is an option of serve");
+    const command = commandName === undefined ? undefined : commands[commandName];
+    if (commandName === undefined || command === undefined) return printUnknown(words, output);
+    const given = words.slice(commandName.split(" ").length);
+    refuseSurplus(commandName, given, values);
     if (values.resume !== undefined && !values.throwaway) throw new UsageError("--resume needs --throwaway");
     config = readConfig(values);
-    const result = await command(config, values, words.slice(commandName?.split(" ").length), output);
+    const result = await command(config, values, given, output);
     if (result !== undefined) output.printResult(result);
     return result?.failure === undefined ? 0 : 1;
   } catch (error) {
@@ -83,6 +84,15 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
     output.printFailure({ reason: isWrongFile ? error.message : explainFailure(error, config), exitCode });
     return exitCode;
   }
+}
+
+/** A word or an option that a command does not take may be the one that matters. @throws UsageError */
+function refuseSurplus(command: string, words: readonly string[], values: Values): void {
+  const taken = takenBy(command);
+  const word = words[taken.wordsMax];
+  if (word !== undefined) throw new UsageError(`"${word}" is a word too many for ${command}`);
+  const option = Object.keys(values).find((name) => name !== "json" && !taken.options.has(name));
+  if (option !== undefined) throw new UsageError(`${command} has no option --${option}`);
 }
 
 /** The longest sequence of leading words that is a command. */

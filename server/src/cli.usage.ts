@@ -84,6 +84,21 @@ export function usageOf(command: string): string {
   return own.length === 0 ? usage : `${head}${own.map(formatEntry).join("")}`;
 }
 
+/** What a command takes after its name: so many words, then options. */
+export interface Taken {
+  readonly wordsMax: number;
+  readonly options: ReadonlySet<string>;
+}
+
+/** What the synopses of a command say. */
+export function takenBy(command: string): Taken {
+  const tails = describeUsage(command).map(({ synopsis }) => synopsis.slice(command.length).split(/[ [\]]+/));
+  const isOption = (word: string) => word.startsWith("--");
+  const counts = tails.map((words) => [...words.filter(Boolean), "--"].findIndex(isOption));
+  const names = tails.flat().filter(isOption);
+  return { wordsMax: Math.max(...counts), options: new Set(names.map((name) => name.slice("--".length))) };
+}
+
 /** The message for an unknown command: lists the group that it names, or commands with similar names. */
 export function explainUnknown(
   given: string,

@@ -1,9 +1,8 @@
 import { open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { reportBytes } from "./cli.archive-progress.ts";
-import { type Command, UsageError } from "./cli.command.ts";
+import { type Command, requireId, UsageError } from "./cli.command.ts";
 import { asOperator, operationCommand } from "./cli.operator.ts";
-import { kindOfId } from "./lib/ids.ts";
 import { findUsage } from "./storage/usage.ts";
 import { eraseUser } from "./users/users.erasure.ts";
 import { exportUser } from "./users/users.export.operator.routes.ts";
@@ -66,9 +65,9 @@ export const commands = {
 } satisfies Readonly<Record<string, Command>>;
 
 function readUser(verb: string) {
-  return ([appid, userId]: readonly string[]) => {
-    if (appid === undefined || kindOfId(appid) !== "App") throw new UsageError(`users ${verb} needs an APPID`);
-    if (userId === undefined || kindOfId(userId) !== "User") throw new UsageError(`users ${verb} needs a USERID`);
+  return ([givenApp, given]: readonly string[]) => {
+    const appid = requireId(`users ${verb}`, "App", givenApp);
+    const userId = requireId(`users ${verb}`, "User", given);
     return { id: userId, path: { appid, userId }, refusals: { ItemDoesNotExist: `there is no user ${userId}` } };
   };
 }

@@ -95,7 +95,7 @@ export const errorCatalogue = {
     errorNumber: 266,
     status: 403,
     message: "Enter your password again: it was given more than ten minutes ago.",
-    when: "The operation requires a password that was entered in the last ten minutes.",
+    when: "In a session of the console, the operation requires a password that was entered in the last ten minutes.",
     remedy: "fix the request",
   },
   ParameterMissingRequiredValue: {

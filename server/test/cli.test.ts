@@ -465,6 +465,40 @@ describe("rollcall", () => {
     }
   });
 
+  it("words and options that a command does not take are refused before anything is done", async () => {
+    const [appid, operatorId] = [`app_${"0".repeat(26)}`, `opr_${"0".repeat(26)}`];
+    for (const [args, message] of [
+      [["serve", "throwaway"], '"throwaway" is a word too many for serve'],
+      [["apps", "delete", appid, appid, "--yes"], `"${appid}" is a word too many for apps delete`],
+      [["operators", "role", operatorId, "owner", "owner"], '"owner" is a word too many for operators role'],
+      [["apps", "list", "--region", "eu"], "apps list has no option --region"],
+      [["apps", "export", appid, "x.tar", "--without-files"], "apps export has no option --without-files"],
+      [["backup", "x.tar", "--throwaway"], "backup has no option --throwaway"],
+    ] as const) {
+      const { code, stdout, stderr } = await rollcall(...args);
+      assert.deepEqual([code, stdout], [2, ""], args.join(" "));
+      assert.ok(stderr.includes(`${message}\n`), stderr);
+    }
+  });
+
+  it("a word that is no id of its kind is named, and so is the rule", async () => {
+    const appid = `app_${"0".repeat(26)}`;
+    for (const [args, word, prefix] of [
+      [["apps", "rename", "app_x", "--name", "y"], "an APPID", "app"],
+      [["apps", "keys", "retire", appid, "app_x"], "a KEYID", "apk"],
+      [["users", "disable", appid, "app_x"], "a USERID", "usr"],
+      [["devices", "revoke", appid, "app_x"], "a DEVICEID", "dev"],
+      [["operators", "role", "app_x", "owner"], "an ID", "opr"],
+      [["audit", "--app", "app_x"], "an APPID", "app"],
+    ] as const) {
+      const { code, stderr } = await rollcall(...args);
+      assert.equal(code, 2, args.join(" "));
+      const rule = `"app_x" is not ${word}, which is ${prefix}_ and 26 of the characters 0-9 and a-z\n`;
+      assert.ok(stderr.includes(rule), stderr);
+    }
+    assert.match((await rollcall("apps", "suspend")).stderr, /apps suspend needs an APPID\n/);
+  });
+
   it("--help prints the usage on standard output", async () => {
     const { code, stdout, stderr } = await rollcall("--help");
     assert.deepEqual([code, stderr], [0, ""]);

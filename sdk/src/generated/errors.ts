@@ -56,7 +56,7 @@ export type AuthFailed = NamedServiceError<"AuthFailed">;
 export const AuthPasswordChangeRequired: ServiceErrorClass<"AuthPasswordChangeRequired"> = /* @__PURE__ */ nameClass("AuthPasswordChangeRequired");
 export type AuthPasswordChangeRequired = NamedServiceError<"AuthPasswordChangeRequired">;
 
-/** 403: The operation requires a password that was entered in the last ten minutes. What to do: fix the request. */
+/** 403: In a session of the console, the operation requires a password that was entered in the last ten minutes. What to do: fix the request. */
 export const AuthReauthenticationRequired: ServiceErrorClass<"AuthReauthenticationRequired"> = /* @__PURE__ */ nameClass("AuthReauthenticationRequired");
 export type AuthReauthenticationRequired = NamedServiceError<"AuthReauthenticationRequired">;
 

@@ -103,6 +103,11 @@ export function kindOfId(text: string): IdKind | undefined {
   return prefix === undefined ? undefined : kindsByPrefix.get(prefix);
 }
 
+/** What an id of this kind is, for people. */
+export function describeIds(kind: IdKind): string {
+  return `${prefixes[kind]}_ and ${bodyDigits} of the characters 0-9 and a-z`;
+}
+
 /** A regular expression source for ids of this kind, for the published schemas. */
 export function idPatternOf(kind: IdKind): string {
   return `^${prefixes[kind]}_[0-9a-z]{${bodyDigits}}$`;
