@@ -2,6 +2,7 @@ import { startThrowaway } from "rollcall/testing";
 import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { budgets } from "./budgets.ts";
 import { callJourneys } from "./call-journeys.ts";
+import { changeJourneys } from "./change-journeys.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
 import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
@@ -26,6 +27,7 @@ export interface Track {
 const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
 const toursOfOneEngine: Checks = {
   ...pageJourneys,
+  ...changeJourneys,
   ...listJourney,
   ...pictureJourney,
   ...regionJourney,

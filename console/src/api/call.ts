@@ -4,6 +4,9 @@ import { noteChange } from "../lib/last-change.ts";
 /** The API is at a path next to the console, below any prefix at which both are served. */
 const base = "../api";
 
+/** A dialog waits for its change, so a change ends at last. */
+const changeMsMax = 120_000;
+
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface CallOptions {
@@ -140,7 +143,7 @@ async function fetchFrom(
     return await fetch(base + url, {
       method,
       body,
-      signal: options.signal,
+      signal: options.signal ?? (method === "GET" ? undefined : AbortSignal.timeout(changeMsMax)),
       credentials: "same-origin",
       headers: {
         "X-Rollcall-Console": options.isPolling === true ? "poll" : "1",

@@ -1,12 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
+import Users from "lucide-react/icons/users";
 import { useState } from "react";
-import { type CrashChange, type CrashGroup, changeCrashGroup } from "../api/crashes.ts";
+import { type CrashChange, type CrashGroup, changeCrashGroup, getCrashGroup } from "../api/crashes.ts";
+import { refetch } from "../api/refetch.ts";
 import { type Act, useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
+import { Notice } from "../ui/states.tsx";
 import { showError, showToast } from "../ui/toast.tsx";
 
 interface CrashProps {
@@ -112,10 +115,18 @@ function Ignore({ appid, group, onClose }: DialogProps) {
 }
 
 function Note({ appid, group, onClose }: DialogProps) {
-  const [note, setNote] = useState(group.note ?? "");
-  const decide = useDecision(appid, group);
+  const [before, setBefore] = useState(group.note ?? "");
+  const [isTheirs, setTheirs] = useState(false);
+  const [note, setNote] = useState(before);
+  const decide = useDecision(appid, { ...group, note: before });
 
   async function submit() {
+    const { note: current = "" } = await getCrashGroup({ appid, fingerprint: group.fingerprint });
+    if (current !== before) {
+      setBefore(current);
+      setTheirs(true);
+      return;
+    }
     await decide(note.trim() === "" ? "Deleted the note." : "Wrote the note.", { note: note.trim() });
     onClose();
   }
@@ -132,6 +143,12 @@ function Note({ appid, group, onClose }: DialogProps) {
         value={note}
         onChange={setNote}
       />
+      {isTheirs && (
+        <Notice icon={Users}>
+          Another operator has written meanwhile. Saving replaces it:{" "}
+          {before === "" ? "deleted" : showInvisible(before)}
+        </Notice>
+      )}
     </FormDialog>
   );
 }
@@ -144,7 +161,7 @@ function useDecision(appid: string, group: CrashGroup) {
 
   async function send(change: CrashChange) {
     await changeCrashGroup({ appid, fingerprint: group.fingerprint, ...change });
-    await queries.invalidateQueries({ queryKey: ["crashes", appid] });
+    await refetch(queries, ["crashes", appid]);
   }
 
   return async (text: string, change: CrashChange): Promise<void> => {

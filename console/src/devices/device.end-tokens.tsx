@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Device, endTokensOfDevice, listUsersOfDevice } from "../api/devices.ts";
+import { refetch } from "../api/refetch.ts";
 import { formatBounded, showInvisible } from "../lib/format.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
@@ -20,10 +21,7 @@ export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: 
 
   async function confirm() {
     await endTokensOfDevice({ appid, deviceId: id });
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ["devices", appid] }),
-      queries.invalidateQueries({ queryKey: ["users", appid] }),
-    ]);
+    await refetch(queries, ["devices", appid], ["users", appid]);
     showToast("Ended all tokens of the device.");
   }
 

@@ -15,6 +15,7 @@ import {
   revokeKeyTokens,
 } from "../api/keys.ts";
 import { usePages } from "../api/pages.ts";
+import { refetch } from "../api/refetch.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss, isLoss } from "../lib/lost-answer.ts";
@@ -381,10 +382,10 @@ function KeyImpact({ appid, keyId }: { readonly appid: string; readonly keyId: s
 
 function useRefreshSecret(appid: string) {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries(effectiveSettingsQuery(appid));
+  return () => refetch(queries, effectiveSettingsQuery(appid).queryKey);
 }
 
 function useRefresh(appid: string) {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ["keys", appid] });
+  return () => refetch(queries, ["keys", appid]);
 }

@@ -45,7 +45,7 @@ function onKey(event: KeyboardEvent): void {
   const shortcut = byPriority().findLast((candidate) => candidate.keys === keys);
   if (shortcut === undefined) return;
   event.preventDefault();
-  shortcut.run();
+  if (!isInDialog(event)) shortcut.run();
 }
 
 function keysOf(event: KeyboardEvent): string | undefined {
@@ -65,10 +65,16 @@ function keysOf(event: KeyboardEvent): string | undefined {
   return undefined;
 }
 
-/** Single keys do nothing in fields, dialogs and menus (WCAG 2.1.4). */
-function isInField({ target }: KeyboardEvent): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=listbox]") !== null
-  );
+/** Single keys do nothing in fields and menus (WCAG 2.1.4). */
+function isInField(event: KeyboardEvent): boolean {
+  return isIn(event, "input, textarea, select, [contenteditable], [role=menu], [role=listbox]");
+}
+
+/** What is behind a dialog must not change, nor the dialog go. */
+function isInDialog(event: KeyboardEvent): boolean {
+  return isIn(event, "[role=dialog], [role=alertdialog]");
+}
+
+function isIn({ target }: KeyboardEvent, selector: string): boolean {
+  return target instanceof HTMLElement && target.closest(selector) !== null;
 }

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { changeOperator, createOperator, deleteOperator, type Operator } from "../api/operators.ts";
+import { refetch } from "../api/refetch.ts";
 import type { Role } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
@@ -92,7 +93,9 @@ export function ChangeRole({ operator: { id, name, role: before }, isMe, onClose
             )}
             {problem}
             <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
+              <Button isDisabled={isPending} onPress={onClose}>
+                Cancel
+              </Button>
               <Button
                 kind="primary"
                 type="submit"
@@ -140,7 +143,9 @@ export function NewPassword({ operator: { id, name }, onClose }: OperatorProps) 
             />
             {problem}
             <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
+              <Button isDisabled={isPending} onPress={onClose}>
+                Cancel
+              </Button>
               <Button kind="primary" type="submit" isPending={isPending}>
                 Set the password
               </Button>
@@ -178,9 +183,5 @@ export function DeleteOperator({ operator: { id, name }, onClose }: OperatorProp
 
 function useRefresh() {
   const queries = useQueryClient();
-  return () =>
-    Promise.all([
-      queries.invalidateQueries({ queryKey: ["operators"] }),
-      queries.invalidateQueries({ queryKey: ["session"] }),
-    ]).then(() => undefined);
+  return () => refetch(queries, ["operators"], ["session"]);
 }

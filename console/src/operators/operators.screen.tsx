@@ -9,6 +9,7 @@ import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { listOperators, type Operator } from "../api/operators.ts";
 import { usePages } from "../api/pages.ts";
+import { refetch } from "../api/refetch.ts";
 import { endSessions } from "../api/sessions.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { useRole, useSession } from "../shell/session.ts";
@@ -154,7 +155,7 @@ function EndSessions({
   const queries = useQueryClient();
   async function end() {
     await endSessions({ operatorId: id });
-    await queries.invalidateQueries({ queryKey: ["sessions"] });
+    await refetch(queries, ["sessions"]);
     showToast(`Ended the sessions of ${showInvisible(name)}.`);
   }
   return (

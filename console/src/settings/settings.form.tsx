@@ -35,22 +35,38 @@ interface SettingsFormProps {
   readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
-/** One part of the settings, which is saved separately. */
+/** What is typed, and the settings that it changes. */
+interface Edit {
+  readonly base: Versioned<Settings>;
+  readonly texts: Draft;
+}
+
+/** One part of the settings, which is saved separately. Fields without an edit show what the server has now. */
 export function SettingsForm({ appid, part, stored, effective, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
-  const { value: settings, version } = stored;
-  const [draft, setDraft] = useState(() => draftOf(fields, settings));
+  const { value: settings } = stored;
+  const [edit, setEdit] = useState<Edit>();
+  const standing = draftOf(fields, settings);
+  const draft = { ...standing, ...edit?.texts };
   const [asked, setAsked] = useState<ChangedSettings>();
   const [before, setBefore] = useState<Settings>();
   const seen = useSeenOrigins(
     appid,
     fields.some(({ path }) => path === "origins"),
   );
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(fields, settings));
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(standing);
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
     enableBeforeUnload: isChanged,
   });
+
+  function changeText(path: string, text: string) {
+    setEdit((now) => {
+      const { [path]: _, ...others } = now?.texts ?? {};
+      const texts = text === standing[path] ? others : { ...others, [path]: text };
+      return editOf(now?.base ?? stored, texts);
+    });
+  }
 
   async function submit() {
     const change = readDraft(fields, draft, settings);
@@ -59,28 +75,36 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
   }
 
   async function save(change: ChangedSettings) {
+    const { base, texts: sent } = edit ?? { base: stored, texts: {} };
     try {
-      const saved = await changeSettings({ appid, ...change }, { version });
-      take(saved);
-      const undo = undoOf(change, settings);
+      const saved = await changeSettings({ appid, ...change }, { version: base.version });
+      take(saved, sent);
+      const undo = undoOf(change, base.value);
       showToast(`Saved: ${part.title}.`, async () => {
-        take(await changeSettings({ appid, ...undo }, { version: saved.version }));
+        take(await changeSettings({ appid, ...undo }, { version: saved.version }), {});
       });
     } catch (error) {
       const others = changedMeanwhile(error);
       if (others === undefined) throw atField(fields, error);
-      const [was, is] = [draftOf(fields, settings), draftOf(fields, others.value)];
-      const merged = Object.entries(is).map(([path, text]) => [path, draft[path] === was[path] ? text : draft[path]]);
-      setDraft(Object.fromEntries(merged));
-      setBefore(settings);
+      setEdit((now) => now && { ...now, base: others });
+      setBefore(base.value);
       onStored(others);
     }
   }
 
-  function take(saved: Versioned<Settings>) {
-    setDraft(draftOf(fields, saved.value));
+  /** What was typed while the settings were on their way stays. */
+  function take(saved: Versioned<Settings>, sent: Draft) {
+    setEdit((now) => {
+      const typed = Object.entries(now?.texts ?? {}).filter(([path, text]) => text !== sent[path]);
+      return editOf(saved, Object.fromEntries(typed));
+    });
     setBefore(undefined);
     onStored(saved);
+  }
+
+  function discard() {
+    setEdit(undefined);
+    setBefore(undefined);
   }
 
   return (
@@ -97,7 +121,7 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
                 settings={settings}
                 effective={effective}
                 isReadOnly={!isEditor}
-                onText={(text) => setDraft({ ...draft, [field.path]: text })}
+                onText={(text) => changeText(field.path, text)}
                 fact={<Fact appid={appid} path={field.path} />}
               />
             ))}
@@ -111,7 +135,7 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
                 <Button kind="primary" type="submit" isDisabled={!isChanged} isPending={isPending}>
                   Save
                 </Button>
-                {isChanged && <Button onPress={() => setDraft(draftOf(fields, settings))}>Discard</Button>}
+                {isChanged && <Button onPress={discard}>Discard</Button>}
               </div>
             )}
           </>
@@ -127,6 +151,10 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
       )}
     </Section>
   );
+}
+
+function editOf(base: Versioned<Settings>, texts: Draft): Edit | undefined {
+  return Object.keys(texts).length === 0 ? undefined : { base, texts };
 }
 
 interface ChangedMeanwhileProps {

@@ -25,12 +25,16 @@ interface SettingsJsonProps {
 const field = "json";
 
 /** All settings as one document, to compare, to store and to copy to another application. */
-export function SettingsJson({ appid, stored: { value: settings, version }, isEditor, onStored }: SettingsJsonProps) {
-  const [text, setText] = useState(() => write(settings));
+export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJsonProps) {
+  const { value: settings } = stored;
+  /** What is typed, and the settings that it changes. */
+  const [edit, setEdit] = useState<{ readonly base: Versioned<Settings>; readonly text: string }>();
+  const standing = write(settings);
+  const text = edit?.text ?? standing;
   const [asked, setAsked] = useState<Settings>();
   const [isTheirs, setTheirs] = useState(false);
   const seen = useSeenOrigins(appid, true);
-  const isChanged = text !== write(settings);
+  const isChanged = text !== standing;
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
     enableBeforeUnload: isChanged,
@@ -43,24 +47,36 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
   }
 
   async function save(next: Settings) {
+    const base = edit?.base ?? stored;
     try {
-      const saved = await replaceSettings({ ...next, appid }, { version });
-      take(saved);
+      const saved = await replaceSettings({ ...next, appid }, { version: base.version });
+      take(saved, text);
       showToast("Saved all settings.", async () => {
-        take(await replaceSettings({ ...settings, appid }, { version: saved.version }));
+        take(await replaceSettings({ ...base.value, appid }, { version: saved.version }));
       });
     } catch (error) {
       const others = changedMeanwhile(error);
       if (others === undefined) throw atText(error);
+      setEdit((now) => now && { ...now, base: others });
       setTheirs(true);
       onStored(others);
     }
   }
 
-  function take(saved: Versioned<Settings>) {
-    setText(write(saved.value));
+  /** What was typed while the settings were on their way stays. */
+  function take(saved: Versioned<Settings>, sent?: string) {
+    setEdit((now) => (now === undefined || now.text === sent ? undefined : { ...now, base: saved }));
     setTheirs(false);
     onStored(saved);
+  }
+
+  function changeText(typed: string) {
+    setEdit((now) => (typed === standing ? undefined : { base: now?.base ?? stored, text: typed }));
+  }
+
+  function discard() {
+    setEdit(undefined);
+    setTheirs(false);
   }
 
   return (
@@ -75,7 +91,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
               label="Settings"
               name={field}
               value={text}
-              onChange={setText}
+              onChange={changeText}
               isReadOnly={!isEditor}
               isLong
               isCode
@@ -87,7 +103,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
               <Notice icon={Users}>
                 Another operator has changed the settings meanwhile. What you typed is still here; saving it replaces
                 what they have saved:
-                <code className={styles.theirs}>{write(settings)}</code>
+                <code className={styles.theirs}>{standing}</code>
               </Notice>
             )}
             {problem}
@@ -96,7 +112,7 @@ export function SettingsJson({ appid, stored: { value: settings, version }, isEd
                 <Button kind="primary" type="submit" isDisabled={!isChanged} isPending={isPending}>
                   Save
                 </Button>
-                {isChanged && <Button onPress={() => setText(write(settings))}>Discard</Button>}
+                {isChanged && <Button onPress={discard}>Discard</Button>}
               </div>
             )}
           </>

@@ -6,6 +6,7 @@ import LogOut from "lucide-react/icons/log-out";
 import Pencil from "lucide-react/icons/pencil";
 import Trash from "lucide-react/icons/trash-2";
 import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
+import { refetch } from "../api/refetch.ts";
 import { changeSettings } from "../api/settings.ts";
 import { showInvisible } from "../lib/format.ts";
 import type { MenuAction } from "../ui/menu.tsx";
@@ -62,10 +63,7 @@ export function useSuspension() {
   }
   async function change(run: typeof suspendApplication, appid: string) {
     await run({ appid });
-    await Promise.all([
-      queries.invalidateQueries({ queryKey: ["applications"] }),
-      queries.invalidateQueries({ queryKey: ["application", appid] }),
-    ]);
+    await refetch(queries, ["applications"], ["application", appid]);
   }
   return { suspend, resume };
 }
@@ -76,7 +74,7 @@ export function useRehearsalSwitch(appid: string) {
 
   async function set(rehearsal: "on" | "off") {
     queries.setQueryData(["settings", appid], await changeSettings({ appid, rehearsal }));
-    await queries.invalidateQueries({ queryKey: ["application", appid] });
+    await refetch(queries, ["application", appid]);
   }
 
   return (isOn: boolean): MenuAction => {

@@ -8,6 +8,7 @@ import {
   endTokensOfApplication,
   renameApplication,
 } from "../api/applications.ts";
+import { refetch } from "../api/refetch.ts";
 import { provePassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
@@ -164,9 +165,5 @@ export function DeleteApplication({ application: { id, name }, onDeleted, onClos
 
 function useRefresh() {
   const queries = useQueryClient();
-  return () =>
-    Promise.all([
-      queries.invalidateQueries({ queryKey: ["applications"] }),
-      queries.invalidateQueries({ queryKey: ["application"] }),
-    ]).then(() => undefined);
+  return () => refetch(queries, ["applications"], ["application"]);
 }

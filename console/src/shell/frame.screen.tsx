@@ -72,7 +72,7 @@ export function Frame() {
   if (operator.mustChangePassword) return <FirstPassword />;
   return (
     <div className={styles.frame}>
-      {appid !== undefined && <ApplicationActs appid={appid} />}
+      {appid !== undefined && <ApplicationActs key={appid} appid={appid} />}
       <a className={styles.skip} href={`${window.location.hash || "#/"}`} onClick={skipToMain}>
         Skip to the content
       </a>

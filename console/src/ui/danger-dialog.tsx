@@ -81,7 +81,11 @@ export function DangerDialog(props: DangerDialogProps) {
             )}
             {problem}
             <DialogActions>
-              <Button autoFocus={typed === undefined && onPassword === undefined} onPress={onClose}>
+              <Button
+                autoFocus={typed === undefined && onPassword === undefined}
+                isDisabled={isPending}
+                onPress={onClose}
+              >
                 Cancel
               </Button>
               <Button kind="danger" type="submit" isDisabled={!isReady} isPending={isPending}>

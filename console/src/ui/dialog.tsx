@@ -1,7 +1,8 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Heading } from "react-aria-components/Heading";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { Busy } from "./busy.ts";
 import styles from "./dialog.module.css";
 
 interface DialogProps {
@@ -14,14 +15,15 @@ interface DialogProps {
   readonly role?: "dialog" | "alertdialog";
 }
 
-/** Shown while it is rendered. The focus returns to the previous element. */
+/** Shown while it is rendered, and not closed while a form in it is sent. The focus returns to the previous element. */
 export function Dialog({ title, onClose, children, isWide = false, isSticky = false, role = "dialog" }: DialogProps) {
+  const [isBusy, setBusy] = useState(false);
   return (
     <ModalOverlay
       className={styles.overlay}
       isOpen
-      isDismissable={!isSticky && role === "dialog"}
-      isKeyboardDismissDisabled={isSticky}
+      isDismissable={!isSticky && !isBusy && role === "dialog"}
+      isKeyboardDismissDisabled={isSticky || isBusy}
       onOpenChange={(isOpen) => !isOpen && onClose()}
     >
       <Modal className={`${styles.modal} ${isWide ? styles.wide : ""}`}>
@@ -29,7 +31,7 @@ export function Dialog({ title, onClose, children, isWide = false, isSticky = fa
           <Heading slot="title" className={styles.title}>
             {title}
           </Heading>
-          {children}
+          <Busy value={setBusy}>{children}</Busy>
         </AriaDialog>
       </Modal>
     </ModalOverlay>

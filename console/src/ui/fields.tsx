@@ -8,6 +8,7 @@ import { Text } from "react-aria-components/Text";
 import { TextArea } from "react-aria-components/TextArea";
 import { TextField as AriaTextField, type TextFieldProps as AriaTextFieldProps } from "react-aria-components/TextField";
 import { CallError, fieldErrors } from "../lib/call-error.ts";
+import { Busy } from "./busy.ts";
 import styles from "./fields.module.css";
 
 interface FormProps {
@@ -28,6 +29,7 @@ const Refusals = createContext<Readonly<Record<string, string>>>({});
 export function Form({ onSubmit, fields, children }: FormProps) {
   const [error, setError] = useState<unknown>();
   const [isPending, setPending] = useState(false);
+  const setBusy = use(Busy);
   const byField = fieldErrors(error);
   const isAtField = Object.keys(byField).some((name) => fields.includes(name));
 
@@ -35,6 +37,7 @@ export function Form({ onSubmit, fields, children }: FormProps) {
     event.preventDefault();
     if (isPending) return;
     setPending(true);
+    setBusy(true);
     setError(undefined);
     try {
       await onSubmit();
@@ -42,6 +45,7 @@ export function Form({ onSubmit, fields, children }: FormProps) {
       setError(problem);
     } finally {
       setPending(false);
+      setBusy(false);
     }
   }
 

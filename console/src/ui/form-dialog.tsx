@@ -27,7 +27,9 @@ export function FormDialog({ title, lead, fields, action, onSubmit, onClose, chi
             {children}
             {problem}
             <DialogActions>
-              <Button onPress={onClose}>Cancel</Button>
+              <Button isDisabled={isPending} onPress={onClose}>
+                Cancel
+              </Button>
               <Button kind="primary" type="submit" isPending={isPending}>
                 {action}
               </Button>

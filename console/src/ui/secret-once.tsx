@@ -1,3 +1,4 @@
+import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
@@ -16,6 +17,10 @@ interface SecretOnceProps {
 /** Shows a secret only this once. Only the component that renders the dialog holds it. */
 export function SecretOnce({ title, secret, children, onClose }: SecretOnceProps) {
   const [isStored, setStored] = useState(false);
+  useBlocker({
+    shouldBlockFn: () => !isStored && !window.confirm("The secret is not shown again. Leave without it?"),
+    enableBeforeUnload: !isStored,
+  });
   return (
     <Dialog title={title} onClose={onClose} isSticky>
       <div className={styles.facts}>{children}</div>

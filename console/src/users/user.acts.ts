@@ -6,6 +6,7 @@ import LogOut from "lucide-react/icons/log-out";
 import Mail from "lucide-react/icons/mail";
 import Pencil from "lucide-react/icons/pencil";
 import Trash from "lucide-react/icons/trash-2";
+import { refetch } from "../api/refetch.ts";
 import { disableUser, enableUser, exportUser, type User } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
@@ -78,5 +79,5 @@ export function saveExport(appid: string, { id, userName }: User): Promise<void>
 /** Loads the views of the application's users again. */
 export function useRefreshUsers(appid: string): () => Promise<void> {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ["users", appid] });
+  return () => refetch(queries, ["users", appid]);
 }

@@ -1,7 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import Send from "lucide-react/icons/send";
+import { useState } from "react";
 import { usePages } from "../api/pages.ts";
+import { refetch } from "../api/refetch.ts";
 import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
 import { showInvisible } from "../lib/format.ts";
 import { useRole } from "../shell/session.ts";
@@ -55,7 +57,7 @@ export function Deliveries(ofWebhook: OfWebhook) {
   const { appid, webhookId } = ofWebhook;
   const { panel, tab: _, ...search } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
   const navigate = useNavigate({ from: "/apps/$appid/webhooks/$webhookId" });
-  const repeat = useRepeat(ofWebhook);
+  const { repeat, repeating } = useRepeat(ofWebhook);
   const isEditor = useRole("editor");
   const wire = { ...search, created: rangeSince(search.created) };
   const pages = usePages(["webhooks", appid, webhookId, "deliveries", wire], (page, options) =>
@@ -90,7 +92,12 @@ export function Deliveries(ofWebhook: OfWebhook) {
           }
         />
         {open !== undefined && (
-          <DeliveryPanel delivery={open} onRepeat={isEditor ? repeat : undefined} onClose={() => show(search, true)} />
+          <DeliveryPanel
+            delivery={open}
+            onRepeat={isEditor ? repeat : undefined}
+            isRepeating={repeating.includes(open.id)}
+            onClose={() => show(search, true)}
+          />
         )}
       </Split>
     </>
@@ -100,10 +107,11 @@ export function Deliveries(ofWebhook: OfWebhook) {
 interface DeliveryPanelProps {
   readonly delivery: Delivery;
   readonly onRepeat: ((delivery: Delivery) => Promise<void>) | undefined;
+  readonly isRepeating: boolean;
   readonly onClose: () => void;
 }
 
-function DeliveryPanel({ delivery, onRepeat, onClose }: DeliveryPanelProps) {
+function DeliveryPanel({ delivery, onRepeat, isRepeating, onClose }: DeliveryPanelProps) {
   const { id, type, state, attempt, ms, response, created, nextAttempt, eventID } = delivery;
   return (
     <Panel title={showInvisible(type)} onClose={onClose}>
@@ -122,7 +130,7 @@ function DeliveryPanel({ delivery, onRepeat, onClose }: DeliveryPanelProps) {
       <Response text={response} />
       {onRepeat !== undefined && (
         <div>
-          <Button onPress={() => void onRepeat(delivery)}>
+          <Button isPending={isRepeating} onPress={() => void onRepeat(delivery)}>
             <Send size={16} aria-hidden /> Send again
           </Button>
         </div>
@@ -131,13 +139,22 @@ function DeliveryPanel({ delivery, onRepeat, onClose }: DeliveryPanelProps) {
   );
 }
 
+/** Sends a delivery again, but not while it is being asked for already: each call sends it once more. */
 function useRepeat(ofWebhook: OfWebhook) {
   const queries = useQueryClient();
-  return ({ id, type }: Delivery) =>
-    act(`Sending ${showInvisible(type)} again.`, async () => {
+  const [repeating, setRepeating] = useState<readonly string[]>([]);
+
+  async function repeat({ id, type }: Delivery): Promise<void> {
+    if (repeating.includes(id)) return;
+    setRepeating((now) => [...now, id]);
+    await act(`Sending ${showInvisible(type)} again.`, async () => {
       await repeatDelivery({ ...ofWebhook, deliveryId: id });
-      await queries.invalidateQueries({ queryKey: ["webhooks", ofWebhook.appid, ofWebhook.webhookId] });
+      await refetch(queries, ["webhooks", ofWebhook.appid, ofWebhook.webhookId]);
     });
+    setRepeating((now) => now.filter((each) => each !== id));
+  }
+
+  return { repeat, repeating };
 }
 
 /** The status of the answer, or the reason why there was none. */

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { refetch } from "../api/refetch.ts";
 import { type CreatedWebhook, changeWebhook, createWebhook, type Webhook } from "../api/webhooks.ts";
 import { CallError } from "../lib/call-error.ts";
 import { useRole } from "../shell/session.ts";
@@ -87,23 +88,21 @@ interface EditProps extends FormProps {
 }
 
 export function EditWebhook({ appid, webhook, onClose }: EditProps) {
-  const [draft, setDraft] = useState(() => draftOf(webhook));
+  const [before] = useState(() => draftOf(webhook));
+  const [draft, setDraft] = useState(before);
   const refresh = useRefreshWebhooks(appid);
 
   async function submit() {
-    const { headers, trueLocations, ...change } = readDraft(draft);
-    await changeWebhook({
-      appid,
-      webhookId: webhook.id,
-      ...change,
-      ...(draft.headers.trim() !== "" && { headers }),
-      ...(trueLocations !== webhook.trueLocations && { trueLocations }),
-    });
+    const given = Object.entries(readDraft(draft));
+    // What stays as it was is not sent: another operator may have changed it meanwhile.
+    const changed = given.filter(([name]) => isChanged(name as keyof Draft));
+    if (changed.length > 0) await changeWebhook({ appid, webhookId: webhook.id, ...Object.fromEntries(changed) });
     await refresh();
     showToast("Saved the webhook.");
     onClose();
   }
 
+  const isChanged = (name: keyof Draft) => `${draft[name]}`.trim() !== `${before[name]}`.trim();
   const names = webhook.headers.length === 0 ? "None are set" : `${webhook.headers.join(", ")} stay as they are`;
   return (
     <FormDialog title="Edit the webhook" fields={fields} action="Save" onSubmit={submit} onClose={onClose}>
@@ -207,5 +206,5 @@ function unreadable(parameter: string, message: string): CallError {
 /** Loads the views of the application's webhooks again. */
 export function useRefreshWebhooks(appid: string): () => Promise<void> {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ["webhooks", appid] });
+  return () => refetch(queries, ["webhooks", appid]);
 }
