@@ -4,6 +4,7 @@ import { budgets } from "./budgets.ts";
 import { callJourneys } from "./call-journeys.ts";
 import { changeJourneys } from "./change-journeys.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
+import { interruptedJourneys } from "./interrupted-journeys.ts";
 import { jobs } from "./jobs.ts";
 import { journeys } from "./journeys.ts";
 import { listJourney } from "./list-journey.ts";
@@ -28,6 +29,7 @@ const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...scr
 const toursOfOneEngine: Checks = {
   ...pageJourneys,
   ...changeJourneys,
+  ...interruptedJourneys,
   ...listJourney,
   ...pictureJourney,
   ...regionJourney,

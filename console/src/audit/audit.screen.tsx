@@ -152,13 +152,13 @@ const savedViews = [
 
 const pagesForEntry = 10;
 
-/** Fetches further pages while the address names an entry that is not among the rows. */
+/** Fetches further pages while the address names an entry that is not among the rows. A failed page is left to "Try again". */
 function useShownEntry(panel: string | undefined, isShown: boolean, pages: ReturnType<typeof usePages<AuditEntry>>) {
-  const { data, hasNextPage, isFetching, fetchNextPage } = pages;
-  const isMissing = panel !== undefined && !isShown && hasNextPage && !isFetching;
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = pages;
+  const isMissing = panel !== undefined && !isShown && hasNextPage && !isFetching && error === null;
   const isWorthIt = isMissing && (data?.pages.length ?? 0) < pagesForEntry;
   useEffect(() => {
-    if (isWorthIt) void fetchNextPage();
+    if (isWorthIt) void fetchNextPage({ cancelRefetch: false }); // the list may have begun to
   }, [isWorthIt, fetchNextPage]);
 }
 

@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import Bug from "lucide-react/icons/bug";
 import ChevronLeft from "lucide-react/icons/chevron-left";
 import ChevronRight from "lucide-react/icons/chevron-right";
+import { useEffect } from "react";
 import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
@@ -11,6 +12,7 @@ import { CallsBefore } from "../shell/calls.before.tsx";
 import { CrashState } from "../shell/crash.state.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
+import { Problem } from "../ui/fields.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Page, Section } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
@@ -56,6 +58,8 @@ export function CrashScreen() {
           reports={pages.rows}
           total={group?.reports}
           onMore={pages.hasNextPage ? () => void pages.fetchNextPage({ cancelRefetch: false }) : undefined}
+          isFetching={pages.isFetching}
+          error={pages.error}
         />
       )}
       {pages.isSuccess && pages.rows.length === 0 && <EmptyState icon={Bug} title="No report is stored any more" />}
@@ -69,18 +73,27 @@ interface ReportsProps {
   readonly total: number | undefined;
   /** Loads the reports that follow, if there are any. */
   readonly onMore: (() => void) | undefined;
+  readonly isFetching: boolean;
+  /** Of the last attempt to load reports. */
+  readonly error: Error | null;
 }
 
 /** The reports one after the other, newest first. */
-function Reports({ reports, total, onMore }: ReportsProps) {
+function Reports({ reports, total, onMore, isFetching, error }: ReportsProps) {
   const search = useSearch({ from: "/frame/apps/$appid/crashes/$fingerprint" });
   const navigate = useNavigate({ from: "/apps/$appid/crashes/$fingerprint" });
-  const position = Math.min(Math.max(Number.parseInt(search.report ?? "1", 10) || 1, 1), reports.length);
+  const wanted = Math.max(Number.parseInt(search.report ?? "1", 10) || 1, 1);
+  const position = Math.min(wanted, reports.length);
   const report = reports[position - 1];
+  const isMissing = Math.min(wanted, total ?? 1) > reports.length && !isFetching && error === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page
+  useEffect(() => {
+    if (isMissing) onMore?.();
+  }, [isMissing, reports.length]);
 
   function show(next: number) {
     if (next >= reports.length) onMore?.();
-    if (next < 1 || next > reports.length) return;
+    if (next < 1 || (next > reports.length && onMore === undefined)) return;
     void navigate({ search: { report: next === 1 ? undefined : String(next) }, replace: true });
   }
 
@@ -107,6 +120,7 @@ function Reports({ reports, total, onMore }: ReportsProps) {
           <ChevronRight size={18} aria-hidden />
         </IconButton>
       </div>
+      {error !== null && <Problem error={error} />}
       <Report report={report} />
     </Section>
   );

@@ -25,7 +25,8 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
     queryKey: ["application", appid],
     queryFn: ({ signal }) => getApplication({ appid }, { signal }),
   });
-  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  // The page stays when it cannot be fetched again, with the dialog that is open and what is typed in it.
+  if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <LoadingRows />;
   const { name, created, suspended, movingTo } = data;
   const isChangeable = movingTo === undefined; // a moving one refuses every change

@@ -37,7 +37,7 @@ import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
 import {
   leaveEverywhere,
   useContinueSession,
-  useLeavingWithOthers,
+  useFollowingOthers,
   useRole,
   useSession,
   useSessionEnded,
@@ -62,7 +62,7 @@ export function Frame() {
   }, [density]);
   const { operator } = useSession();
   useNavigationShortcuts(appid);
-  useLeavingWithOthers();
+  useFollowingOthers();
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
     { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { searchApplication, searchDeployment } from "../api/search.ts";
@@ -130,12 +130,12 @@ function useSearch(text: string, appid: string | undefined) {
       return { pages, isGone: address !== undefined && !pages.some(({ href }) => href === address) };
     },
     enabled: q !== "",
-    placeholderData: keepPreviousData,
     gcTime: 0,
   });
   const isSearching = isFetching || q !== text;
   return {
-    pages: (text === "" ? undefined : data?.pages) ?? [],
+    /** None while a search is on its way: Enter would open what the former text found. */
+    pages: (q === text ? data?.pages : undefined) ?? [],
     isSearching,
     /** Whether the text is an id whose page does not exist here: it was deleted, or is in another application. */
     isGone: !isSearching && data?.isGone === true,

@@ -1,4 +1,4 @@
-import { queryOptions, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { onSessionEnd } from "../api/call.ts";
 import { getSession, type Role, type Session } from "../api/sessions.ts";
@@ -47,21 +47,46 @@ export function useContinueSession(): () => Promise<void> {
   };
 }
 
-const channelName = `rollcall ${new URL(".", document.baseURI).pathname}`;
+/** To the other tabs, since they have the same cookie. One for the page, which does not receive its own messages. */
+const channel = new BroadcastChannel(`rollcall ${new URL(".", document.baseURI).pathname}`);
+type Message = "signed in" | "signed out";
 
 /** Shows the sign-in in all tabs of this browser, once the session has ended. A new page holds nothing of the session. */
 export function leaveEverywhere(): void {
-  new BroadcastChannel(channelName).postMessage("signed out");
+  tellOthers("signed out");
   leave();
 }
 
-/** Shows the sign-in when another tab has signed out. */
-export function useLeavingWithOthers(): void {
+/** Lets the other tabs of this browser go on with the session that has begun. */
+export function enterEverywhere(): void {
+  tellOthers("signed in");
+}
+
+function tellOthers(message: Message): void {
+  channel.postMessage(message);
+}
+
+/** Shows the sign-in when another tab has signed out, and goes on with the session when another tab has signed in. */
+export function useFollowingOthers(): void {
+  const queries = useQueryClient();
   useEffect(() => {
-    const channel = new BroadcastChannel(channelName);
-    channel.addEventListener("message", leave);
-    return () => channel.close();
-  }, []);
+    const onMessage = ({ data }: MessageEvent<Message>) => {
+      if (data === "signed out") leave();
+      else void goOn(queries);
+    };
+    channel.addEventListener("message", onMessage);
+    return () => channel.removeEventListener("message", onMessage);
+  }, [queries]);
+}
+
+/** Another operator gets a new page, which holds nothing of the former one. */
+async function goOn(queries: QueryClient): Promise<void> {
+  const known = queries.getQueryData(sessionQuery.queryKey);
+  const current = await getSession({}).catch(() => undefined); // then the next call of this page shows what is wrong
+  if (current === undefined) return;
+  if (current.operator.id !== known?.operator.id) return window.location.reload();
+  setEnded(false);
+  await queries.invalidateQueries();
 }
 
 function leave(): void {

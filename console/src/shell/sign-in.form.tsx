@@ -2,6 +2,7 @@ import { useState } from "react";
 import { signIn } from "../api/sessions.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Form, TextField } from "../ui/fields.tsx";
+import { enterEverywhere } from "./session.ts";
 import styles from "./sign-in.module.css";
 
 interface SignInFormProps {
@@ -16,6 +17,7 @@ export function SignInForm({ name: known, onSignedIn }: SignInFormProps) {
 
   async function submit() {
     await signIn({ name, password, cookie: true, isPersistent });
+    enterEverywhere();
     setPassword("");
     await onSignedIn();
   }

@@ -80,6 +80,12 @@ const prefetchRows = 30;
 /** A list of any length: only visible rows are in the document, and pages are fetched as the operator scrolls. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { pages, empty } = props;
+  const hasFilled = !pages.isPending && pages.rows.length === 0 && (pages.newest?.length ?? 0) > 0;
+  // An empty list has no row that could move under the pointer, so its first rows need no button.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time that the list is filled
+  useEffect(() => {
+    if (hasFilled) pages.refetch();
+  }, [hasFilled]);
   if (pages.isPending) return <LoadingRows />;
   if (pages.rows.length > 0) return <Grid {...props} />;
   return pages.error !== null ? <ErrorState error={pages.error} onRetry={() => pages.refetch()} /> : empty;
@@ -93,6 +99,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
   const [hasHadFocus, setHadFocus] = useState(left !== undefined);
   const [active, setActive] = useState(() => Math.max(0, left === undefined ? 0 : rows.findIndex(isRow(left.id))));
   const wanted = useRef<number>(undefined);
+  const lastOpenId = useRef(openId);
   const isNarrow = useNarrow();
   const rowHeight = useRowHeight(isNarrow);
   const fitting = useFittingColumns(grid, props.columns, actionsOf !== undefined);
@@ -125,6 +132,15 @@ function Grid<Row>(props: DataTableProps<Row>) {
   }, [hasNextPage, isFetchingNextPage, error, lastShown, rows.length, fetchNextPage]);
 
   useEffect(focusWanted);
+  // The button or field of a closed panel took the focus with it: without a row, keys would do nothing.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when another panel is open, or none
+  useEffect(() => {
+    const closedId = openId === undefined ? lastOpenId.current : undefined;
+    lastOpenId.current = openId;
+    if (closedId === undefined || document.activeElement !== document.body) return;
+    const index = rows.findIndex(isRow(closedId));
+    if (index >= 0) focusRow(index);
+  }, [openId]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, after the heading of the page has got the focus
   useEffect(() => {
     if (left !== undefined && rows.some(isRow(left.id))) queueMicrotask(() => focusRow(active));

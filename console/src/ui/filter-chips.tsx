@@ -129,7 +129,8 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
   const [text, setText] = useState(value);
   const completions = completionsOf(text, filters);
   const timer = useRef(0);
-  useEffect(() => setText(value), [value]);
+  // Not while the two differ by spaces alone: the next word is on its way.
+  useEffect(() => setText((now) => (now.trim() === value ? now : value)), [value]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   function type(typed: string) {

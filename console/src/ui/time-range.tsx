@@ -70,7 +70,7 @@ export function TimeRangePicker({ search, fallback, range, onChange }: TimeRange
               </Button>
             ))}
           </div>
-          <FixedRange key={`${range.from}-${range.to}`} range={range} onChoose={choose} />
+          <FixedRange range={range} onChoose={choose} />
         </Dialog>
       </Popover>
     </DialogTrigger>
@@ -82,6 +82,7 @@ interface FixedRangeProps {
   readonly onChoose: (search: RangeSearch) => void;
 }
 
+/** Begins with the range that is shown when it opens; a range that moves with the clock leaves what is typed alone. */
 function FixedRange({ range, onChoose }: FixedRangeProps) {
   const { timeZone } = usePreferences();
   const isUtc = timeZone === "utc";
