@@ -58,7 +58,7 @@ export const interruptedJourneys: Checks = {
     await button.click();
     await from.fill("2026-01-02T03:04");
     for (const _ of [1, 2]) {
-      const answered = page.waitForResponse((response) => /[?&]from=/.test(response.url()), { timeout: 10_000 });
+      const answered = page.waitForResponse((response) => /[?&]from=/.test(response.url()), { timeout: 20_000 });
       await page.clock.fastForward(61_000);
       await answered;
     }
@@ -88,7 +88,7 @@ export const interruptedJourneys: Checks = {
       await closing();
       await panel.waitFor({ state: "detached" });
       await page.keyboard.press("j");
-      await page.locator("[role=row]:focus").filter({ hasText: second }).waitFor({ timeout: 10_000 });
+      await page.locator("[role=row]:focus").filter({ hasText: second }).waitFor({ timeout: 20_000 });
     }
   },
 

@@ -80,7 +80,7 @@ export const pageJourneys: Checks = {
     const asked = page.waitForRequest(`**/${second.appid}/devices?**`);
     await page.goto(address(second));
     await asked;
-    await page.getByText("of the first").waitFor({ state: "detached", timeout: 5_000 });
+    await page.getByText("of the first").waitFor({ state: "detached", timeout: 20_000 });
     release();
     await page.getByText("of the second").waitFor();
   },
