@@ -42,7 +42,6 @@ function diskFull(
         disk.free();
       };
       for (let round = 0; round < rounds; round += 1) await recoveries.time(fillForAWhile);
-      recoveries.end();
       stop.abort();
       await Promise.all([running, probes.end()]);
       if (tally.unavailable === 0) tally.wrong.push("no write failed: the disk was not full");

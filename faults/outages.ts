@@ -45,7 +45,6 @@ function outage(name: string, promise: string, happen: (outage: Outage) => Promi
       const recoveries = new Recoveries(probes, tally);
       const away = (ms: number) => expectNoSuccess(probes, ms, tally);
       await Promise.race([happen({ postgres, proxy, recoveries, away }), failOnExit(server)]);
-      recoveries.end();
       await sleep(500);
       stop.abort();
       await Promise.all([running, probes.end()]);

@@ -11,7 +11,7 @@ const lateMax = 3;
 export class Recoveries {
   readonly #probes: Probes;
   readonly #tally: Tally;
-  readonly #late: number[] = [];
+  readonly #late: string[] = [];
 
   constructor(probes: Probes, tally: Tally) {
     this.#probes = probes;
@@ -32,13 +32,8 @@ export class Recoveries {
       this.#tally.recoveryMs.push(ms ?? Number.POSITIVE_INFINITY);
       if (ms === undefined) this.#tally.wrong.push(`did not recover within ${patienceMs / 1000} s`);
       if (ms === undefined || ms <= recoveryMsMax) return;
-      this.#late.push(ms);
+      this.#late.push(ms.toFixed(0));
+      if (this.#late.length > lateMax) this.#tally.wrong.push(`recovered late: after ${this.#late.join(", ")} ms`);
     }
-  }
-
-  /** Reports more late recoveries than a machine explains. */
-  end(): void {
-    const times = this.#late.map((ms) => ms.toFixed(0)).join(", ");
-    if (this.#late.length > lateMax) this.#tally.wrong.push(`recovered late each time: after ${times} ms`);
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { registerDevice } from "./jobs/steps.ts";
-import { type Checks, connect, openSignedIn, send } from "./suite.ts";
+import { type Checks, connect, hold, openSignedIn, send } from "./suite.ts";
 
 /** Changes that take their time, or that another operator makes meanwhile: what the page does by itself. */
 export const changeJourneys: Checks = {
@@ -155,18 +155,4 @@ async function waitForValue(page: Page, name: string, value: string): Promise<vo
     ([name, value]) => document.querySelector<HTMLInputElement>(`[name='${name}']`)?.value === value,
     [name, value],
   );
-}
-
-/** Holds the next call back. @returns lets it go on */
-async function hold(page: Page, method: string, path: RegExp): Promise<() => void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  await page.route(
-    path,
-    async (route) => {
-      if (route.request().method() === method) await promise;
-      await route.continue();
-    },
-    { times: 1 },
-  );
-  return resolve;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { registerDevice } from "./jobs/steps.ts";
-import { type Checks, connect, openSignedIn, send, signIn } from "./suite.ts";
+import { type Checks, connect, hold, openSignedIn, send, signIn } from "./suite.ts";
 
 /** What the page does when calls fail or wait, and when something changes elsewhere: the database makes no difference. */
 export const interruptedJourneys: Checks = {
@@ -111,8 +111,7 @@ export const interruptedJourneys: Checks = {
     const box = page.getByRole("combobox");
     await box.fill(former);
     await page.getByRole("option").filter({ hasText: former }).first().waitFor();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    await page.route("**/api/search?q=Later**", (route) => released.then(() => route.continue()));
+    const release = await hold(page, "GET", "**/api/search?q=Later**");
     const asked = page.waitForRequest("**/api/search?q=Later**", { timeout: 20_000 });
     await box.fill(later);
     await box.press("Enter"); // before the search

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
-import { type Checks, connect, openSignedIn, send } from "./suite.ts";
+import { type Checks, connect, hold, openSignedIn, send } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
 export const pageJourneys: Checks = {
@@ -75,8 +75,7 @@ export const pageJourneys: Checks = {
     const address = ({ appid }: { readonly appid: string }) => `${server.url}/_/console/#/apps/${appid}/devices`;
     await page.goto(address(first));
     await page.getByText("of the first").waitFor();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    await page.route(`**/${second.appid}/devices?**`, (route) => released.then(() => route.continue()));
+    const release = await hold(page, "GET", `**/${second.appid}/devices?**`);
     const asked = page.waitForRequest(`**/${second.appid}/devices?**`);
     await page.goto(address(second));
     await asked;

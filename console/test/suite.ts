@@ -58,3 +58,17 @@ export async function send(url: string, method: string, body?: object, headers: 
   if (answer.success !== true) throw new Error(`${method} ${url}: ${JSON.stringify(answer)}`);
   return answer;
 }
+
+/** Holds the next call of this method and address back. @returns lets it go on */
+export async function hold(page: Page, method: string, address: string | RegExp): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(
+    address,
+    async (route) => {
+      if (route.request().method() === method) await promise;
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  return resolve;
+}

@@ -16,7 +16,7 @@ const entries: readonly CommandUsage[] = Object.entries({
   migrate: "migrate the database schema to this release",
   distribute: "distribute the tables of a PostgreSQL with Citus that are not distributed yet",
   "backup FILE [--without-files] [--fast]":
-    "back up the whole deployment to a new file; the server may run, and comes first without --fast",
+    "back up the whole deployment to a new file; the server may run, and --fast does not give way to it",
   "verify-backup FILE": "check that a backup or an export is complete and intact",
   "restore FILE [--force] [--other-secret] [--keep-tokens]":
     "restore a backup into an empty deployment; --force deletes existing data first. All tokens end, because some may have been revoked since; --keep-tokens keeps them",
@@ -33,7 +33,7 @@ const entries: readonly CommandUsage[] = Object.entries({
   "apps locate APPID --region R": "record in the main region that another region has the application",
   "apps delete APPID --yes": "delete an application and all its data",
   "apps export APPID FILE [--fast]":
-    "export an application with its files to a new file; the server may run, and comes first without --fast",
+    "export an application with its files to a new file; the server may run, and --fast does not give way to it",
   "apps import FILE [--name N]": "import an exported application into this deployment",
   "apps revoke-tokens APPID --yes": "end all tokens of an application; its keys stay valid",
   "apps compromised APPID --yes": "end all tokens and keys; the new key is shown only once",

@@ -4,7 +4,7 @@ import { noteChange } from "../lib/last-change.ts";
 /** The API is at a path next to the console, below any prefix at which both are served. */
 const base = "../api";
 
-/** A dialog waits for its change, so a change ends at last. */
+/** When a call that changes something is given up: its dialog stays until then. */
 const changeMsMax = 120_000;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

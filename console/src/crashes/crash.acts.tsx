@@ -145,8 +145,9 @@ function Note({ appid, group, onClose }: DialogProps) {
       />
       {isTheirs && (
         <Notice icon={Users}>
-          Another operator has written meanwhile. Saving replaces it:{" "}
-          {before === "" ? "deleted" : showInvisible(before)}
+          {before === ""
+            ? "Another operator has deleted the note meanwhile."
+            : `Another operator has written meanwhile. Saving replaces it: ${showInvisible(before)}`}
         </Notice>
       )}
     </FormDialog>

@@ -7,10 +7,8 @@ import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { withProof } from "../shell/proof.tsx";
 import { roleTexts } from "../shell/roles.ts";
-import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
-import { Dialog, DialogActions } from "../ui/dialog.tsx";
-import { Form, SelectField, TextField } from "../ui/fields.tsx";
+import { SelectField, TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
 import { SecretOnce } from "../ui/secret-once.tsx";
 import { showToast } from "../ui/toast.tsx";
@@ -78,37 +76,24 @@ export function ChangeRole({ operator: { id, name, role: before }, isMe, onClose
   }
 
   return (
-    <Dialog title={`The role of ${showInvisible(name)}`} onClose={onClose}>
-      <Form fields={["role"]} onSubmit={submit}>
-        {({ isPending, problem }) => (
-          <>
-            <SelectField label="Role" value={role} options={roles} onChange={setRole} />
-            {isMe && (
-              <TextField
-                label={`This is your own role: type “${name}” to change it`}
-                autoComplete="off"
-                value={typed}
-                onChange={setTyped}
-              />
-            )}
-            {problem}
-            <DialogActions>
-              <Button isDisabled={isPending} onPress={onClose}>
-                Cancel
-              </Button>
-              <Button
-                kind="primary"
-                type="submit"
-                isPending={isPending}
-                isDisabled={role === before || (isMe && typed !== name)}
-              >
-                Change the role
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`The role of ${showInvisible(name)}`}
+      fields={["role"]}
+      action="Change the role"
+      isReady={role !== before && (!isMe || typed === name)}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SelectField label="Role" value={role} options={roles} onChange={setRole} />
+      {isMe && (
+        <TextField
+          label={`This is your own role: type “${name}” to change it`}
+          autoComplete="off"
+          value={typed}
+          onChange={setTyped}
+        />
+      )}
+    </FormDialog>
   );
 }
 
@@ -124,36 +109,27 @@ export function NewPassword({ operator: { id, name }, onClose }: OperatorProps) 
   }
 
   return (
-    <Dialog title={`A new password for ${showInvisible(name)}`} onClose={onClose}>
-      <p>It ends all sessions of this operator.</p>
-      <Form fields={["password"]} onSubmit={submit}>
-        {({ isPending, problem }) => (
-          <>
-            <TextField
-              label="New password"
-              name="password"
-              type="password"
-              autoComplete="new-password"
-              hint="12 characters or more."
-              autoFocus
-              isRequired
-              minLength={12}
-              value={password}
-              onChange={setPassword}
-            />
-            {problem}
-            <DialogActions>
-              <Button isDisabled={isPending} onPress={onClose}>
-                Cancel
-              </Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
-                Set the password
-              </Button>
-            </DialogActions>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`A new password for ${showInvisible(name)}`}
+      lead={<p>It ends all sessions of this operator.</p>}
+      fields={["password"]}
+      action="Set the password"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField
+        label="New password"
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        hint="12 characters or more."
+        autoFocus
+        isRequired
+        minLength={12}
+        value={password}
+        onChange={setPassword}
+      />
+    </FormDialog>
   );
 }
 

@@ -1,21 +1,14 @@
-import { useBlocker } from "@tanstack/react-router";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
-import type { Versioned } from "../api/call.ts";
-import {
-  type ChangedSettings,
-  changedMeanwhile,
-  changeSettings,
-  type EffectiveSettings,
-  type Settings,
-} from "../api/settings.ts";
+import type { CallOptions, Versioned } from "../api/call.ts";
+import { type ChangedSettings, changeSettings, type EffectiveSettings, type Settings } from "../api/settings.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
-import { showToast } from "../ui/toast.tsx";
+import { useEdit } from "./settings.edit.ts";
 import { Fact } from "./settings.facts.tsx";
 import { SettingField } from "./settings.field.tsx";
 import styles from "./settings.module.css";
@@ -35,38 +28,17 @@ interface SettingsFormProps {
   readonly onStored: (stored: Versioned<Settings>) => void;
 }
 
-/** What is typed, and the settings that it changes. */
-interface Edit {
-  readonly base: Versioned<Settings>;
-  readonly texts: Draft;
-}
-
-/** One part of the settings, which is saved separately. Fields without an edit show what the server has now. */
+/** One part of the settings, which is saved separately. */
 export function SettingsForm({ appid, part, stored, effective, isEditor, onStored }: SettingsFormProps) {
   const { fields } = part;
   const { value: settings } = stored;
-  const [edit, setEdit] = useState<Edit>();
-  const standing = draftOf(fields, settings);
-  const draft = { ...standing, ...edit?.texts };
+  const edit = useEdit(stored, draftOf(fields, settings), onStored);
+  const { texts: draft, isChanged, before } = edit;
   const [asked, setAsked] = useState<ChangedSettings>();
-  const [before, setBefore] = useState<Settings>();
   const seen = useSeenOrigins(
     appid,
     fields.some(({ path }) => path === "origins"),
   );
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(standing);
-  useBlocker({
-    shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
-    enableBeforeUnload: isChanged,
-  });
-
-  function changeText(path: string, text: string) {
-    setEdit((now) => {
-      const { [path]: _, ...others } = now?.texts ?? {};
-      const texts = text === standing[path] ? others : { ...others, [path]: text };
-      return editOf(now?.base ?? stored, texts);
-    });
-  }
 
   async function submit() {
     const change = readDraft(fields, draft, settings);
@@ -75,36 +47,12 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
   }
 
   async function save(change: ChangedSettings) {
-    const { base, texts: sent } = edit ?? { base: stored, texts: {} };
+    const send = (values: ChangedSettings) => (options: CallOptions) => changeSettings({ appid, ...values }, options);
     try {
-      const saved = await changeSettings({ appid, ...change }, { version: base.version });
-      take(saved, sent);
-      const undo = undoOf(change, base.value);
-      showToast(`Saved: ${part.title}.`, async () => {
-        take(await changeSettings({ appid, ...undo }, { version: saved.version }), {});
-      });
+      await edit.save(`Saved: ${part.title}.`, send(change), (base) => send(undoOf(change, base)));
     } catch (error) {
-      const others = changedMeanwhile(error);
-      if (others === undefined) throw atField(fields, error);
-      setEdit((now) => now && { ...now, base: others });
-      setBefore(base.value);
-      onStored(others);
+      throw atField(fields, error);
     }
-  }
-
-  /** What was typed while the settings were on their way stays. */
-  function take(saved: Versioned<Settings>, sent: Draft) {
-    setEdit((now) => {
-      const typed = Object.entries(now?.texts ?? {}).filter(([path, text]) => text !== sent[path]);
-      return editOf(saved, Object.fromEntries(typed));
-    });
-    setBefore(undefined);
-    onStored(saved);
-  }
-
-  function discard() {
-    setEdit(undefined);
-    setBefore(undefined);
   }
 
   return (
@@ -121,7 +69,7 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
                 settings={settings}
                 effective={effective}
                 isReadOnly={!isEditor}
-                onText={(text) => changeText(field.path, text)}
+                onText={(text) => edit.type(field.path, text)}
                 fact={<Fact appid={appid} path={field.path} />}
               />
             ))}
@@ -135,7 +83,7 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
                 <Button kind="primary" type="submit" isDisabled={!isChanged} isPending={isPending}>
                   Save
                 </Button>
-                {isChanged && <Button onPress={discard}>Discard</Button>}
+                {isChanged && <Button onPress={edit.discard}>Discard</Button>}
               </div>
             )}
           </>
@@ -151,10 +99,6 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
       )}
     </Section>
   );
-}
-
-function editOf(base: Versioned<Settings>, texts: Draft): Edit | undefined {
-  return Object.keys(texts).length === 0 ? undefined : { base, texts };
 }
 
 interface ChangedMeanwhileProps {

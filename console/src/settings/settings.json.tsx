@@ -1,14 +1,13 @@
-import { useBlocker } from "@tanstack/react-router";
 import Users from "lucide-react/icons/users";
 import { useState } from "react";
-import type { Versioned } from "../api/call.ts";
-import { changedMeanwhile, replaceSettings, type Settings } from "../api/settings.ts";
+import type { CallOptions, Versioned } from "../api/call.ts";
+import { replaceSettings, type Settings } from "../api/settings.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { Button } from "../ui/button.tsx";
 import { Form, TextField } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
 import { Notice } from "../ui/states.tsx";
-import { showToast } from "../ui/toast.tsx";
+import { useEdit } from "./settings.edit.ts";
 import styles from "./settings.module.css";
 import { useSeenOrigins } from "./settings.origins.tsx";
 import { shutOutBy } from "./settings.parts.ts";
@@ -27,18 +26,11 @@ const field = "json";
 /** All settings as one document, to compare, to store and to copy to another application. */
 export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJsonProps) {
   const { value: settings } = stored;
-  /** What is typed, and the settings that it changes. */
-  const [edit, setEdit] = useState<{ readonly base: Versioned<Settings>; readonly text: string }>();
   const standing = write(settings);
-  const text = edit?.text ?? standing;
+  const { texts, isChanged, before, type, save: store, discard } = useEdit(stored, { [field]: standing }, onStored);
+  const { [field]: text = "" } = texts;
   const [asked, setAsked] = useState<Settings>();
-  const [isTheirs, setTheirs] = useState(false);
   const seen = useSeenOrigins(appid, true);
-  const isChanged = text !== standing;
-  useBlocker({
-    shouldBlockFn: () => isChanged && !window.confirm("Leave without saving?"),
-    enableBeforeUnload: isChanged,
-  });
 
   async function submit() {
     const next = read(text);
@@ -47,36 +39,12 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
   }
 
   async function save(next: Settings) {
-    const base = edit?.base ?? stored;
+    const send = (values: Settings) => (options: CallOptions) => replaceSettings({ ...values, appid }, options);
     try {
-      const saved = await replaceSettings({ ...next, appid }, { version: base.version });
-      take(saved, text);
-      showToast("Saved all settings.", async () => {
-        take(await replaceSettings({ ...base.value, appid }, { version: saved.version }));
-      });
+      await store("Saved all settings.", send(next), send);
     } catch (error) {
-      const others = changedMeanwhile(error);
-      if (others === undefined) throw atText(error);
-      setEdit((now) => now && { ...now, base: others });
-      setTheirs(true);
-      onStored(others);
+      throw atText(error);
     }
-  }
-
-  /** What was typed while the settings were on their way stays. */
-  function take(saved: Versioned<Settings>, sent?: string) {
-    setEdit((now) => (now === undefined || now.text === sent ? undefined : { ...now, base: saved }));
-    setTheirs(false);
-    onStored(saved);
-  }
-
-  function changeText(typed: string) {
-    setEdit((now) => (typed === standing ? undefined : { base: now?.base ?? stored, text: typed }));
-  }
-
-  function discard() {
-    setEdit(undefined);
-    setTheirs(false);
   }
 
   return (
@@ -91,7 +59,7 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
               label="Settings"
               name={field}
               value={text}
-              onChange={changeText}
+              onChange={(typed) => type(field, typed)}
               isReadOnly={!isEditor}
               isLong
               isCode
@@ -99,7 +67,7 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
               autoComplete="off"
               spellCheck="false"
             />
-            {isTheirs && (
+            {before !== undefined && (
               <Notice icon={Users}>
                 Another operator has changed the settings meanwhile. What you typed is still here; saving it replaces
                 what they have saved:

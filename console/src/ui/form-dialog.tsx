@@ -11,13 +11,24 @@ interface FormDialogProps {
   readonly fields: readonly string[];
   /** The name of the action: "Create". */
   readonly action: string;
+  /** Whether the action can be performed with what is given. */
+  readonly isReady?: boolean;
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** A dialog that asks for a few values and performs one action with them. */
-export function FormDialog({ title, lead, fields, action, onSubmit, onClose, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  lead,
+  fields,
+  action,
+  isReady = true,
+  onSubmit,
+  onClose,
+  children,
+}: FormDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       {lead}
@@ -30,7 +41,7 @@ export function FormDialog({ title, lead, fields, action, onSubmit, onClose, chi
               <Button isDisabled={isPending} onPress={onClose}>
                 Cancel
               </Button>
-              <Button kind="primary" type="submit" isPending={isPending}>
+              <Button kind="primary" type="submit" isDisabled={!isReady} isPending={isPending}>
                 {action}
               </Button>
             </DialogActions>
