@@ -14,8 +14,8 @@ const filesPerProcess = 25;
  */
 const processWide = /processor-time|steady-clock|process\.(?:cpuUsage|memoryUsage|env\[.*\] = )|\bmock\.method/;
 
-interface Plan extends Pick<TestWork, "root" | "env" | "files" | "seed"> {
-  /** The engine. */
+interface Plan extends Pick<TestWork, "root" | "env" | "files" | "seed" | "costs"> {
+  /** The engine and the lane, for the names of the programs. */
   readonly name: string;
   /** Where the programs are written. */
   readonly folder: string;
@@ -27,7 +27,7 @@ interface Plan extends Pick<TestWork, "root" | "env" | "files" | "seed"> {
  *
  * @returns their paths, in the order in which they should start
  */
-export function writeTestPrograms({ root, env, files, seed, name, folder, processesAtOnce }: Plan): string[] {
+export function writeTestPrograms({ root, env, files, seed, costs, name, folder, processesAtOnce }: Plan): string[] {
   const alone = files.filter((file) => processWide.test(textOf(root, file)));
   const shared = files.filter((file) => !alone.includes(file));
   // Some more than needed, because a process that crashes leaves its files to others.
@@ -36,18 +36,13 @@ export function writeTestPrograms({ root, env, files, seed, name, folder, proces
   return groups.map((group, index) => {
     const claims = path.join(folder, `${name}-claims-${group === shared ? "shared" : index}`);
     mkdirSync(claims, { recursive: true });
-    const work: TestWork = { root, env, files: group, claims, seed, filesMax: filesPerProcess };
+    const work: TestWork = { root, env, files: group, claims, seed, costs, filesMax: filesPerProcess };
     const worker = pathToFileURL(path.join(root, "scripts/test-worker.ts"));
     const program = path.join(folder, `${name}-${index}.mjs`);
     const lines = [`import { runTestFiles } from "${worker}";`, `await runTestFiles(${JSON.stringify(work)});`, ""];
     writeFileSync(program, lines.join("\n"));
     return program;
   });
-}
-
-/** Whether the engine cannot make a difference to a file: it declares that, or tests code that starts no server. */
-export function needsOneEngine(root: string, file: string): boolean {
-  return /^(server\/src\/lib|sdk\/src)\//.test(file) || textOf(root, file).startsWith("// Runs on one engine: ");
 }
 
 function textOf(root: string, file: string): string {

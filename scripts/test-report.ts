@@ -32,10 +32,10 @@ export class TestReport {
   readonly #output = new Map<string, string>();
   readonly #parents = new Set<string>();
   readonly #durations = new Map<string, number>();
-  /** The names of the test that started last and of its ancestors. */
-  readonly #trail: string[] = [];
+  /** In each program, the names of the test that started last and of its ancestors. */
+  readonly #trails = new Map<string, string[]>();
   #begunAt: number | undefined;
-  #marks = 0;
+  #endedAt = 0;
 
   /** @param files the test files that must run, relative to `root` */
   constructor(root: string, engine: string, files: readonly string[]) {
@@ -44,20 +44,16 @@ export class TestReport {
     this.#unfinished = new Set(files);
   }
 
-  /** Prints the heading. */
-  begin(): void {
-    console.log(styleText("bold", this.#engine));
-  }
-
   /** Takes the next event of a program that runs test files. */
   add(event: TestEvent, program: string): void {
+    this.#endedAt = performance.now();
     switch (event.type) {
       case "test:dequeue": // unlike a start, not held back until the programs before this one have ended
         this.#begunAt ??= performance.now();
         if (event.data.nesting === 0 && event.data.name !== program) this.#noteBegin(program, event.data.name);
         break;
       case "test:start":
-        this.#trail.splice(event.data.nesting, Infinity, event.data.name);
+        this.#trailOf(program).splice(event.data.nesting, Infinity, event.data.name);
         break;
       case "test:pass":
         this.#addPass(event.data, program);
@@ -81,22 +77,24 @@ export class TestReport {
     this.failed++;
     this.#failures.push(`${styleText("red", `✖ ${title}`)}\n${reason}`);
     if (program !== undefined) this.#failedPrograms.add(program);
-    this.#mark("F");
+    mark("F");
   }
 
   /**
-   * Prints every failure in full, and the output of programs with failures; with `withAllOutput` that of all programs.
+   * Prints the engine, every failure in full, and the output of programs with failures; with `withAllOutput` that of all
+   * programs.
    */
   finish(withAllOutput: boolean): void {
     if (this.#unfinished.size > 0) this.fail([...this.#unfinished].join(", "), "These files did not run to their end.");
-    if (this.#marks % marksPerLine !== 0) console.log();
+    endMarks();
+    console.log(styleText("bold", this.#engine));
     for (const failure of this.#failures) console.log(`\n${failure}`);
     for (const [program, text] of this.#output) {
       if (!withAllOutput && !this.#failedPrograms.has(program)) continue;
       console.log(`\n${styleText("bold", `Output of ${this.#filesOf(program)}`)}\n${text.trimEnd()}`);
     }
     this.#printSlowest();
-    const seconds = ((performance.now() - (this.#begunAt ?? performance.now())) / 1000).toFixed(1);
+    const seconds = ((this.#endedAt - (this.#begunAt ?? this.#endedAt)) / 1000).toFixed(1);
     console.log(`${this.passed + this.failed} tests in ${seconds} s\n`);
   }
 
@@ -106,6 +104,12 @@ export class TestReport {
     const slowest = [...this.#durations].sort(([, a], [, b]) => b - a).slice(0, slowestCount);
     console.log("\nSlowest files, in seconds:");
     for (const [file, ms] of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(6)}  ${file}`);
+  }
+
+  #trailOf(program: string): string[] {
+    const trail = this.#trails.get(program) ?? [];
+    this.#trails.set(program, trail);
+    return trail;
   }
 
   #noteBegin(program: string, file: string): void {
@@ -119,7 +123,7 @@ export class TestReport {
     else if (isSkipped(test)) this.#skip();
     else if (isSingle) {
       this.passed++;
-      this.#mark(".");
+      mark(".");
     }
   }
 
@@ -136,7 +140,7 @@ export class TestReport {
         : `ended with ${error.signal ?? `code ${error.exitCode}`}`;
       this.fail(this.#filesOf(program), `The process of these files ${end}.`, program);
     } else {
-      const title = [...this.#trail.slice(1, test.nesting), test.name].join(" › ");
+      const title = [...this.#trailOf(program).slice(1, test.nesting), test.name].join(" › ");
       const place = `${path.relative(this.#root, test.file ?? "")}:${test.line}:${test.column}`;
       this.fail(title, `at ${place}\n${describe(error.cause)}`, program);
     }
@@ -170,14 +174,22 @@ export class TestReport {
 
   #skip(): void {
     this.skipped++;
-    this.#mark("-");
+    mark("-");
   }
+}
 
-  #mark(symbol: "." | "-" | "F"): void {
-    this.#marks++;
-    process.stdout.write(symbol === "F" ? styleText("red", symbol) : symbol);
-    if (this.#marks % marksPerLine === 0) console.log();
-  }
+/** How many marks stand on the last line: programs of all engines run, and print, at the same time. */
+let marksOfLine = 0;
+
+function mark(symbol: "." | "-" | "F"): void {
+  process.stdout.write(symbol === "F" ? styleText("red", symbol) : symbol);
+  marksOfLine += 1;
+  if (marksOfLine === marksPerLine) endMarks();
+}
+
+function endMarks(): void {
+  if (marksOfLine > 0) console.log();
+  marksOfLine = 0;
 }
 
 /** Node.js reports a program as a test of its own when its process fails or runs no test; only that has no entry file. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runProgram, startTestApp } from "./harness.ts";
+import { startTestApp } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
+import { runProgram } from "./running-server.ts";
 
 describe("rollcall health", () => {
   it("names the failed dependencies of a degraded server", async (t) => {

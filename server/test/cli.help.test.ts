@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 import { version } from "../src/version.ts";
 import { runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
-import { runProgram } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

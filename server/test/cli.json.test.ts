@@ -10,8 +10,8 @@ import { after, before, describe, it } from "node:test";
 import { commands } from "../src/cli.commands.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
-import { runProgram, startTestApp, type TestApp } from "./harness.ts";
-import { noEnvFile, programEnvironment, rollcall } from "./running-server.ts";
+import { startTestApp, type TestApp } from "./harness.ts";
+import { noEnvFile, programEnvironment, rollcall, runProgram } from "./running-server.ts";
 
 /** Every command with `--json` prints one JSON document on standard output, or one JSON error on standard error. */
 

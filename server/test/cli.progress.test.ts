@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { createTestDeployment } from "./deployments.ts";
-import { runProgram, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 import { dataPart, upload } from "./uploads.ts";
 
 /** Long commands show their progress on a terminal only. */

@@ -6,8 +6,8 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 import { runCommand } from "./command-line.ts";
-import { assertError, runProgram, startTestApp, type TestApp } from "./harness.ts";
-import { noEnvFile } from "./running-server.ts";
+import { assertError, startTestApp, type TestApp } from "./harness.ts";
+import { noEnvFile, runProgram } from "./running-server.ts";
 import { readZip } from "./zips.ts";
 
 /** The command line, beside a server on the same database. */

@@ -1,6 +1,6 @@
 import { runCli } from "../src/cli.run.ts";
 import { loadConfig } from "../src/config.ts";
-import { runProgram } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 
 /** Commands that lower the priority of their process, which must not happen to the tests. */
 const ownProcess = ["backup", "apps export", "apps import"];

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { runProgram, sqliteUrl } from "./harness.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { sqliteUrl } from "./harness.ts";
+import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 after(() => {

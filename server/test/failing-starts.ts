@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runProgram } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 
 const basics = { ROLLCALL_SECRET: "a secret for tests", DATABASE_TIMEOUT_MS: "1000", LOG_LEVEL: "error" };
 

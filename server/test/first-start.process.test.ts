@@ -10,9 +10,9 @@ import { after, afterEach, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createTestDeployment, signUpAt } from "./deployments.ts";
 import { curlPattern, demoPattern, operatorPattern, ownerPattern } from "./first-start.ts";
-import { type CallOptions, runProgram, send } from "./harness.ts";
+import { type CallOptions, send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
-import { killRunningServers, spawnProgram, startProgram } from "./running-server.ts";
+import { killRunningServers, runProgram, spawnProgram, startProgram } from "./running-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 let folders = 0;

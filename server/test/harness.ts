@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { type App, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
@@ -22,7 +19,6 @@ import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
 import type { OperatorRole } from "../src/roles.ts";
 import { copyTestDatabase } from "./databases.ts";
-import { noEnvFile, programEnvironment, rollcall, serverEnvironment } from "./running-server.ts";
 
 /** A response: the status, the headers and the parsed envelope. */
 export interface Answer {
@@ -292,34 +288,6 @@ export function openRaw(port: number): RawConnection {
     },
   };
 }
-
-/**
- * Runs a program to its end, in this folder, with these settings as its whole environment. The programs `src/main.ts`
- * and `src/cli.ts` run from the bundle, as `rollcall` does.
- */
-export async function runProgram(
-  program: string,
-  args: readonly string[],
-  settings: Readonly<Record<string, string>>,
-  folder = noEnvFile,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const bundled = new Map([
-    ["src/main.ts", [rollcall, "serve"]],
-    ["src/cli.ts", [rollcall]],
-  ]);
-  const started = bundled.get(program) ?? [join(import.meta.dirname, "..", program)];
-  const env = { ...(program === "src/main.ts" ? serverEnvironment : programEnvironment), ...settings };
-  const child = spawn(process.execPath, [...started, ...args], {
-    cwd: folder,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };
-}
-
-/** Removes the progress reports of a command that takes longer than ten seconds, as on a busy machine. */
-const progressLines = /^(?:rows|files|checked|restored|imported|exported|migrations): .*\n/gm;
 
 /** Asserts a whole success response: this status, this result, a request id, and no other members. */
 export function assertResult(answer: Answer, status: number, result: unknown): void {

@@ -15,7 +15,7 @@ import { openDatabase } from "../src/db/open.ts";
 import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
 import type { CrashGroupVersionRow } from "../src/db/tables.ts";
 import { copyTestDatabase, createTestDatabase } from "./databases.ts";
-import { runProgram } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 
 let folder: string;
 const drops: (() => Promise<void>)[] = [];

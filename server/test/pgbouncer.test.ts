@@ -9,8 +9,9 @@ import type { Database } from "../src/db/database.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { openStream } from "./event-streams.ts";
-import { runProgram, startTestApp, type TestApp } from "./harness.ts";
+import { startTestApp, type TestApp } from "./harness.ts";
 import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-server.ts";
+import { runProgram } from "./running-server.ts";
 
 /**
  * Two servers on one PostgreSQL through pgbouncer in transaction mode, with fewer sessions than they have connections.

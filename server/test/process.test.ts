@@ -8,9 +8,9 @@ import { loadConfig } from "../src/config.ts";
 import { maintain } from "../src/maintenance.ts";
 import { createTestApplication, createTestDeployment, signUpAt } from "./deployments.ts";
 import { demoPattern, ownerPattern, signInPattern } from "./first-start.ts";
-import { openRaw, runProgram, send } from "./harness.ts";
+import { openRaw, send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 import { bytesHeaders, metadataOf, tusHeaders } from "./tus.ts";
 
 /** A process of `rollcall serve`. */

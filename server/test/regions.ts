@@ -8,8 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./command-line.ts";
 import { copyTestDatabase } from "./databases.ts";
-import { type Answer, type CallOptions, type runProgram, send } from "./harness.ts";
-import { noEnvFile, programEnvironment, type RunningServer, rollcall, startProgram } from "./running-server.ts";
+import { type Answer, type CallOptions, send } from "./harness.ts";
+import {
+  noEnvFile,
+  programEnvironment,
+  type RunningServer,
+  rollcall,
+  type runProgram,
+  startProgram,
+} from "./running-server.ts";
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from "./databases.ts";
 import { createTestApplication } from "./deployments.ts";
 import { readTables } from "./full-application.ts";
-import { type Answer, runProgram, send } from "./harness.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { type Answer, send } from "./harness.ts";
+import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
 /** The drill of docs/operations/backup.md with real processes: a deployment under load, its backup, and its restore. */

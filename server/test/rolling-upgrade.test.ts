@@ -13,8 +13,8 @@ import { openDatabase } from "../src/db/open.ts";
 import { createClock } from "../src/lib/clock.ts";
 import { createIdGenerator } from "../src/lib/ids.ts";
 import { copyTestDatabase, type TestDatabase } from "./databases.ts";
-import { runProgram, send } from "./harness.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { send } from "./harness.ts";
+import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 
 /** Processes of this version, beside and after a version with more migrations. */
 

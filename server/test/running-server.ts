@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A process of `rollcall serve`, on a free port. */
@@ -103,3 +104,31 @@ export async function startProgram(
 export function workersOf({ pid }: RunningServer): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 }
+
+/**
+ * Runs a program to its end, in this folder, with these settings as its whole environment. The programs `src/main.ts`
+ * and `src/cli.ts` run from the bundle, as `rollcall` does.
+ */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  folder = noEnvFile,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const bundled = new Map([
+    ["src/main.ts", [rollcall, "serve"]],
+    ["src/cli.ts", [rollcall]],
+  ]);
+  const started = bundled.get(program) ?? [join(import.meta.dirname, "..", program)];
+  const env = { ...(program === "src/main.ts" ? serverEnvironment : programEnvironment), ...settings };
+  const child = spawn(process.execPath, [...started, ...args], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code, stdout, stderr: stderr.replaceAll(progressLines, "") };
+}
+
+/** Removes the progress reports of a command that takes longer than ten seconds, as on a busy machine. */
+const progressLines = /^(?:rows|files|checked|restored|imported|exported|migrations): .*\n/gm;

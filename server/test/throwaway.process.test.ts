@@ -9,9 +9,9 @@ import { createInterface } from "node:readline";
 import { after, describe, it } from "node:test";
 import { throwawayConfig } from "../src/cli.throwaway.ts";
 import { startThrowaway } from "../testing.mjs";
-import { runProgram, send } from "./harness.ts";
+import { send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
-import { noEnvFile, outputOf, rollcall, serverEnvironment } from "./running-server.ts";
+import { noEnvFile, outputOf, rollcall, runProgram, serverEnvironment } from "./running-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const running = new Set<ChildProcess>();

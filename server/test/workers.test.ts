@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { NewApplication } from "../src/applications/applications.store.ts";
 import { createTestApplication, createTestDeployment, type TestDeployment } from "./deployments.ts";
-import { assertError, runProgram, send } from "./harness.ts";
-import { killRunningServers, type RunningServer, startProgram, workersOf } from "./running-server.ts";
+import { assertError, send } from "./harness.ts";
+import { killRunningServers, type RunningServer, runProgram, startProgram, workersOf } from "./running-server.ts";
 
 /** Several processes of one machine behind one port: `WORKERS`. */
 

@@ -14,7 +14,8 @@ import {
   withValue,
 } from "../../test/forged-archives.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
-import { runProgram, startTestApp, type TestApp } from "../../test/harness.ts";
+import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { runProgram } from "../../test/running-server.ts";
 import { loadConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";

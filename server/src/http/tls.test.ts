@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
-import { assertError, assertResult, openRaw, runProgram, startTestApp, type TestApp } from "../../test/harness.ts";
+import { assertError, assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
+import { runProgram } from "../../test/running-server.ts";
 import { ConfigError } from "../config.ts";
 import { readCertificate } from "./certificate.ts";
 

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+/**
+ * The parts of the server whose results can depend on the engine: `npm test` runs their test files on PostgreSQL, too. Each
+ * is a prefix of paths, with the prefixes of further test files of it.
+ */
+const engineAreas: Readonly<Record<string, readonly string[]>> = {
+  "server/src/applications/": [],
+  "server/src/archives/": [],
+  "server/src/auth/": [],
+  "server/src/batch/": [],
+  "server/src/cli.doctor": ["server/test/cli.test"],
+  "server/src/db/": [
+    "server/test/get-and-post", // one journey through every noun
+    "server/test/isolation",
+    "server/test/lock-order",
+    "server/test/migrations",
+    "server/test/pgbouncer",
+    "server/test/postgres-",
+    "server/test/query-plans",
+    "server/test/rolling-upgrade",
+  ],
+  "server/src/event-log/": ["server/test/event-signals"],
+  "server/src/events/": [],
+  "server/src/idempotency/": [],
+  "server/src/limits/": ["server/test/shared-limits"],
+  "server/src/metadata/": [],
+  "server/src/metrics/engine/": [],
+  "server/src/moves/": [],
+  "server/src/operators/": [],
+  "server/src/owned/": ["server/src/checkins/", "server/test/search-walk"],
+  "server/src/privacy/": ["server/test/privacy.switching"],
+  "server/src/serve.ts": ["server/test/process.test"],
+  "server/src/users/users.social": [],
+  "server/src/webhooks/": [],
+};
+
+/** What makes the result of code depend on the engine: locks, transactions that lose a conflict, and SQL of one engine. */
+const engineMarks = new RegExp(
+  [
+    /\b(?:forUpdate|forShare|for (?:no key )?update|for (?:key )?share|skip locked|takeTurns|hasRowLocks)\b/,
+    /\b(?:runningWriters|continueSerial|planAgain|hasLateralJoins|lateral|pragma)\b/,
+    /\b(?:isConflict|isUndone|isLost|isSqliteBusy|OutcomeUnknown)\b|\bpg_\w+|advisory_|::(?:int|bigint|text|jsonb?)\b/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
+
+/** Folders without statements: there, the engine cannot make a difference. */
+const withoutDatabase = /^(?:server\/src\/(?:lib|outgoing|pictures|settings)|sdk\/src)\//;
+
+/** Whether the engine cannot make a difference to a test file: it declares that, or its folder has no statements. */
+export function needsOneEngine(root: string, file: string): boolean {
+  return withoutDatabase.test(file) || textOf(root, file).startsWith("// Runs on one engine: ");
+}
+
+/** Whether `npm test` runs a test file on PostgreSQL, if it needs both engines; the others are left to `npm test -- --rest`. */
+export function dependsOnEngine(file: string): boolean {
+  return Object.entries(engineAreas).some((area) => isOfArea(file, area));
+}
+
+/** The files, relative to the repository, that contain locks or SQL of one engine, but are in no area of the engines. */
+export function findMissingAreas(files: readonly { readonly path: string; readonly text: string }[]): string[] {
+  return files.filter(({ path, text }) => engineMarks.test(text) && !dependsOnEngine(path)).map(({ path }) => path);
+}
+
+/** The areas of which none of these test files is a test. */
+export function findUntestedAreas(files: readonly string[]): string[] {
+  return Object.entries(engineAreas)
+    .filter((area) => !files.some((file) => isOfArea(file, area)))
+    .map(([prefix]) => prefix);
+}
+
+function isOfArea(file: string, [prefix, tests]: [string, readonly string[]]): boolean {
+  return [prefix, ...tests].some((prefix) => file.startsWith(prefix));
+}
+
+/** Whether a test file imports what starts the program `rollcall`, itself or through its helpers. */
+export function startsProgram(root: string, file: string): boolean {
+  const seen = new Set<string>();
+  function imports(file: string): boolean {
+    if (/^server\/(?:test\/running-server\.ts|testing\.mjs)$/.test(file)) return true;
+    const isTest = /\/test\/|\.test\.ts$/.test(file);
+    if (seen.has(file) || !isTest) return false;
+    seen.add(file);
+    const specifiers = textOf(root, file).matchAll(/ from "(\..*)"/g);
+    return [...specifiers].some(([, specifier = ""]) => imports(path.posix.join(path.posix.dirname(file), specifier)));
+  }
+  return imports(file);
+}
+
+function textOf(root: string, file: string): string {
+  return readFileSync(path.join(root, file), "utf8");
+}
