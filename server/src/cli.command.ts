@@ -6,7 +6,8 @@ import type { Database, Queries } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import { createClock } from "./lib/clock.ts";
-import { createIdGenerator, describeIds, type IdKind, kindOfId } from "./lib/ids.ts";
+import { createIdGenerator, describeIds, kindOfId } from "./lib/ids.ts";
+import type { IdKind } from "./lib/kinds.ts";
 
 /**
  * A command of `cli.commands.ts`.

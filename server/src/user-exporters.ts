@@ -1,5 +1,6 @@
 import { checkinKind, presentCheckin } from "./checkins/checkins.contract.ts";
 import type { Database } from "./db/database.ts";
+import type { OwnedTableName } from "./db/tables.ts";
 import type { UserExporter } from "./exports/user-export.ts";
 import { filesExporter } from "./files/files.export.ts";
 import { identitiesExporter } from "./identities/identities.export.ts";
@@ -20,14 +21,19 @@ export function createUserExporters(services: {
   readonly saltedHashes: SaltedHashes;
   readonly clock: Clock;
 }): readonly UserExporter[] {
+  /** The compiler asks for an entry for each table of owned objects. */
+  const { files, ...owned }: Record<OwnedTableName, UserExporter> = {
+    checkins: ownedExporter(checkinKind, presentCheckin, services),
+    locations: ownedExporter(locationKind, presentLocation, services),
+    files: filesExporter(services),
+  };
   return [
     usersExporter(services),
     identitiesExporter(services),
-    ownedExporter(checkinKind, presentCheckin, services),
-    ownedExporter(locationKind, presentLocation, services),
+    ...Object.values(owned),
     locationFlagsExporter(services),
     metadataExporter(services),
     metricsExporter(services),
-    filesExporter(services),
+    files, // the last, because it is the largest
   ];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import { type Route, roleOf } from "../src/contract/route.ts";
-import type { IdKind } from "../src/lib/ids.ts";
+import type { IdKind } from "../src/lib/kinds.ts";
 import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { mayDo } from "../src/roles.ts";

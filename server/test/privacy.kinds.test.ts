@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { ownedIdKinds, ownedTableOf } from "../src/db/owned-tables.ts";
-import type { IdKind } from "../src/lib/ids.ts";
+import { type OwnedIdKind, ownedIdKinds, ownedKinds } from "../src/lib/kinds.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
-/** Every kind of object that users own, against the rules of fuzzed locations (spec/privacy#fuzzed-locations). */
+/** Every kind of object that users own: its fuzzed locations (spec/privacy#fuzzed-locations), its events, and the operators' search. */
 
 let test: TestApp;
 let owner: TestUser;
@@ -21,45 +20,30 @@ after(() => test.close());
 const truth = { lat: 48.2082, lng: 16.3738 };
 const shared = { location: truth, readPermissions: "App", writePermissions: "App" };
 
-interface Seed {
-  readonly collection: string;
-  create(): Promise<{ readonly id: string }>;
-}
-
 /** Creates a shared object at the true location. */
-const seeds: Partial<Record<IdKind, Seed>> = {
-  Checkin: {
-    collection: "checkins",
-    create: async () => (await test.call("POST /checkins", { token: owner.token, body: shared })).body.result,
+const seeds: Record<OwnedIdKind, () => Promise<{ readonly id: string }>> = {
+  Checkin: async () => (await test.call("POST /checkins", { token: owner.token, body: shared })).body.result,
+  async Location() {
+    const body = { ...shared, name: "Café" };
+    return (await test.call("POST /locations", { token: owner.token, body })).body.result;
   },
-  Location: {
-    collection: "locations",
-    async create() {
-      const body = { ...shared, name: "Café" };
-      return (await test.call("POST /locations", { token: owner.token, body })).body.result;
-    },
-  },
-  Picture: file("pictures", () => png(2, 1)),
-  Video: file("videos", async () => Buffer.from("video")),
-  Blob: file("blobs", async () => Buffer.from("blob")),
+  Picture: async () => createFile("pictures", await png(2, 1)),
+  Video: () => createFile("videos", Buffer.from("video")),
+  Blob: () => createFile("blobs", Buffer.from("blob")),
 };
 
-function file(collection: string, bytes: () => Promise<Buffer>): Seed {
-  return {
-    collection,
-    async create() {
-      const { id } = await upload(test, owner.token, `/${collection}`, dataPart(await bytes()));
-      const { status, text } = await test.call(`PATCH /${collection}/${id}`, { token: owner.token, body: shared });
-      assert.equal(status, 200, text);
-      return { id };
-    },
-  };
+async function createFile(collection: string, bytes: Buffer): Promise<{ readonly id: string }> {
+  const { id } = await upload(test, owner.token, `/${collection}`, dataPart(bytes));
+  const { status, text } = await test.call(`PATCH /${collection}/${id}`, { token: owner.token, body: shared });
+  assert.equal(status, 200, text);
+  return { id };
 }
 
 describe("objects of an owner with locationFuzzing", () => {
   for (const kind of ownedIdKinds) {
+    const { collection, table } = ownedKinds[kind];
     it(`${kind}: no response to another user has the true location`, async () => {
-      const { collection, id } = await create(kind);
+      const { id } = await seeds[kind]();
       const calls = [
         `GET /${collection}/${id}`,
         `GET /${collection}?sortOrder=-lastModified`,
@@ -77,17 +61,42 @@ describe("objects of an owner with locationFuzzing", () => {
       assert.deepEqual(own.body.result.location, truth);
     });
 
+    // spec/events#form, spec/events#operators-view
+    it(`${kind}: the events of its creation have it as their object, for its owner and for operators`, async () => {
+      const { currentToken } = (await test.call("GET /events", { token: owner.token })).body.result;
+      const { id } = await seeds[kind]();
+      const events = (await test.call(`GET /events?after=${currentToken}`, { token: owner.token })).body.result
+        .pageResults;
+      const root = `/_/api/applications/${test.application.appid}`;
+      const { token } = await test.createOperator();
+      const operated = (await test.call(`GET ${root}/events?objectID=${id}`, { token })).body.result.pageResults;
+      for (const { type, objectID, object } of [...events, ...operated]) {
+        assert.ok(type.startsWith(`${kind.toLowerCase()}.`), type);
+        assert.deepEqual([objectID, object.id], [id, id]);
+      }
+      assert.ok(events.length > 0 && operated.length > 0);
+    });
+
+    // spec/operators#search-for-anything
+    it(`${kind}: operators find it by its id, in its application and in the deployment`, async () => {
+      const { id } = await seeds[kind]();
+      const { appid } = test.application;
+      const { token } = await test.createOperator();
+      const inApplication = (await test.call(`GET /_/api/applications/${appid}/search?q=${id}`, { token })).body.result;
+      assert.equal(inApplication[table][0].id, id);
+      const { applications } = (await test.call(`GET /_/api/search?q=${id}`, { token })).body.result;
+      assert.deepEqual([applications[0].id, applications[0].match], [appid, "object"]);
+    });
+
     it(`${kind}: a search near the true location finds it for its owner alone`, async () => {
-      const { collection, id } = await create(kind);
+      const { id } = await seeds[kind]();
       const search = `GET /${collection}?locationRange=48.2082,16.3738,400`;
       assert.doesNotMatch((await test.call(search, { token: other.token })).text, new RegExp(id));
       assert.match((await test.call(search, { token: owner.token })).text, new RegExp(id));
     });
 
     it(`${kind}: without its fuzzed location, it does not exist for other users`, async () => {
-      const { collection, id } = await create(kind);
-      const table = ownedTableOf(kind);
-      assert.ok(table !== undefined);
+      const { id } = await seeds[kind]();
       await test.app.database.write(({ queries }) =>
         sql`update ${sql.table(table)} set seen_lat = null, seen_lng = null where id = ${id}`.execute(queries),
       );
@@ -104,9 +113,3 @@ describe("objects of an owner with locationFuzzing", () => {
     });
   }
 });
-
-async function create(kind: IdKind): Promise<{ readonly collection: string; readonly id: string }> {
-  const seed = seeds[kind];
-  assert.ok(seed !== undefined, `add a seed for ${kind} to "seeds" in server/test/privacy.kinds.test.ts`);
-  return { collection: seed.collection, id: (await seed.create()).id };
-}

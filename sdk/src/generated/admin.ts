@@ -2734,10 +2734,10 @@ export interface UserCounts {
   readonly checkins: number;
   /** At most 1000, then a minimum. */
   readonly locations: number;
-  /** About the user and by the user: at most 1000, then a minimum. */
-  readonly metadata: number;
   /** Pictures, videos and blobs. */
   readonly files: number;
+  /** About the user and by the user: at most 1000, then a minimum. */
+  readonly metadata: number;
   /** Bytes of these files together. */
   readonly fileBytes: number;
 }

@@ -4,7 +4,7 @@ import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf, textField } from "../owned/fields.ts";
-import type { OwnedKind } from "../owned/kind.ts";
+import { type OwnedKind, ownKind } from "../owned/kind.ts";
 import { compilePresenter } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
@@ -12,11 +12,9 @@ const textCharactersMax = 4_000;
 
 /** Check-ins (spec/checkins). */
 export const checkinKind: OwnedKind<CheckinRow> = {
-  idKind: "Checkin",
-  table: "checkins",
-  collection: "checkins",
-  pathParameter: "checkinId",
-  ...{ noun: "check-in", plural: "check-ins", tag: "Check-ins" },
+  ...ownKind("Checkin"),
+  noun: "check-in",
+  plural: "check-ins",
   fields: [
     textField("comment", "comment", textCharactersMax),
     textField("description", "description", textCharactersMax),

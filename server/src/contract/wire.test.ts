@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createIdGenerator, type IdKind, idPatternOf } from "../lib/ids.ts";
+import { createIdGenerator, idPatternOf } from "../lib/ids.ts";
+import type { IdKind } from "../lib/kinds.ts";
 import type { Schema } from "./schema.ts";
 import { Decimal, Flag, IdInput, Integer, readWireValue, Text } from "./wire.ts";
 

@@ -1,7 +1,8 @@
 import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, parseDate, parseDateRange } from "../lib/dates.ts";
-import { type IdKind, idPatternOf, kindOfId } from "../lib/ids.ts";
+import { idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
+import type { IdKind } from "../lib/kinds.ts";
 import {
   type Location,
   type LocationRange,

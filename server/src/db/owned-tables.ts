@@ -1,49 +1,49 @@
-import { type IdKind, kindOfId } from "../lib/ids.ts";
-import type { AttachedTable, OwnedTableName } from "./tables.ts";
+import { kindOfId } from "../lib/ids.ts";
+import { isOwnedKind, type OwnedEntry, type OwnedIdKind, ownedIdKinds, ownedKinds } from "../lib/kinds.ts";
+import type { AttachedTable, OwnedTableName, Tables } from "./tables.ts";
 
-interface OwnedTable {
-  /** The kinds of its objects. */
-  readonly idKinds: readonly IdKind[];
-  /** The order in which an index lists all objects of one user; ties are broken by id. */
-  readonly listedBy: "created_at" | "id";
-  /** Objects without a user are public (spec/locations#public-locations). */
-  readonly mayBePublic?: true;
-  /** Tables beside `metadata` whose rows belong to one object, and are erased with it. */
+/** An entry of the table of kinds, as the schema requires it. */
+interface CheckedEntry<Table extends OwnedTableName> extends OwnedEntry {
+  readonly table: Table;
+  readonly title: keyof Tables[Table] & string;
   readonly attached?: readonly AttachedTable[];
 }
 
+type KindTable<Kind extends OwnedIdKind = OwnedIdKind> = (typeof ownedKinds)[Kind]["table"];
+
+/** The compiler refuses a kind whose table does not extend `Owned`, and a title that is not a column of the table. */
+const entries: { readonly [Kind in OwnedIdKind]: CheckedEntry<KindTable<Kind>> } = ownedKinds;
+
+/** The tables of objects that users own and may share. */
+export const ownedTableNames: readonly KindTable[] = [...new Set(ownedIdKinds.map((kind) => ownedKinds[kind].table))];
+
 /**
- * The tables of objects that users own and may share. From here come erasure, metadata rights and the update of fuzzed
- * locations; the compiler refuses a table that extends `Owned` and has no entry.
+ * Creates an object with a property for each of these tables. Its type has the tables of the kinds, so that the compiler
+ * refuses a table that extends `Owned` and has no kind.
  */
-const ownedTables = {
-  checkins: { idKinds: ["Checkin"], listedBy: "created_at" },
-  locations: { idKinds: ["Location"], listedBy: "created_at", mayBePublic: true, attached: ["location_flags"] },
-  files: { idKinds: ["Picture", "Video", "Blob"], listedBy: "id" },
-} as const satisfies Record<OwnedTableName, OwnedTable>;
-
-export const ownedTableNames = Object.keys(ownedTables) as OwnedTableName[]; // of exactly these names
-
-export const ownedIdKinds = ownedTableNames.flatMap((name): readonly IdKind[] => ownedTables[name].idKinds);
-
-/** The table of the objects of this kind; undefined if users do not own them. */
-export function ownedTableOf(idKind: IdKind | undefined): OwnedTableName | undefined {
-  return ownedTableNames.find((name) => ownedTables[name].idKinds.some((each: IdKind) => each === idKind));
+export function forOwnedTables<Value>(create: (table: KindTable) => Value): Record<KindTable, Value> {
+  const properties = ownedTableNames.map((table) => [table, create(table)] as const);
+  return Object.fromEntries(properties) as Record<KindTable, Value>; // Object.fromEntries forgets the names
 }
 
 /** The order of the objects of one user. */
-export function listedBy(table: OwnedTableName): OwnedTable["listedBy"] {
-  return ownedTables[table].listedBy;
+export function listedBy(table: OwnedTableName): OwnedEntry["listedBy"] {
+  return entryOf(table).listedBy;
 }
 
 export function mayBePublic(table: OwnedTableName): boolean {
-  const entry: OwnedTable = ownedTables[table];
-  return entry.mayBePublic === true;
+  return entryOf(table).mayBePublic === true;
 }
 
 /** The tables with rows that belong to this object, and are erased with it. */
 export function attachedTables(objectId: string): readonly AttachedTable[] {
-  const table = ownedTableOf(kindOfId(objectId));
-  const entry: OwnedTable | undefined = table && ownedTables[table];
-  return ["metadata", ...(entry?.attached ?? [])];
+  const kind = kindOfId(objectId);
+  return ["metadata", ...((isOwnedKind(kind) && entries[kind].attached) || [])];
+}
+
+/** Kinds that share a table have one order and one audience, so the first kind decides. */
+function entryOf(table: OwnedTableName): OwnedEntry {
+  const kind = ownedIdKinds.find((each) => ownedKinds[each].table === table);
+  if (kind === undefined) throw new Error(`No kind has the table ${table}`);
+  return ownedKinds[kind];
 }

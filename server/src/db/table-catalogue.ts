@@ -1,5 +1,5 @@
-import { ownedTableNames } from "./owned-tables.ts";
-import type { OwnedTableName, Tables } from "./tables.ts";
+import { forOwnedTables } from "./owned-tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** The properties of a table besides its columns. */
 interface TableEntry {
@@ -24,9 +24,7 @@ interface TableEntry {
 }
 
 /** Owned objects do not refer to each other's rows, so their order is free. */
-const ownedEntries = Object.fromEntries(
-  ownedTableNames.map((table) => [table, { owner: "application", key: ["id"], archive: "everywhere" }]),
-) as Record<OwnedTableName, { owner: "application"; key: ["id"]; archive: "everywhere" }>; // an entry for each name
+const ownedEntries = forOwnedTables(() => ({ owner: "application", key: ["id"], archive: "everywhere" }) as const);
 
 /** One entry for each table, in the order of erasure: a row is erased before those that it refers to. */
 export const tableCatalogue = {

@@ -1,7 +1,6 @@
-import { ownedIdKinds } from "../db/owned-tables.ts";
-import type { IdKind } from "../lib/ids.ts";
+import { type OwnedIdKind, ownedIdKinds } from "../lib/kinds.ts";
 
-type OwnedKindName = Lowercase<"Checkin" | "Location" | "Picture" | "Video" | "Blob">;
+type OwnedKindName = Lowercase<OwnedIdKind>;
 type OwnedChange = "created" | "changed" | "deleted";
 
 const otherClientTypes = [
@@ -45,8 +44,8 @@ export function isForClients(type: string): boolean {
 }
 
 /** The event type of an action on an owned object. */
-export function ownedEventType(kind: IdKind, change: OwnedChange): EventType {
-  return `${kind.toLowerCase() as OwnedKindName}.${change}`; // users own objects of these kinds alone
+export function ownedEventType(kind: OwnedIdKind, change: OwnedChange): EventType {
+  return `${kind.toLowerCase() as OwnedKindName}.${change}`; // toLowerCase forgets the type
 }
 
 /** Whether an event of a type shows its object as it is when the event is read (spec/events#form). */

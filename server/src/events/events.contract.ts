@@ -12,7 +12,7 @@ import {
   UserIdInput,
   WireDate,
 } from "../contract/wire.ts";
-import { ownedIdKinds } from "../db/owned-tables.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 
 const typesCharactersMax = 1_000;
 const keyCharactersMax = 256;
@@ -33,7 +33,7 @@ const filterProperties = {
   ),
   userID: Type.Optional(UserIdInput({ description: "Only events of this owner; me for one's own." })),
   objectID: Type.Optional(
-    ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), ["app", "current", "me"], {
+    ObjectIdInput(carrierKinds, ["app", "current", "me"], {
       description: "Only events about this object; me, current, app.",
     }),
   ),

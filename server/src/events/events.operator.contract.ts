@@ -2,9 +2,9 @@ import { applicationPathParameters } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { extended, named, type Static, Type } from "../contract/schema.ts";
 import { DateRangeInput, IdInput, Integer, ObjectIdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
-import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { WebhookDeliveryRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 import { EventResult } from "./events.contract.ts";
 
 export const EventsPath = Type.Object(applicationPathParameters);
@@ -14,7 +14,6 @@ export const EventPath = Type.Object({
 });
 
 const typeCharactersMax = 1_000;
-const objectKinds = [...(["App", "Device", "User"] as const), ...ownedIdKinds].toSorted();
 
 export const ListOperatedEvents = Type.Object({
   type: Type.Optional(
@@ -23,7 +22,7 @@ export const ListOperatedEvents = Type.Object({
       description: "Types such as user.disabled or checkin.*, separated by commas; all by default.",
     }),
   ),
-  objectID: Type.Optional(ObjectIdInput(objectKinds, [], { description: "Only events about this object." })),
+  objectID: Type.Optional(ObjectIdInput(carrierKinds, [], { description: "Only events about this object." })),
   userID: Type.Optional(IdInput("User")),
   created: Type.Optional(DateRangeInput({ description: "When they were written." })),
   ...pagingParameters,

@@ -6,7 +6,7 @@ import { showsObject } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isRevocation } from "../event-log/revocations.ts";
 import { formatDate } from "../lib/dates.ts";
-import { kindOfId } from "../lib/ids.ts";
+import { collectionOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
 import type { Services } from "../services.ts";
 import type { PresentedOperatedEvent } from "./events.operator.contract.ts";
@@ -91,15 +91,10 @@ function presentRow(event: PlacedEvent): PresentedOperatedEvent {
   };
 }
 
-const collections: Readonly<Partial<Record<string, string>>> = {
-  ...{ Checkin: "checkins", Location: "locations", Picture: "pictures", Video: "videos", Blob: "blobs" },
-  ...{ User: "users", Device: "devices" },
-};
-
 /** The path of the GET of an operator that answers with the object of an event. */
 function pathOf({ application_id, object_id, key, slot }: PlacedEvent): string {
   const root = `/_/api/applications/${application_id}`;
-  if (key === null || slot === null) return `${root}/${collections[kindOfId(object_id) ?? ""]}/${object_id}`;
+  if (key === null || slot === null) return `${root}/${collectionOf(object_id)}/${object_id}`;
   const owner = slot === "" ? "visibility=App" : `visibility=User&userID=${slot}`;
   return `${root}/metadata/${object_id}?key=${encodeURIComponent(key)}&${owner}&pageSize=1`;
 }

@@ -6,7 +6,7 @@ import { showsObject } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isInRange } from "../lib/cells.ts";
 import { formatDate } from "../lib/dates.ts";
-import { kindOfId } from "../lib/ids.ts";
+import { collectionOf, kindOfId } from "../lib/ids.ts";
 import { parseLocation } from "../lib/locations.ts";
 import type { EventFilters, PresentedEvent } from "./events.contract.ts";
 import { readClientPatterns } from "./events.patterns.ts";
@@ -131,27 +131,18 @@ export function presentEvent({ event, view, object }: SeenEvent): PresentedEvent
   };
 }
 
-const collections: Readonly<Partial<Record<string, string>>> = {
-  Checkin: "checkins",
-  Location: "locations",
-  Picture: "pictures",
-  Video: "videos",
-  Blob: "blobs",
-  User: "users",
-};
-
 /** The path of the GET that answers with the object of an event. */
 function pathOf({ object_id, key, slot }: PlacedEvent): string {
   if (key !== null && slot !== null) {
     const visibility = slot === "" ? "App" : "User";
     return `/metadata/${object_id}/${encodeURIComponent(key)}?visibility=${visibility}`;
   }
-  return objectPath(object_id) ?? "/devices/current";
+  return objectPath(object_id);
 }
 
-function objectPath(id: string): string | undefined {
-  const collection = collections[kindOfId(id) ?? ""];
-  return collection && `/${collection}/${id}`;
+/** Clients receive no events about other devices than their own. */
+function objectPath(id: string): string {
+  return kindOfId(id) === "Device" ? "/devices/current" : `/${collectionOf(id)}/${id}`;
 }
 
 /** A deleted value cannot be read any more, so the object that carried it is. */
@@ -160,9 +151,9 @@ async function mayReadCarrier(
   { userId }: Caller,
   read: (path: string) => Promise<string | undefined>,
 ): Promise<boolean> {
-  const path = objectPath(object_id);
-  if (user_id === userId || path === undefined) return true; // own values; those of the own device, and of the application
-  return (await read(path)) !== undefined;
+  const kind = kindOfId(object_id);
+  if (user_id === userId || kind === "Device" || kind === "App") return true; // of the own device, of the application
+  return (await read(objectPath(object_id))) !== undefined;
 }
 
 function matchesRow(event: PlacedEvent, filters: EventFilters): boolean {

@@ -2,7 +2,7 @@ import { Type } from "../contract/schema.ts";
 import { Decimal, IdInput, Integer } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
 import { countField, textField, textFieldOf } from "../owned/fields.ts";
-import type { OwnedKind } from "../owned/kind.ts";
+import { type OwnedKind, ownKind } from "../owned/kind.ts";
 
 /** Everything in which the kinds of files differ. */
 export interface FileKind extends OwnedKind<FileRow> {
@@ -14,7 +14,6 @@ export const titleCharactersMax = 256;
 export const captionCharactersMax = 4_000;
 
 const common = {
-  table: "files",
   kindColumn: "kind",
   plural: "files",
   columns: [
@@ -26,11 +25,8 @@ const common = {
 export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
   {
     ...common,
-    idKind: "Picture",
-    collection: "pictures",
-    pathParameter: "pictureId",
+    ...ownKind("Picture"),
     noun: "picture",
-    tag: "Pictures",
     isPicture: true,
     fields: [
       textField("caption", "detail", captionCharactersMax),
@@ -40,11 +36,8 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
   },
   {
     ...common,
-    idKind: "Video",
-    collection: "videos",
-    pathParameter: "videoId",
+    ...ownKind("Video"),
     noun: "video",
-    tag: "Videos",
     isPicture: false,
     fields: [
       textField("title", "title", titleCharactersMax),
@@ -67,11 +60,8 @@ export const fileKinds: readonly [FileKind, FileKind, FileKind] = [
   },
   {
     ...common,
-    idKind: "Blob",
-    collection: "blobs",
-    pathParameter: "blobId",
+    ...ownKind("Blob"),
     noun: "blob",
-    tag: "Blobs",
     isPicture: false,
     fields: [textField("friendlyName", "title", titleCharactersMax, "A name for people.")],
   },

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createAgeCheck, createIdGenerator, idPatternOf, kindOfId } from "./ids.ts";
+import { type IdKind, kinds } from "./kinds.ts";
 
 // spec/transport#ids
 describe("ids", () => {
   it("carry their kind", () => {
     const ids = createIdGenerator(Date.now);
-    assert.equal(kindOfId(ids.newId("App")), "App");
-    assert.equal(kindOfId(ids.newId("Checkin")), "Checkin");
-    assert.match(ids.newId("User"), new RegExp(idPatternOf("User")));
+    for (const kind of Object.keys(kinds) as IdKind[]) {
+      assert.equal(kindOfId(ids.newId(kind)), kind);
+      assert.match(ids.newId(kind), new RegExp(idPatternOf(kind)));
+    }
   });
 
   it("a text that is not an id has no kind", () => {

@@ -1,31 +1,5 @@
+import { type IdKind, kinds } from "./kinds.ts";
 import { takeRandomBytes } from "./random.ts";
-
-/** The kinds of objects with an id, and their prefixes in the id. */
-const prefixes = {
-  App: "app",
-  ApplicationKey: "apk",
-  Device: "dev",
-  User: "usr",
-  Checkin: "chk",
-  Token: "tok",
-  CrashReport: "crs",
-  Place: "plc",
-  MetricEvent: "met",
-  Operator: "opr",
-  OperatorSession: "ses",
-  AuditEntry: "aud",
-  Mail: "mal",
-  Picture: "pic",
-  Video: "vid",
-  Blob: "blb",
-  Location: "loc",
-  LocationFlag: "flg",
-  Event: "evt",
-  Webhook: "whk",
-  WebhookDelivery: "whd",
-} as const;
-
-export type IdKind = keyof typeof prefixes;
 
 const timeDigits = 9; // milliseconds in base 36, sufficient until the year 5188
 const countDigits = 4;
@@ -35,7 +9,7 @@ const countMax = 36 ** countDigits - 1;
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 const kindsByPrefix = new Map<string, IdKind>(
-  Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as IdKind]), // Object.entries forgets the key type
+  Object.entries(kinds).map(([kind, { prefix }]) => [prefix, kind as IdKind]), // Object.entries forgets the key type
 );
 const idPattern = new RegExp(`^([a-z]{3})_[0-9a-z]{${bodyDigits}}$`);
 
@@ -66,14 +40,14 @@ export function createIdGenerator(now: () => number): IdGenerator {
       } else {
         count += 1;
       }
-      return `${prefixes[kind]}_${head}${count.toString(36).padStart(countDigits, "0")}${randomText()}`;
+      return `${kinds[kind].prefix}_${head}${count.toString(36).padStart(countDigits, "0")}${randomText()}`;
     },
   };
 }
 
 /** The smallest id of this time: older ids sort before it, newer ones after it. */
 export function firstIdAt(kind: IdKind, at: number): string {
-  return `${prefixes[kind]}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
+  return `${kinds[kind].prefix}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
 }
 
 /**
@@ -103,14 +77,25 @@ export function kindOfId(text: string): IdKind | undefined {
   return prefix === undefined ? undefined : kindsByPrefix.get(prefix);
 }
 
+/**
+ * The first part of the path to the object of an id.
+ * @throws Error for an id of a kind without a path
+ */
+export function collectionOf(id: string): string {
+  const kind = kindOfId(id);
+  const collection = kind && kinds[kind].collection;
+  if (collection === undefined) throw new Error(`${id} has no path`);
+  return collection;
+}
+
 /** What an id of this kind is, for people. */
 export function describeIds(kind: IdKind): string {
-  return `${prefixes[kind]}_ and ${bodyDigits} of the characters 0-9 and a-z`;
+  return `${kinds[kind].prefix}_ and ${bodyDigits} of the characters 0-9 and a-z`;
 }
 
 /** A regular expression source for ids of this kind, for the published schemas. */
 export function idPatternOf(kind: IdKind): string {
-  return `^${prefixes[kind]}_[0-9a-z]{${bodyDigits}}$`;
+  return `^${kinds[kind].prefix}_[0-9a-z]{${bodyDigits}}$`;
 }
 
 function randomText(): string {

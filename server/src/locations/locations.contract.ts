@@ -14,7 +14,7 @@ import {
   textFieldOf,
   unsearchedTextField,
 } from "../owned/fields.ts";
-import type { OwnedKind } from "../owned/kind.ts";
+import { type OwnedKind, ownKind } from "../owned/kind.ts";
 import { compilePresenter } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
@@ -23,8 +23,9 @@ const descriptionCharactersMax = 4_000;
 
 /** Locations (spec/locations). */
 export const locationKind: OwnedKind<LocationRow> = {
-  ...{ idKind: "Location", table: "locations", collection: "locations", pathParameter: "locationId" },
-  ...{ noun: "location", plural: "locations", tag: "Locations" },
+  ...ownKind("Location"),
+  noun: "location",
+  plural: "locations",
   fields: [
     textFieldOf("name", "name", Text({ maxLength: charactersMax, minLength: 1 })),
     textField("address1", "address1", charactersMax),

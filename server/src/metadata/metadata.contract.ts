@@ -16,9 +16,9 @@ import {
   WireDate,
   WireLocation,
 } from "../contract/wire.ts";
-import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { jsonOf } from "./metadata.values.ts";
 
@@ -37,8 +37,8 @@ const visibility = Type.Optional(
   ),
 );
 
-const id = ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), ["app", "current", "me"], {
-  description: "The id of a check-in, a file, a user, a device or the application; me, current, app.",
+const id = ObjectIdInput(carrierKinds, ["app", "current", "me"], {
+  description: "The id of an object, a user, a device or the application; me, current, app.",
 });
 export const ObjectPath = Type.Object({ id });
 export const ItemPath = Type.Object({

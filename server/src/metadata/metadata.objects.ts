@@ -2,11 +2,12 @@ import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { mayBePublic, ownedTableOf } from "../db/owned-tables.ts";
+import { mayBePublic } from "../db/owned-tables.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import { kindOfId } from "../lib/ids.ts";
+import { isOwnedKind, ownedKinds } from "../lib/kinds.ts";
 import { isLocationReady } from "../privacy/visibility.ts";
 import type { Visibility } from "./metadata.contract.ts";
 
@@ -116,8 +117,9 @@ async function findRights(caller: Caller, bag: Bag, lock: Lock, queries: Queries
     const user = await findUser({ applicationId, id: objectId }, lock, queries);
     return user?.celeb_mode === 0 ? { ...readOnly, ...carrier } : undefined;
   }
-  const table = ownedTableOf(kind);
-  return table && rightsOnOwned(caller, await findOwned(table, { applicationId, id: objectId }, lock, queries));
+  if (!isOwnedKind(kind)) return undefined;
+  const { table } = ownedKinds[kind];
+  return rightsOnOwned(caller, await findOwned(table, { applicationId, id: objectId }, lock, queries));
 }
 
 /** The access that an owned object's owner and permissions give this caller. */

@@ -3,15 +3,15 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { Permission } from "../contract/permissions.ts";
 import { extended, type Static, Type } from "../contract/schema.ts";
 import { alsoAs, Choice, IdInput, ObjectIdInput, Text, WireLocation } from "../contract/wire.ts";
-import { ownedIdKinds } from "../db/owned-tables.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 import { Item, keyCharactersMax } from "./metadata.contract.ts";
 import { jsonOf } from "./metadata.values.ts";
 
 export const OperatedObjectPath = Type.Object({
   ...applicationPathParameters,
-  objectId: ObjectIdInput((["App", "Device", "User", ...ownedIdKinds] as const).toSorted(), [], {
+  objectId: ObjectIdInput(carrierKinds, [], {
     description: "The id of an object, a user, a device or the application.",
   }),
 });

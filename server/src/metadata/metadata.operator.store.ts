@@ -2,12 +2,12 @@ import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
 import { beginsWith, type Condition, condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { ownedTableOf } from "../db/owned-tables.ts";
 import { readPage } from "../db/page.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { kindOfId } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { isOwnedKind, ownedKinds } from "../lib/kinds.ts";
 import { findLive } from "../owned/store.ts";
 import { keyCharactersMax } from "./metadata.contract.ts";
 import type { ListOperatedItems } from "./metadata.operator.contract.ts";
@@ -41,8 +41,9 @@ const bySlot: Order<MetadataRow> = {
 export async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const kind = kindOfId(objectId);
   if (kind === "App") return objectId === applicationId;
-  const owned = ownedTableOf(kind);
-  if (owned !== undefined) return (await findLive(owned, applicationId, objectId, queries)) !== undefined;
+  if (isOwnedKind(kind)) {
+    return (await findLive(ownedKinds[kind].table, applicationId, objectId, queries)) !== undefined;
+  }
   const found = kind === "Device" ? sql`devices where` : sql`users where deleted_at is null and`;
   const { rows } = await sql`
     select 1 from ${found} application_id = ${applicationId} and id = ${objectId}`.execute(queries);

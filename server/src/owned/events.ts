@@ -2,6 +2,7 @@ import type { OwnedRow } from "../db/tables.ts";
 import { ownedEventType } from "../event-log/event-types.ts";
 import type { NewEvent } from "../event-log/recorder.ts";
 import { kindOfId } from "../lib/ids.ts";
+import { isOwnedKind } from "../lib/kinds.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import type { OwnedKind } from "./kind.ts";
 
@@ -27,7 +28,7 @@ export function changedEvent<Row extends OwnedRow>(kind: OwnedKind<Row>, before:
 
 function about({ id, user_id }: Readable, change: "created" | "changed" | "deleted") {
   const kind = kindOfId(id);
-  if (kind === undefined) throw new Error(`${id} is no id`);
+  if (!isOwnedKind(kind)) throw new Error(`${id} is not the id of an owned object`);
   return { type: ownedEventType(kind, change), objectId: id, userId: user_id };
 }
 

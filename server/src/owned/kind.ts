@@ -1,5 +1,5 @@
 import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
-import type { IdKind } from "../lib/ids.ts";
+import { type OwnedIdKind, ownedKinds } from "../lib/kinds.ts";
 import type { SentLocation } from "../lib/locations.ts";
 import type { OwnedField } from "./fields.ts";
 
@@ -8,7 +8,7 @@ import type { OwnedField } from "./fields.ts";
  * follow from it.
  */
 export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
-  readonly idKind: IdKind;
+  readonly idKind: OwnedIdKind;
   readonly table: OwnedTableName;
   /** The column that distinguishes kinds which share a table; its value is `idKind`. */
   readonly kindColumn?: string;
@@ -24,4 +24,10 @@ export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   readonly columns?: readonly (keyof ShownRow<Row> & string)[];
   /** The columns that store the location whose id was sent in place of a point. */
   placeColumns?(place: SentLocation["place"]): object;
+}
+
+/** The part of a declaration that follows from the table of kinds. */
+export function ownKind<IdKind extends OwnedIdKind>(idKind: IdKind) {
+  const { table, collection, tag } = ownedKinds[idKind];
+  return { idKind, table, collection, tag, pathParameter: `${idKind.toLowerCase()}Id` };
 }

@@ -1,6 +1,7 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import { enumeration, named, Type } from "../contract/schema.ts";
 import { Text } from "../contract/wire.ts";
+import { forOwnedTables } from "../db/owned-tables.ts";
 
 export const SearchPath = Type.Object(applicationPathParameters);
 
@@ -44,9 +45,7 @@ export const ApplicationHits = named(
   Type.Object({
     users: hits("By id, name, address or identity."),
     devices: hits("By id or uniqueId."),
-    checkins: hits("By id."),
-    locations: hits("By id."),
-    files: hits("Pictures, videos and blobs, by id."),
+    ...forOwnedTables((table) => hits(table === "files" ? "Pictures, videos and blobs, by id." : "By id.")),
     keys: hits("By id or label."),
     crashes: hits("By fingerprint, or by the id of a report."),
     metrics: hits("By key."),

@@ -11,9 +11,11 @@ import {
   textOrder,
 } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
+import { forOwnedTables } from "../db/owned-tables.ts";
 import { scopeStream } from "../db/scope.ts";
-import type { CrashGroupRow, DeviceRow, Tables, UserRow } from "../db/tables.ts";
-import { type IdKind, kindOfId } from "../lib/ids.ts";
+import type { CrashGroupRow, DeviceRow, OwnedTableName, UserRow } from "../db/tables.ts";
+import { kindOfId } from "../lib/ids.ts";
+import { isOwnedKind, kinds, ownedKinds } from "../lib/kinds.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
 import { hitsMax, searchedApplicationsMax } from "./search.contract.ts";
 
@@ -34,18 +36,16 @@ interface Wanted {
 /** @param text without blanks around it */
 export async function findInApplication(applicationId: string, text: string, queries: Queries) {
   const wanted = { applicationId, text, queries };
-  const [users, devices, checkins, locations, files, keys, crashes, metrics, audit] = await Promise.all([
+  const [users, devices, owned, keys, crashes, metrics, audit] = await Promise.all([
     findUsers(wanted),
     findDevices(wanted),
-    findOwned("checkins", wanted),
-    findOwned("locations", wanted),
-    findOwned("files", wanted),
+    findOwned(wanted),
     findKeys(wanted),
     findCrashes(wanted),
     findMetrics(wanted),
     findEntries(text, applicationId, queries),
   ]);
-  return { users, devices, checkins, locations, files, keys, crashes, metrics, audit };
+  return { users, devices, ...owned, keys, crashes, metrics, audit };
 }
 
 /** @param text without blanks around it */
@@ -104,21 +104,18 @@ async function findDevices({ applicationId, text, queries }: Wanted): Promise<Hi
   });
 }
 
-const ownedKinds = {
-  checkins: { kinds: ["Checkin"], title: "comment" },
-  locations: { kinds: ["Location"], title: "name" },
-  files: { kinds: ["Picture", "Video", "Blob"], title: "title" },
-} as const;
-
-async function findOwned(table: keyof typeof ownedKinds, { applicationId, text, queries }: Wanted): Promise<Hit[]> {
-  const { kinds, title } = ownedKinds[table];
+/** The hits in each table of owned objects. */
+async function findOwned({ applicationId, text, queries }: Wanted): Promise<Record<OwnedTableName, Hit[]>> {
+  const hits = forOwnedTables((): Hit[] => []);
   const kind = kindOfId(text);
-  if (!kinds.some((each) => each === kind)) return [];
+  if (!isOwnedKind(kind)) return hits;
+  const { table, title } = ownedKinds[kind];
   const statement = sql<{ id: string; title: string | null }>`
     select id, ${sql.ref(title)} as title from ${sql.table(table)}
     where application_id = ${applicationId} and id = ${text}`;
   const { rows } = await queries.executeQuery(statement.compile(queries));
-  return rows.map((row) => ({ id: row.id, ...(row.title !== null && { title: row.title }), match: "id" }));
+  hits[table] = rows.map((row) => ({ id: row.id, ...(row.title !== null && { title: row.title }), match: "id" }));
+  return hits;
 }
 
 interface KeyRow {
@@ -181,25 +178,14 @@ async function findApplications(text: string, queries: Queries): Promise<Hit[]> 
   return rows.map(({ application_id: id, name: title }) => ({ id, title, match: isId ? "id" : "name" }));
 }
 
-const tablesOfIds = {
-  User: "users",
-  Device: "devices",
-  ApplicationKey: "application_keys",
-  Webhook: "webhooks",
-  Checkin: "checkins",
-  Location: "locations",
-  Picture: "files",
-  Video: "files",
-  Blob: "files",
-} as const satisfies Partial<Record<IdKind, keyof Tables>>;
-
 /**
  * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
  * so this is one look-up for each of a bounded number of applications.
  */
 async function findOwners(id: string, queries: Queries): Promise<Hit[]> {
   const kind = kindOfId(id);
-  if (kind === undefined || !(kind in tablesOfIds)) return [];
+  const table = kind && kinds[kind].table;
+  if (table === undefined) return [];
   const applications = await queries
     .selectFrom("applications")
     .select(["application_id", "name"])
@@ -209,7 +195,6 @@ async function findOwners(id: string, queries: Queries): Promise<Hit[]> {
     .limit(searchedApplicationsMax)
     .execute();
   if (applications.length === 0) return [];
-  const table = tablesOfIds[kind as keyof typeof tablesOfIds];
   const names = new Map(applications.map((row) => [row.application_id, row.name]));
   const found = sql<{ application_id: string }>`
     select application_id from ${sql.table(table)}

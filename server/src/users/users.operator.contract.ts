@@ -5,6 +5,7 @@ import { extended, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import { textPrefixCharactersMax } from "../db/filters.ts";
+import { forOwnedTables } from "../db/owned-tables.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import {
@@ -90,8 +91,7 @@ const Counts = named(
   Type.Object({
     tokens: Count,
     identities: Count,
-    checkins: Count,
-    locations: Count,
+    ...forOwnedTables(() => Count),
     metadata: {
       ...Count,
       description: `About the user and by the user: at most ${countMax}, then a minimum.`,

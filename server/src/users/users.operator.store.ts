@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
+import { ownedTableNames } from "../db/owned-tables.ts";
 import { prepare } from "../db/prepared.ts";
 import { countMax, type UserCounts } from "./users.operator.contract.ts";
 
@@ -7,16 +8,8 @@ import { countMax, type UserCounts } from "./users.operator.contract.ts";
 export async function countOfUser(applicationId: string, userId: string, queries: Queries): Promise<UserCounts> {
   const [counts] = await countAll(queries, { applicationId, userId });
   if (counts === undefined) throw new Error("A select of numbers has a row");
-  const { tokens, identities, checkins, locations, metadata, files, fileBytes } = counts;
-  return {
-    tokens: Number(tokens),
-    identities: Number(identities),
-    checkins: Number(checkins),
-    locations: Number(locations),
-    metadata: Number(metadata),
-    files: Number(files),
-    fileBytes: Number(fileBytes),
-  };
+  const numbers = Object.entries(counts).map(([name, count]) => [name, Number(count)] as const);
+  return Object.fromEntries(numbers) as UserCounts; // of the same names
 }
 
 const some = sql.lit(countMax);
@@ -42,8 +35,7 @@ const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>(
   return queries.selectNoFrom([
     upTo(goodTokens).as("tokens"),
     upTo(own("identities")).as("identities"),
-    upTo(own("checkins")).as("checkins"),
-    upTo(own("locations")).as("locations"),
+    ...ownedTableNames.filter((table) => table !== "files").map((table) => upTo(own(table)).as(table)),
     upTo(metadata).as("metadata"),
     used("files").as("files"),
     used("bytes").as("fileBytes"),
