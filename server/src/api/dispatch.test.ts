@@ -33,7 +33,7 @@ describe("Dispatcher", () => {
       operation: "listThings",
       description: "Test.",
       summary: "",
-      tag: "",
+      tag: "Service",
       caller: "device",
       status: 200,
       result: Type.Literal(true),

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Route } from "../contract/route.ts";
 import type { DocumentedLimits } from "../contract/schema.ts";
+import { tags } from "../contract/tags.ts";
 import { callerConditions, describeCatalogue, describeFailures } from "./openapi-failures.ts";
 import { describeEndpointOperation, describeRoute, operatorSecurity } from "./openapi-operations.ts";
 import { describeShared, findShared, referToShared } from "./openapi-parameters.ts";
@@ -72,24 +73,6 @@ editors change, and owners manage the operators.
 | \`wire-range\` | parameters: a range of dates, both ends included | \`2026-01-01-2026-01-31T23:59:59Z\` |
 | \`wire-location\` | parameters: a point, or the id of a location | \`48.2082,16.3738\` |
 | \`wire-area\` | parameters: a circle with its radius in metres, or a box | \`48.2082,16.3738,1000\`, \`47,15-49,17\` |`;
-
-const tags: Readonly<Record<string, string>> = {
-  Devices: "Registration, the facts that devices report, and crashes.",
-  Users: "Sign-up, login, profiles, tokens and profile pictures.",
-  Identities: "Links between users and other systems.",
-  "Check-ins": "The locations of users over time.",
-  Locations: "Places with a name and an address.",
-  Pictures: "Pictures of users, also scaled.",
-  Videos: "Videos of users.",
-  Blobs: "Files of any other type.",
-  Metadata: "Any JSON by key, on objects, users, devices and the application.",
-  Events: "Changes, for clients that keep a copy.",
-  Metrics: "Events that apps report.",
-  Batch: "Several calls in one request.",
-  Operators: "The deployment: operators, applications and their data.",
-  Service: "The server itself.",
-  Uploads: "Resumable uploads of files.",
-};
 
 const tokenScheme = { type: "apiKey", in: "header", name: "Authorization" };
 

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ErrorCondition } from "../errors.ts";
 import type { UserCaller } from "./route.ts";
+import type { Tag } from "./tags.ts";
 
 /**
  * Paths with a protocol of their own for users, with headers and bytes instead of parameters and results. Errors use
  * the envelope nevertheless.
  */
 export interface Endpoint {
-  readonly tag: string;
+  readonly tag: Tag;
   readonly operations: readonly EndpointOperation[];
   /** Sent with every response, including errors. */
   readonly headers: Readonly<Record<string, string>>;

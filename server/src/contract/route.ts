@@ -6,6 +6,7 @@ import type { ApplicationPolicy } from "./policy.ts";
 import type { ObjectSchema, Schema, Static } from "./schema.ts";
 import { isLocationInput } from "./sent-locations.ts";
 import { StreamResult } from "./stream-result.ts";
+import type { Tag } from "./tags.ts";
 import { Text } from "./wire.ts";
 
 /** The clients that may call: any token of an application, or only user tokens. */
@@ -92,7 +93,7 @@ export interface RouteInterface<
   readonly summary: string;
   /** Further information that a caller needs. */
   readonly description: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly caller: Kind;
   /** The minimum role of an operator. By default, viewers may read and editors may change. */
   readonly role?: OperatorRole;

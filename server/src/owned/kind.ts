@@ -1,3 +1,4 @@
+import type { Tag } from "../contract/tags.ts";
 import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
 import { type OwnedIdKind, ownedKinds } from "../lib/kinds.ts";
 import type { SentLocation } from "../lib/locations.ts";
@@ -18,7 +19,7 @@ export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   /** For OpenAPI: one object, and the objects of a user. */
   readonly noun: string;
   readonly plural: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly fields: readonly OwnedField<ShownRow<Row>>[];
   /** The columns that a search reads of a row, besides those of all owned objects and those of the fields. */
   readonly columns?: readonly (keyof ShownRow<Row> & string)[];
