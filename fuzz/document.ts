@@ -1,6 +1,6 @@
 import { compileSchema, type JsonSchema, type Judge } from "./schema.ts";
 
-/** The OpenAPI document, in the form that the fuzzer needs. */
+/** An OpenAPI document, in the form that the fuzzer needs. */
 
 export interface Parameter {
   readonly name: string;

@@ -1,5 +1,5 @@
 /**
- * Fuzzes the server from the OpenAPI document that it serves: `npm run test:fuzz -- [options]`. The last line is always
+ * Fuzzes the server from the OpenAPI documents that it serves: `npm run test:fuzz -- [options]`. The last line is always
  * "N calls, N failures".
  */
 import { parseArgs, styleText } from "node:util";
@@ -8,7 +8,7 @@ import { type RunOptions, type RunResult, run } from "./run.ts";
 
 const usage = `Usage: npm run test:fuzz -- [options]
 
-Starts its own servers, and calls every operation of their OpenAPI document as every kind of caller, with values that are
+Starts its own servers, and calls every operation of their OpenAPI documents as every kind of caller, with values that are
 valid, nearly valid, or hostile. A failure is an undeclared response, a 5xx, or a text of another user in a response.
 
   --calls N         number of calls (100000: seven tenths on SQLite, the rest on PostgreSQL)

@@ -67,7 +67,7 @@ async function fuzz(
   const founder = createConnection(port);
   const seeding: Seeding = { seeder: createSeeder(founder), markers, random };
   const world = await found(deployment.root, issuer, seeding);
-  const operations = readOperations((await readDocument(port)) as Document); // of our own server
+  const operations = (await readDocuments(port)).flatMap(readOperations);
   const judge = createJudge({ markers, resolve: createResolver(operations) });
   const schedule = createSchedule(operations, only, calls, createSeeded(seed, -2));
   const before = await takeSnapshot(world, seeding.seeder);
@@ -146,8 +146,10 @@ async function fuzz(
   return { calls: schedule.length, failures: [...failures.values()], tallies, markers: markers.count, residentBytes };
 }
 
-async function readDocument(port: number): Promise<unknown> {
-  return (await fetch(`http://127.0.0.1:${port}/_/openapi.json`)).json();
+/** The documents of our own server, for clients and for operators. */
+async function readDocuments(port: number): Promise<Document[]> {
+  const read = async (name: string) => (await fetch(`http://127.0.0.1:${port}/_/${name}`)).json() as Promise<Document>;
+  return Promise.all(["openapi.json", "openapi.operators.json"].map(read));
 }
 
 function count(tally: Tally | undefined, { status, text, ms }: Answer): void {

@@ -10,7 +10,9 @@ import { renderSdkSources } from "./sdk-sources.ts";
 /** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
 export function renderPublished(api: DescribedApi): Readonly<Record<string, string>> {
   const { routes, endpoints } = api;
-  const document = renderDocument(describeApi(api, { version, serverUrl: "/", limits: loadConfig({}) }));
+  const info = { version, serverUrl: "/", limits: loadConfig({}) };
+  const forClients = renderDocument(describeApi(api, "clients", info));
+  const forOperators = renderDocument(describeApi(api, "operators", info));
   return {
     "docs/errors.md": renderErrors([
       ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),
@@ -18,8 +20,9 @@ export function renderPublished(api: DescribedApi): Readonly<Record<string, stri
         operations.map(({ operation, errors }) => ({ operation, conditions: errors })),
       ),
     ]),
-    "docs/openapi.json": `${document}\n`,
-    ...renderSdkSources(JSON.parse(document)),
+    "docs/openapi.json": `${forClients}\n`,
+    "docs/openapi.operators.json": `${forOperators}\n`,
+    ...renderSdkSources(JSON.parse(forClients), JSON.parse(forOperators)),
     "docs/metrics.md": renderMetrics(),
     ".env.example": renderEnvironment(),
   };

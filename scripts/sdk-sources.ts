@@ -46,19 +46,21 @@ interface NamedOperation extends ApiOperation {
 }
 
 const header = '// Written by "npm run docs" from docs/openapi.json.\n';
+const operatorsHeader = '// Written by "npm run docs" from docs/openapi.operators.json.\n';
 const folder = "sdk/src/generated";
 
-/** The generated sources of the client, by their path from the root. */
-export function renderSdkSources(document: OpenApiDocument): Readonly<Record<string, string>> {
-  const operations = listOperations(document);
-  const isOperators = ({ path }: NamedOperation) => path.startsWith("/_/api/");
-  const ofApps = operations.filter((operation) => !isOperators(operation));
-  const ofOperators = operations.filter(isOperators);
-  const types = new SdkTypes(document.components.schemas);
-  const calls = ofApps.map((operation) => renderCall(operation, document, types));
+/** The generated sources of the client, by their path from the root, from the documents for clients and for operators. */
+export function renderSdkSources(
+  forClients: OpenApiDocument,
+  forOperators: OpenApiDocument,
+): Readonly<Record<string, string>> {
+  const ofApps = listOperations(forClients);
+  // A component of both documents is the same in both.
+  const types = new SdkTypes({ ...forClients.components.schemas, ...forOperators.components.schemas });
+  const calls = ofApps.map((operation) => renderCall(operation, forClients, types));
   const shared = types.take();
   const dates = [...types.dateMembers].sort();
-  const adminCalls = ofOperators.map((operation) => renderCall(operation, document, types));
+  const adminCalls = listOperations(forOperators).map((operation) => renderCall(operation, forOperators, types));
   const ofAdmin = types.take();
   return {
     [`${folder}/types.ts`]: `${header}import type { Source } from "../wire/source.ts";
@@ -71,7 +73,7 @@ import type { Download } from "../wire/download.ts";
 import type { ${shared.names.filter((name) => isUsed(name, calls)).join(", ")} } from "./types.ts";
 
 ${calls.join("\n")}`,
-    [`${folder}/admin.ts`]: `${header}import type { Call } from "../wire/call.ts";
+    [`${folder}/admin.ts`]: `${operatorsHeader}import type { Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
@@ -83,11 +85,11 @@ ${adminCalls.join("\n")}`,
 export const dateMembers: ReadonlySet<string> = ${renderSet(dates)};
 `,
     // A file of its own: no bundler drops a set from the file of another.
-    [`${folder}/operator-dates.ts`]: `${header}/** The members of results for operators that are dates, beside those of the application API. */
+    [`${folder}/operator-dates.ts`]: `${operatorsHeader}/** The members of results for operators that are dates, beside those of the application API. */
 export const operatorDateMembers: ReadonlySet<string> = ${renderSet([...types.dateMembers].sort().filter((name) => !dates.includes(name)))};
 `,
-    [`${folder}/errors.ts`]: renderErrors(document),
-    [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps, document),
+    [`${folder}/errors.ts`]: renderErrors(forClients),
+    [`${folder}/rehearsals.ts`]: renderRehearsals(ofApps, forClients),
   };
 }
 

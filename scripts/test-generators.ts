@@ -1,5 +1,5 @@
 /**
- * Generates clients from docs/openapi.json, compiles them, and makes calls with them: `npm run test:generators`. Also compiles
+ * Generates clients from the OpenAPI documents in docs/, compiles them, and makes calls with them: `npm run test:generators`. Also compiles
  * and runs the snippets in Kotlin, Swift and C# of the console. A generator whose programs or packages are missing is named as skipped in the last lines.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -25,8 +25,8 @@ const names = generators.map(({ name }) => name);
 
 const usage = `Usage: npm run test:generators -- [options]
 
-Generates clients from docs/openapi.json, compiles them, and makes calls with them at a server that it starts. A generator
-whose programs or packages are missing is skipped, except for typescript.
+Generates clients from docs/openapi.json and docs/openapi.operators.json, compiles them, and makes calls with those of
+apps at a server that it starts. A generator whose programs or packages are missing is skipped, except for typescript.
 
   --only NAME  this generator only; may be given several times: ${names.join(", ")}
   --help       print this text
@@ -88,7 +88,10 @@ function workplaceOf(name: string): Workplace {
   mkdirSync(own);
   return {
     folder: own,
-    document: path.resolve(import.meta.dirname, "../docs/openapi.json"),
+    documents: {
+      clients: path.resolve(import.meta.dirname, "../docs/openapi.json"),
+      operators: path.resolve(import.meta.dirname, "../docs/openapi.operators.json"),
+    },
     server: { ROLLCALL_URL: url, ROLLCALL_APPID: appid, ROLLCALL_APPKEY: appkey },
   };
 }

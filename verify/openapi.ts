@@ -4,12 +4,17 @@ import { shared } from "./world.ts";
 
 export const verbs = ["get", "post", "put", "patch", "delete"];
 
-/** The answer with the deployment's OpenAPI document. */
-export const openapi = shared(async (world): Promise<Answer> => {
-  const answer = await world.call("GET /_/openapi.json");
-  expectThat(answer, answer.status === 200 && isObject(answer.body), "status 200 and a JSON object");
-  return answer;
-});
+function documentAt(path: string) {
+  return shared(async (world): Promise<Answer> => {
+    const answer = await world.call(`GET ${path}`);
+    expectThat(answer, answer.status === 200 && isObject(answer.body), "status 200 and a JSON object");
+    return answer;
+  });
+}
+
+/** The answers with the deployment's OpenAPI documents, for clients and for operators. */
+export const openapi = documentAt("/_/openapi.json");
+export const openapiOfOperators = documentAt("/_/openapi.operators.json");
 
 /** Lists the operations of the document, such as `GET /users/me`. */
 export function operationsOf(document: Answer["body"]): string[] {

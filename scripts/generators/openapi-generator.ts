@@ -12,19 +12,29 @@ const notices = [
   /\(reserved word\) cannot be used as (?:model name|parameter name|filename)/,
 ];
 
-/** Generates a client into the folder `client`. @throws Error with the warnings; Unavailable */
-async function generate(language: string, { folder, document }: Workplace, properties: readonly string[] = []) {
+/**
+ * Generates a client of each document.
+ * @returns their folders, that of the application API first
+ * @throws Error with the warnings; Unavailable
+ */
+async function generate(
+  language: string,
+  { folder, documents }: Workplace,
+  properties: readonly string[] = [],
+): Promise<readonly [string, string]> {
   const artifact = `org.openapitools:openapi-generator-cli:${version}`;
   await fetchPackages("mvn", ["-q", "-B", "dependency:copy", `-Dartifact=${artifact}`, "-DoutputDirectory=."], {
     folder,
   });
   const jar = `openapi-generator-cli-${version}.jar`;
-  const given = ["-g", language, "-i", document, "-o", "client", ...properties];
-  const output = await execute("java", ["-jar", jar, "generate", ...given], { folder });
-  const lines = output.split("\n").filter((line) => /\b(WARN|ERROR)\b/.test(line));
-  const warnings = lines.filter((line) => !notices.some((notice) => notice.test(line)));
-  if (warnings.length > 0) throw new Error(warnings.join("\n"));
-  return path.join(folder, "client");
+  for (const audience of ["clients", "operators"] as const) {
+    const given = ["-g", language, "-i", documents[audience], "-o", audience, ...properties];
+    const output = await execute("java", ["-jar", jar, "generate", ...given], { folder });
+    const lines = output.split("\n").filter((line) => /\b(WARN|ERROR)\b/.test(line));
+    const warnings = lines.filter((line) => !notices.some((notice) => notice.test(line)));
+    if (warnings.length > 0) throw new Error(warnings.join("\n"));
+  }
+  return [path.join(folder, "clients"), path.join(folder, "operators")];
 }
 
 const pythonCalls = `
@@ -51,11 +61,14 @@ const python: Generator = {
   programs: ["java", "mvn", "python3"],
   mayBeSkipped: true,
   async run(workplace) {
-    const folder = await generate("python", workplace);
-    const interpreter = await installPython(workplace.folder, ["-r", path.join(folder, "requirements.txt")]);
-    await execute(interpreter, ["-m", "compileall", "-q", "openapi_client"], { folder });
-    await execute(interpreter, ["-c", importAll("openapi_client")], { folder });
-    await execute(interpreter, ["-c", pythonCalls], { folder, environment: workplace.server });
+    const folders = await generate("python", workplace);
+    const [clients] = folders;
+    const interpreter = await installPython(workplace.folder, ["-r", path.join(clients, "requirements.txt")]);
+    for (const folder of folders) {
+      await execute(interpreter, ["-m", "compileall", "-q", "openapi_client"], { folder });
+      await execute(interpreter, ["-c", importAll("openapi_client")], { folder });
+    }
+    await execute(interpreter, ["-c", pythonCalls], { folder: clients, environment: workplace.server });
   },
 };
 
@@ -64,9 +77,10 @@ const java: Generator = {
   programs: ["java", "javac", "mvn"],
   mayBeSkipped: true,
   async run(workplace) {
-    const folder = await generate("java", workplace);
-    await fetchPackages("mvn", ["-q", "-B", "dependency:resolve"], { folder });
-    await execute("mvn", ["-q", "-B", "compile"], { folder });
+    for (const folder of await generate("java", workplace)) {
+      await fetchPackages("mvn", ["-q", "-B", "dependency:resolve"], { folder });
+      await execute("mvn", ["-q", "-B", "compile"], { folder });
+    }
   },
 };
 
@@ -94,8 +108,8 @@ const kotlin: Generator = {
   programs: ["java", "mvn"],
   mayBeSkipped: true,
   async run(workplace) {
-    const folder = await generate("kotlin", workplace, ["--additional-properties=enumPropertyNaming=UPPERCASE"]);
-    await compileKotlin(folder);
+    const options = ["--additional-properties=enumPropertyNaming=UPPERCASE"];
+    for (const folder of await generate("kotlin", workplace, options)) await compileKotlin(folder);
   },
 };
 
@@ -160,12 +174,15 @@ const go: Generator = {
   programs: ["java", "mvn", "go"],
   mayBeSkipped: true,
   async run(workplace) {
-    const folder = await generate("go", workplace, goOptions);
-    mkdirSync(path.join(folder, "calls"));
-    writeFileSync(path.join(folder, "calls/main.go"), goCalls);
-    await fetchPackages("go", ["mod", "tidy"], { folder });
-    await execute("go", ["build", "./..."], { folder });
-    await execute("go", ["run", "./calls"], { folder, environment: workplace.server });
+    const folders = await generate("go", workplace, goOptions);
+    const [clients] = folders;
+    mkdirSync(path.join(clients, "calls"));
+    writeFileSync(path.join(clients, "calls/main.go"), goCalls);
+    for (const folder of folders) {
+      await fetchPackages("go", ["mod", "tidy"], { folder });
+      await execute("go", ["build", "./..."], { folder });
+    }
+    await execute("go", ["run", "./calls"], { folder: clients, environment: workplace.server });
   },
 };
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { execute, fetchPackages, type Generator, type Workplace } from "./tools.ts";
 
-const packageName = "rollcall_client";
+const packages = { clients: "rollcall_clients", operators: "rollcall_operators" } as const;
 
 /** The media types of files: the generator knows octets alone. */
 const configuration = {
@@ -17,11 +17,11 @@ const configuration = {
 
 const client = `
 import os, time
-from ${packageName} import AuthenticatedClient, Client
-from ${packageName}.api.check_ins import create_checkin, search_checkins
-from ${packageName}.api.devices import register_device
-from ${packageName}.api.users import create_user
-from ${packageName}.models import CreateCheckinRequest, CreateUserRequest, RegisterDeviceRequest
+from ${packages.clients} import AuthenticatedClient, Client
+from ${packages.clients}.api.check_ins import create_checkin, search_checkins
+from ${packages.clients}.api.devices import register_device
+from ${packages.clients}.api.users import create_user
+from ${packages.clients}.models import CreateCheckinRequest, CreateUserRequest, RegisterDeviceRequest
 
 url = os.environ["ROLLCALL_URL"]
 application = {"appid": os.environ["ROLLCALL_APPID"], "appkey": os.environ["ROLLCALL_APPKEY"]}
@@ -60,25 +60,18 @@ export const pythonClient: Generator = {
   name: "openapi-python-client",
   programs: ["python3"],
   mayBeSkipped: true,
-  async run({ folder, document, server }: Workplace) {
+  async run({ folder, documents, server }: Workplace) {
     const python = await installPython(folder, ["openapi-python-client==0.29.1"]);
     writeFileSync(path.join(folder, "configuration.json"), JSON.stringify(configuration));
-    const given = [
-      "--path",
-      document,
-      "--meta",
-      "none",
-      "--output-path",
-      packageName,
-      "--config",
-      "configuration.json",
-    ];
-    const output = await execute("venv/bin/openapi-python-client", ["generate", "--fail-on-warning", ...given], {
-      folder,
-    });
-    if (output.includes("WARNING")) throw new Error(output);
-    await execute(python, ["-m", "compileall", "-q", packageName], { folder });
-    await execute(python, ["-c", importAll(packageName)], { folder });
+    for (const audience of ["clients", "operators"] as const) {
+      const name = packages[audience];
+      const given = ["--path", documents[audience], "--output-path", name];
+      const options = ["--fail-on-warning", "--meta", "none", "--config", "configuration.json"];
+      const output = await execute("venv/bin/openapi-python-client", ["generate", ...given, ...options], { folder });
+      if (output.includes("WARNING")) throw new Error(output);
+      await execute(python, ["-m", "compileall", "-q", name], { folder });
+      await execute(python, ["-c", importAll(name)], { folder });
+    }
     await execute(python, ["-c", client], { folder, environment: server });
   },
 };

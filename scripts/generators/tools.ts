@@ -5,10 +5,10 @@ import path from "node:path";
 /** A generator cannot run here, because a program or its package registry is missing. */
 export class Unavailable extends Error {}
 
-/** A folder to work in, and the document to generate from. */
+/** A folder to work in, and the documents to generate from. */
 export interface Workplace {
   readonly folder: string;
-  readonly document: string;
+  readonly documents: { readonly clients: string; readonly operators: string };
   /** A running server with an application, as environment variables of the clients. */
   readonly server: Readonly<Record<"ROLLCALL_URL" | "ROLLCALL_APPID" | "ROLLCALL_APPKEY", string>>;
 }
@@ -19,7 +19,10 @@ export interface Generator {
   readonly programs: readonly string[];
   /** False when it must run everywhere. */
   readonly mayBeSkipped: boolean;
-  /** Generates, compiles, and calls the server where the language has a client. @throws Error, Unavailable */
+  /**
+   * Generates from both documents, compiles, and calls the server as a client of an application where the language has
+   * a client. @throws Error, Unavailable
+   */
   run(workplace: Workplace): Promise<void>;
 }
 

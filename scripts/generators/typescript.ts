@@ -5,7 +5,7 @@ import { execute, type Generator } from "./tools.ts";
 const packages = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24.10.1"];
 
 const client = `import createClient from "openapi-fetch";
-import type { components, paths } from "./rollcall.js";
+import type { components, paths } from "./clients.js";
 
 const { ROLLCALL_URL: baseUrl = "", ROLLCALL_APPID: appid = "", ROLLCALL_APPKEY: appkey = "" } = process.env;
 const client = createClient<paths>({ baseUrl });
@@ -41,19 +41,22 @@ export const typescript: Generator = {
   name: "typescript",
   programs: ["npm", "node"],
   mayBeSkipped: false,
-  async run({ folder, document, server }) {
+  async run({ folder, documents, server }) {
     writeFileSync(path.join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await execute("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", "--save-exact", ...packages], {
       folder,
     });
-    const output = await execute("node_modules/.bin/openapi-typescript", [document, "-o", "rollcall.d.ts"], { folder });
-    if (/warn/i.test(output)) throw new Error(output);
+    for (const [audience, document] of Object.entries(documents)) {
+      const types = `${audience}.d.ts`;
+      const output = await execute("node_modules/.bin/openapi-typescript", [document, "-o", types], { folder });
+      if (/warn/i.test(output)) throw new Error(output);
+      if (!/\bdescription|@description/.test(readFileSync(path.join(folder, types), "utf8"))) {
+        throw new Error(`${types} has no descriptions`);
+      }
+    }
     writeFileSync(path.join(folder, "client.ts"), client);
     writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(options));
     await execute("node_modules/.bin/tsc", ["-p", "."], { folder });
-    if (!/\bdescription|@description/.test(readFileSync(path.join(folder, "rollcall.d.ts"), "utf8"))) {
-      throw new Error("The types have no descriptions");
-    }
     await execute("node", ["client.js"], { folder, environment: server });
   },
 };

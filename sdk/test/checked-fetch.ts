@@ -5,17 +5,19 @@ import { createBatchJudge } from "../src/parts/testing/batch-judge.ts";
 import { createOperationFinder } from "../src/parts/testing/find-operation.ts";
 import { networkOfNode } from "./network-of-node.ts";
 
-/** The document of this version of the service. */
-export const answerDocument: AnswerDocument = JSON.parse(
-  readFileSync(path.resolve(import.meta.dirname, "../../docs/openapi.json"), "utf8"),
-);
-const judge = createAnswerJudge(answerDocument);
-const judgeBatch = createBatchJudge(answerDocument, judge);
+/** The document of this version of the service for clients. */
+export const answerDocument = readDocument("openapi.json");
+const judges = [answerDocument, readDocument("openapi.operators.json")].map((document) => {
+  const judge = createAnswerJudge(document);
+  return { judge, judgeBatch: createBatchJudge(document, judge), findOperation: createOperationFinder(document) };
+});
 
-const findOperation = createOperationFinder(answerDocument);
+function readDocument(name: string): AnswerDocument {
+  return JSON.parse(readFileSync(path.resolve(import.meta.dirname, "../../docs", name), "utf8"));
+}
 
 /**
- * Compares each answer of the service with the OpenAPI document, those to the items of a batch too. A test in which one differs fails,
+ * Compares each answer of the service with its OpenAPI document, those to the items of a batch too. A test in which one differs fails,
  * also if the call was made in the background. Answers that a test has made up have no address, and are not compared.
  */
 export function checkedFetch(network: typeof fetch = networkOfNode): typeof fetch {
@@ -41,7 +43,7 @@ export function checkedFetch(network: typeof fetch = networkOfNode): typeof fetc
 
 /** The runner fails the test that runs when an error is caught nowhere. */
 function reportProblem(problem: string): never {
-  throw new Error(`${problem}: docs/openapi.json does not describe this answer`);
+  throw new Error(`${problem}: no document in docs/ describes this answer`);
 }
 
 function findProblem(
@@ -51,11 +53,14 @@ function findProblem(
   text: string,
   body: unknown,
 ): string | undefined {
-  const operation = findOperation(method, pathname);
-  if (operation === undefined) return undefined;
-  const problem =
-    operation === "runBatch" && typeof body === "string"
-      ? judgeBatch(status, text, JSON.parse(body).requests)
-      : judge(operation, status, text);
-  return problem && `${operation}: ${problem}`;
+  for (const { judge, judgeBatch, findOperation } of judges) {
+    const operation = findOperation(method, pathname);
+    if (operation === undefined) continue;
+    const problem =
+      operation === "runBatch" && typeof body === "string"
+        ? judgeBatch(status, text, JSON.parse(body).requests)
+        : judge(operation, status, text);
+    return problem && `${operation}: ${problem}`;
+  }
+  return undefined;
 }

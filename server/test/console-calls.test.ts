@@ -37,14 +37,14 @@ interface OpenApi {
 }
 
 describe("calls of the console", () => {
-  const document: OpenApi = JSON.parse(readFileSync(path.join(root, "docs/openapi.json"), "utf8"));
+  const document: OpenApi = JSON.parse(readFileSync(path.join(root, "docs/openapi.operators.json"), "utf8"));
 
   test("each is an operation of the API, with parameters that it has", async () => {
     const calls = await readCalls();
     assert.ok(calls.length > 0);
     for (const [name, { method, path, parameters }] of calls) {
       const operation = document.paths[`/_/api${path}`]?.[method.toLowerCase()];
-      assert.ok(operation, `${name}: ${method} ${path} is in docs/openapi.json`);
+      assert.ok(operation, `${name}: ${method} ${path} is in docs/openapi.operators.json`);
       const known = new Set(namesOf(operation, document));
       const unknown = parameters.filter((parameter) => !known.has(parameter));
       assert.deepEqual(unknown, [], `${name}: parameters that the operation does not have`);

@@ -4,7 +4,7 @@ import { createOperationFinder } from "../../sdk/src/parts/testing/find-operatio
 import type { Check, Group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
-import { openapi } from "../openapi.ts";
+import { openapi, openapiOfOperators } from "../openapi.ts";
 
 /**
  * Pages under /_/, files, tus, preflights and HEAD follow other protocols; raw requests check their answers themselves.
@@ -72,18 +72,19 @@ export const everyAnswer: Group = {
     },
     "spec/transport#openapi · every answer to an operation, or to an item of a batch, is one that the document describes":
       async (world) => {
-        const { body: document } = await openapi(world);
-        const [judge, find] = [createAnswerJudge(document), createOperationFinder(document)];
-        const judgeBatch = createBatchJudge(document, judge);
-        for (const answer of world.answers.filter(isEnvelope)) {
-          const operation = find(answer.method, answer.path.split("?", 1)[0] ?? "");
-          const text = JSON.stringify(answer.body);
-          const sent = operation === "runBatch" && answer.status < 400 ? itemsOf(answer) : [];
-          const problem =
-            sent.length > 0
-              ? judgeBatch(answer.status, text, sent)
-              : operation && judge(operation, answer.status, text);
-          expectThat(answer, problem === undefined, `an answer that the document describes: ${problem}`);
+        for (const { body: document } of [await openapi(world), await openapiOfOperators(world)]) {
+          const [judge, find] = [createAnswerJudge(document), createOperationFinder(document)];
+          const judgeBatch = createBatchJudge(document, judge);
+          for (const answer of world.answers.filter(isEnvelope)) {
+            const operation = find(answer.method, answer.path.split("?", 1)[0] ?? "");
+            const text = JSON.stringify(answer.body);
+            const sent = operation === "runBatch" && answer.status < 400 ? itemsOf(answer) : [];
+            const problem =
+              sent.length > 0
+                ? judgeBatch(answer.status, text, sent)
+                : operation && judge(operation, answer.status, text);
+            expectThat(answer, problem === undefined, `an answer that the document describes: ${problem}`);
+          }
         }
       },
     "spec/transport#content-type · Content-Type of every envelope is exactly application/json": all((answer) =>

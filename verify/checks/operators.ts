@@ -1,7 +1,7 @@
 import { each, type Group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectError, expectThat } from "../expect.ts";
-import { openapi, operationsOf } from "../openapi.ts";
+import { openapiOfOperators, operationsOf } from "../openapi.ts";
 import { sharedDevice, sharedUser, uniqueName, type World } from "../world.ts";
 
 const callers: Readonly<Record<string, (world: World) => Promise<string | undefined>>> = {
@@ -22,7 +22,7 @@ const access = each(
   Object.keys(callers),
   (caller) => `spec/operators#operator-tokens · everything under /_/api answers AuthFailed to ${caller}`,
   async (world, caller) => {
-    const document = await openapi(world);
+    const document = await openapiOfOperators(world);
     const below = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
     const operations = below.filter((operation) => operation !== signIn); // sign-in is where the token comes from
     expectThat(document, operations.length > 0, "operations under /_/api");

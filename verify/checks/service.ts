@@ -1,8 +1,10 @@
 import { gzipSync } from "node:zlib";
-import { each, type Group } from "../check.ts";
+import { type Check, each, type Group } from "../check.ts";
+import type { Answer } from "../client.ts";
 import { expectEqual, expectThat, isObject } from "../expect.ts";
-import { openapi, operationsOf, verbs } from "../openapi.ts";
+import { openapi, openapiOfOperators, operationsOf, verbs } from "../openapi.ts";
 import { tokenOperations } from "../operations.ts";
+import type { World } from "../world.ts";
 
 const documented = [...tokenOperations, "POST /devices", "GET /service/ping"];
 /** What the checks read of an operation, a parameter or a tag. */
@@ -32,38 +34,17 @@ function resolve(document: unknown, reference: string): unknown {
     .reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), document);
 }
 
-/** The pages of the service under /_/ (spec/transport#service-pages). */
-export const service: Group = {
-  name: "service",
-  checks: {
-    ...each(
-      ["live", "ready"],
-      (kind) => `spec/transport#health · GET /_/health/${kind}: 200 while the service serves requests`,
-      async ({ call }, kind) => {
-        const answer = await call(`GET /_/health/${kind}`);
-        expectEqual(answer, "status", answer.status, 200);
-      },
-    ),
-    "spec/transport#openapi · GET /_/openapi.json: an OpenAPI 3.1 document": async (world) => {
-      const answer = await openapi(world);
+/** The promises of an OpenAPI document. */
+function documentChecks(path: string, document: (world: World) => Promise<Answer>): Record<string, Check> {
+  return {
+    [`spec/transport#openapi · GET ${path}: an OpenAPI 3.1 document`]: async (world) => {
+      const answer = await document(world);
       const { openapi: version, info } = answer.body;
       expectThat(answer, /^3\.1\.\d+$/.test(version), "openapi 3.1");
       expectThat(answer, typeof info?.title === "string" && typeof info?.version === "string", "title and version");
     },
-    ...each(
-      documented,
-      (operation) => `spec/transport#openapi · GET /_/openapi.json: describes ${operation}`,
-      async (world, operation) => {
-        const answer = await openapi(world);
-        const anyName = (text: string) => text.replaceAll(/\{\w+\}/g, "{}");
-        const described = operationsOf(answer.body).map(anyName);
-        expectThat(answer, described.includes(anyName(operation)), operation);
-      },
-    ),
-    "spec/transport#openapi · GET /_/openapi.json: every operation has a unique id and its responses": async (
-      world,
-    ) => {
-      const answer = await openapi(world);
+    [`spec/transport#openapi · GET ${path}: every operation has a unique id and its responses`]: async (world) => {
+      const answer = await document(world);
       const items = Object.values<Record<string, { operationId?: string; responses?: object }>>(answer.body.paths);
       const operations = items.flatMap((item) => verbs.flatMap((verb) => item[verb] ?? []));
       const ids = operations.map(({ operationId }) => operationId);
@@ -71,14 +52,18 @@ export const service: Group = {
       const isAnswered = operations.every(({ responses }) => Object.keys(responses ?? {}).length > 0);
       expectThat(answer, isAnswered, "responses for each");
     },
-    "spec/transport#openapi · GET /_/openapi.json: at most 350 kB, and 45 kB with gzip": async (world) => {
-      const answer = await openapi(world);
+    [`spec/transport#openapi · GET ${path}: at most 2,000 bytes for each operation, and 300 with gzip`]: async (
+      world,
+    ) => {
+      const answer = await document(world);
+      const operations = operationsOf(answer.body).length;
       const bytes = Buffer.from(JSON.stringify(answer.body));
-      expectThat(answer, bytes.length <= 350_000, `350 kB, not ${bytes.length} bytes`);
-      expectThat(answer, gzipSync(bytes).length <= 45_000, `45 kB with gzip, not ${gzipSync(bytes).length} bytes`);
+      const [plain, compressed] = [bytes, gzipSync(bytes)].map(({ length }) => Math.ceil(length / operations));
+      expectThat(answer, Number(plain) <= 2_000, `2,000 bytes, not ${plain}`);
+      expectThat(answer, Number(compressed) <= 300, `300 bytes with gzip, not ${compressed}`);
     },
-    "spec/transport#openapi · GET /_/openapi.json: describes every operation, parameter and tag": async (world) => {
-      const answer = await openapi(world);
+    [`spec/transport#openapi · GET ${path}: describes every operation, parameter and tag`]: async (world) => {
+      const answer = await document(world);
       const { paths, tags, components } = answer.body;
       const items = Object.entries<Record<string, Described>>(paths);
       const operations = items.flatMap(([, item]) => verbs.flatMap((verb) => item[verb] ?? []));
@@ -92,10 +77,8 @@ export const service: Group = {
         [],
       );
     },
-    "spec/transport#openapi · GET /_/openapi.json: every condition of an operation is in the catalogue": async (
-      world,
-    ) => {
-      const answer = await openapi(world);
+    [`spec/transport#openapi · GET ${path}: every condition of an operation is in the catalogue`]: async (world) => {
+      const answer = await document(world);
       const { paths, "x-caller-errors": ofCallers, "x-error-catalogue": catalogue } = answer.body;
       const known = new Set(catalogue.map(({ condition }: { condition: string }) => condition));
       const items = Object.values<Record<string, Described>>(paths);
@@ -109,19 +92,46 @@ export const service: Group = {
         "x-errors for each operation",
       );
     },
-    "spec/transport#openapi · GET /_/openapi.json: every reference resolves": async (world) => {
-      const answer = await openapi(world);
+    [`spec/transport#openapi · GET ${path}: every reference resolves`]: async (world) => {
+      const answer = await document(world);
       const lost = referencesIn(answer.body).filter((reference) => resolve(answer.body, reference) === undefined);
       expectEqual(answer, "unresolved references", lost, []);
     },
-    "spec/transport#openapi · GET /_/openapi.json: every described operation exists": async (world) => {
-      for (const operation of operationsOf((await openapi(world)).body)) {
-        const path = operation.replaceAll(/\{\w+\}/g, "verify");
+    [`spec/transport#openapi · GET ${path}: every described operation exists`]: async (world) => {
+      for (const operation of operationsOf((await document(world)).body)) {
+        const filled = operation.replaceAll(/\{\w+\}/g, "verify");
         // Without a token, so that the call has no effect.
-        const answer = await world.call(path, operation.startsWith("GET") ? {} : { body: {} });
+        const answer = await world.call(filled, operation.startsWith("GET") ? {} : { body: {} });
         expectThat(answer, answer.body?.error !== "OperationNotFound", `something at ${operation}`);
       }
     },
+  };
+}
+
+/** The pages of the service under /_/ (spec/transport#service-pages). */
+export const service: Group = {
+  name: "service",
+  checks: {
+    ...each(
+      ["live", "ready"],
+      (kind) => `spec/transport#health · GET /_/health/${kind}: 200 while the service serves requests`,
+      async ({ call }, kind) => {
+        const answer = await call(`GET /_/health/${kind}`);
+        expectEqual(answer, "status", answer.status, 200);
+      },
+    ),
+    ...each(
+      documented,
+      (operation) => `spec/transport#openapi · GET /_/openapi.json: describes ${operation}`,
+      async (world, operation) => {
+        const answer = await openapi(world);
+        const anyName = (text: string) => text.replaceAll(/\{\w+\}/g, "{}");
+        const described = operationsOf(answer.body).map(anyName);
+        expectThat(answer, described.includes(anyName(operation)), operation);
+      },
+    ),
+    ...documentChecks("/_/openapi.json", openapi),
+    ...documentChecks("/_/openapi.operators.json", openapiOfOperators),
     "spec/transport#openapi · GET /_/docs: a page that loads everything from the service itself": async (world) => {
       const moved = await world.call("GET /_/docs");
       const { location } = moved.headers;

@@ -1,4 +1,4 @@
-// Written by "npm run docs" from docs/openapi.json.
+// Written by "npm run docs" from docs/openapi.operators.json.
 import type { Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";

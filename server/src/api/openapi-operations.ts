@@ -94,10 +94,10 @@ const securityOf = {
   user: [{ userToken: [] }, { bearer: [] }],
 };
 
-/** The texts that the document contains once, because most operations are the operators'. */
+/** The security of the operators' document, which contains it once. */
 export const operatorSecurity = [{ operatorToken: [] }, { bearer: [] }];
 
-/** An operator's call is in no batch and takes no key, which the document says once. */
+/** An operator's call is in no batch and takes no key, which no operation repeats. */
 function callerFields(route: Route) {
   return {
     "x-caller": route.caller,

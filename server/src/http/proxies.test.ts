@@ -96,7 +96,13 @@ describe("with a trusted proxy", () => {
       const answer = await send(test.port, method, path.replaceAll(/[{}]/g, ""), { token, headers: through(client) });
       assertError(answer, ...refusal);
     }
-    for (const path of ["/_/docs", "/_/openapi.json", "/nowhere", "/users/me/../../nowhere"]) {
+    for (const path of [
+      "/_/docs",
+      "/_/openapi.json",
+      "/_/openapi.operators.json",
+      "/nowhere",
+      "/users/me/../../nowhere",
+    ]) {
       assertError(await send(test.port, "GET", path, { headers: through(client, "http") }), ...refusal);
     }
     for (const protocol of ["http", "https, http", "", "ws", "httpsx"]) {

@@ -144,7 +144,7 @@ describe("paths and verbs: spec/transport#paths-and-verbs", () => {
     const gets = test.app.routes.filter((route) => route.method === "GET" && !isOpenEnded(route));
     assert.ok(gets.length > 30);
     const paths = gets.map(({ path }) => path.replaceAll(/[{}]/g, "").replace("/users/userId", "/users/me"));
-    for (const path of [...paths, "/_/docs", "/_/openapi.json"]) {
+    for (const path of [...paths, "/_/docs", "/_/openapi.json", "/_/openapi.operators.json"]) {
       const options = { token: path.startsWith("/_/api/") ? operator.token : token };
       const [get, head] = [await send(test.port, "GET", path, options), await send(test.port, "HEAD", path, options)];
       const ofEvery = ({ date, "content-length": _length, ...headers }: typeof get.headers) => headers;

@@ -144,7 +144,9 @@ describe("/_/console/", () => {
       const [, href = ""]: (string | undefined)[] = /<a href="([^"]*)">Console</.exec(text) ?? [];
       assert.equal(new URL(href, `http://host${page}`).pathname, new URL(address, `http://host${page}`).pathname);
     }
-    assert.ok(!(await test.call("GET /_/openapi.json")).text.includes("/_/console"));
+    for (const document of ["/_/openapi.json", "/_/openapi.operators.json"]) {
+      assert.ok(!(await test.call(`GET ${document}`)).text.includes("/_/console"), document);
+    }
   });
 
   it("/_/docs loads its files below any path, with and without a slash at its end", async () => {

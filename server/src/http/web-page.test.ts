@@ -16,6 +16,7 @@ before(async () => {
 after(() => test.close());
 
 const page = "/_/docs";
+const documents = ["/_/openapi.json", "/_/openapi.operators.json"];
 
 /** The content for a client without compression. */
 async function readText(path: string): Promise<string> {
@@ -68,7 +69,7 @@ describe("/_/docs", () => {
   });
 
   it("cannot load anything from other hosts, be framed, or be sniffed as another type", async () => {
-    for (const path of [page, "/_/openapi.json", ...(await findAssets()).filter((address) => address !== "data:,")]) {
+    for (const path of [page, ...documents, ...(await findAssets()).filter((address) => address !== "data:,")]) {
       const { headers } = await test.call(`GET ${path}`);
       const policy = `${headers["content-security-policy"]}`.split("; ");
       assert.ok(policy.includes("default-src 'self'"), path);
@@ -120,7 +121,7 @@ describe("pages and compression", () => {
   });
 
   it("are answered with 304 without a body for a client that has the page", async () => {
-    for (const path of ["/_/openapi.json", page, "/_/docs/swagger-ui.css"]) {
+    for (const path of [...documents, page, "/_/docs/swagger-ui.css"]) {
       const { headers } = await fetchBytes(path, {});
       const tag = `${headers["etag"]}`;
       for (const given of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
@@ -158,11 +159,17 @@ describe("the files of Swagger UI", () => {
 });
 
 describe("/_/docs/operators", () => {
-  it("is a separate page, and the other page omits the operations of operators", async () => {
-    assert.match(await readText("/_/docs"), /data-audience="clients"/);
-    assert.match(await readText("/_/docs/operators"), /data-audience="operators"/);
+  it("is a separate page, and the pages show and link the documents of their readers", async () => {
+    for (const [path, document] of [
+      ["/_/docs", "openapi.json"],
+      ["/_/docs/operators", "openapi.operators.json"],
+    ] as const) {
+      const html = await readText(path);
+      assert.ok(html.includes(`data-openapi="${document}"`), path);
+      assert.match(html, new RegExp(`href="[./]*${document.replaceAll(".", "\\.")}">OpenAPI`), path);
+    }
     const start = await readText("/_/docs/start.js");
-    assert.match(start, /startsWith\("\/_\/api\/"\)/);
+    assert.match(start, /dataset\.openapi/);
     assert.match(start, /persistAuthorization: true/);
   });
 });

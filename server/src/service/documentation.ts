@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
-import { type DescribedApi, describeApi } from "../api/openapi.ts";
+import { type Audience, type DescribedApi, describeApi } from "../api/openapi.ts";
 import type { Config } from "../config.ts";
 import type { DocumentedLimits } from "../contract/schema.ts";
 import type { Page } from "../http/web-page.ts";
@@ -9,14 +9,11 @@ import { version } from "../version.ts";
 
 type DocumentedConfig = Pick<Config, "publicUrl" | "console" | keyof DocumentedLimits>;
 
-/** Serves `/_/openapi.json` and its browser view `/_/docs` without any third-party host. */
+/** Serves the OpenAPI documents and their browser views without any third-party host. */
 export function documentationPages(api: DescribedApi, config: DocumentedConfig): Page[] {
   return [
-    {
-      path: "/_/openapi.json",
-      contentType: "application/json",
-      load: () => JSON.stringify(describeApi(api, { version, serverUrl: config.publicUrl ?? "/", limits: config })),
-    },
+    openapi("clients", api, config),
+    openapi("operators", api, config),
     docsPage("/_/docs", "clients", config),
     docsPage("/_/docs/operators", "operators", config),
     { path: "/_/docs/start.js", contentType: scriptType, load: () => start },
@@ -38,7 +35,20 @@ function asset(file: string, contentType: string): Page {
   return { path: `/_/docs/${file}`, contentType, isBrotli: true, load: () => readFileSync(compressed) };
 }
 
-type Audience = "clients" | "operators";
+/** The names of the OpenAPI documents, below `/_/`. */
+const documents: Readonly<Record<Audience, string>> = {
+  clients: "openapi.json",
+  operators: "openapi.operators.json",
+};
+
+function openapi(audience: Audience, api: DescribedApi, config: DocumentedConfig): Page {
+  const info = { version, serverUrl: config.publicUrl ?? "/", limits: config };
+  return {
+    path: `/_/${documents[audience]}`,
+    contentType: "application/json",
+    load: () => JSON.stringify(describeApi(api, audience, info)),
+  };
+}
 
 /** The URLs are relative, so that the page works below any path. */
 function docsPage(path: string, audience: Audience, config: DocumentedConfig): Page {
@@ -60,7 +70,7 @@ function docsHtml(audience: Audience, root: string, hasConsole: boolean): string
   const link = (page: Audience, href: string, text: string) =>
     `<a href="${href}"${page === audience ? ' aria-current="page"' : ""}>${text}</a>`;
   return `<!doctype html>
-<html lang="en" data-audience="${audience}">
+<html lang="en" data-openapi="${documents[audience]}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -74,7 +84,7 @@ function docsHtml(audience: Audience, root: string, hasConsole: boolean): string
 <body>
 <header>
 <a class="name" href="${root}../">Rollcall</a>
-<nav>${link("clients", `${root}docs`, "Apps")} ${link("operators", `${root}docs/operators`, "Operators")} <a href="${root}openapi.json">OpenAPI</a>${hasConsole ? ` <a href="${root}console/">Console</a>` : ""}</nav>
+<nav>${link("clients", `${root}docs`, "Apps")} ${link("operators", `${root}docs/operators`, "Operators")} <a href="${root}${documents[audience]}">OpenAPI</a>${hasConsole ? ` <a href="${root}console/">Console</a>` : ""}</nav>
 <button id="theme" type="button">Dark</button>
 </header>
 <main id="docs"></main>
@@ -105,20 +115,8 @@ const theme = `(() => {
 `;
 
 const start = `(async () => {
-  const address = new URL("../openapi.json", document.currentScript.src);
-  const audience = document.documentElement.dataset.audience;
+  const address = new URL("../" + document.documentElement.dataset.openapi, document.currentScript.src);
   const spec = await (await fetch(address)).json();
-  const isOperators = (path) => path.startsWith("/_/api/");
-  spec.paths = Object.fromEntries(
-    Object.entries(spec.paths).filter(([path]) => isOperators(path) === (audience === "operators")),
-  );
-  const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
-  const tags = new Set(operations.flatMap((operation) => operation.tags ?? []));
-  const schemes = new Set(operations.flatMap((operation) => operation.security ?? spec.security).flatMap(Object.keys));
-  spec.tags = spec.tags.filter(({ name }) => tags.has(name));
-  spec.components.securitySchemes = Object.fromEntries(
-    Object.entries(spec.components.securitySchemes).filter(([name]) => schemes.has(name)),
-  );
   window.ui = SwaggerUIBundle({
     spec,
     dom_id: "#docs",
