@@ -7,7 +7,6 @@ import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import path from "node:path";
 import { build, type Metafile, type OutputFile, type Plugin } from "esbuild";
-import { compileNewSchemas } from "../server/src/db/compile-new-schemas.ts";
 import { headLine, toScript } from "./bundle-scripts.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -49,16 +48,6 @@ const builtins: Plugin = {
     build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => ({
       contents: takeFromBuiltins(await readFile(file, "utf8")),
       loader: file.endsWith(".ts") ? "ts" : "js",
-    }));
-  },
-};
-
-/** Compiles the migrations once for all starts (`server/src/db/new-schema-scripts.ts`). */
-const newSchema: Plugin = {
-  name: "new schema",
-  setup(build) {
-    build.onLoad({ filter: /[\\/]new-schema-scripts\.ts$/ }, () => ({
-      contents: `export const newSchemaScripts = ${JSON.stringify(compileNewSchemas())};`,
     }));
   },
 };
@@ -112,7 +101,7 @@ async function bundleProgram(program: string, folder: string): Promise<string[]>
     minifyWhitespace: true,
     metafile: true,
     write: false,
-    plugins: [newSchema, builtins],
+    plugins: [builtins],
     logLevel: "error",
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     define: { "import.meta": "meta" },

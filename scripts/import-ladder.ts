@@ -37,10 +37,9 @@ const ladder = [
   ["slices"],
   ["archives", "user-exporters.ts"],
   ["moves"],
-  ["open-database.ts"],
   ["create-services.ts", "operations.ts"],
   ["app.ts", "maintenance.ts"],
-  ["begin.ts", "serve.ts", "start.ts", "throwaway.ts", "main.ts", "cli.ts"],
+  ["serve.ts", "start.ts", "throwaway.ts", "main.ts", "cli.ts"],
 ];
 const ofHttp = new Set(["contract", "api", "http"]);
 /** Names the types of all services, from anywhere; it is empty when it runs. */

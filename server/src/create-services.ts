@@ -19,7 +19,7 @@ import { createTokens } from "./auth/tokens.ts";
 import { createBackground } from "./background.ts";
 import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
-import type { Database } from "./db/database.ts";
+import { openDatabase } from "./db/open.ts";
 import { createEventLog } from "./event-log/event-log.ts";
 import { createLogFollower } from "./event-log/follower.ts";
 import { createEventRecorder } from "./event-log/recorder.ts";
@@ -29,6 +29,7 @@ import { createTickets } from "./events/events.tickets.ts";
 import { pictureKind } from "./files/files.kinds.ts";
 import { bytesPath, createFileLinks } from "./files/files.links.ts";
 import { createRouteTable, type RouteTable } from "./http/route-table.ts";
+import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { createAddressRule } from "./lib/address-blocks.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
@@ -42,7 +43,6 @@ import { createCompactor } from "./metrics/engine/compactor.ts";
 import { createKeyLimits } from "./metrics/engine/key-limits.ts";
 import { createSaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { createMetricBytes } from "./metrics/engine/stored-bytes.ts";
-import { openServerDatabase } from "./open-database.ts";
 import { createLookUp, type LookUp } from "./outgoing/look-up.ts";
 import { createOutgoing } from "./outgoing/outgoing.ts";
 import { createPictures } from "./pictures/pictures.ts";
@@ -68,12 +68,11 @@ import { createPeers } from "./workers/peers.ts";
 
 /**
  * The dependencies that tests replace: the clock, the destination of the log and the DNS resolver. Never code of our
- * own. A start passes the database that it has opened before.
+ * own.
  */
 export interface ServiceOverrides {
-  readonly database?: Database | undefined;
   readonly clock?: Clock;
-  readonly log?: Log | undefined;
+  readonly log?: Log;
   readonly lookUp?: LookUp;
   /** Replaces the folder of the built console. */
   readonly consoleFolder?: string;
@@ -108,7 +107,13 @@ export async function createServices(
   const secrets = loadSecrets(config);
   const opened = await openByteStore(config);
   const bytes = config.traces === undefined ? opened : traceStore(opened);
-  const database = overrides.database ?? (await openServerDatabase(config, log));
+  const database = await openDatabase(config.databaseUrl, {
+    connectionsMax: config.databaseConnectionsMax,
+    timeoutMs: config.databaseTimeoutMs,
+    slowQueryMs: config.slowQueryMs,
+    onSlow: createSlowQueryLog(log),
+    isPooled: config.databasePooled,
+  });
 
   const background = createBackground(log, database.afterwards);
   const policies = createPolicies({ secrets, database });

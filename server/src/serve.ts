@@ -1,14 +1,15 @@
 import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
-import type { Begun } from "./begin.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
 import { startPlacing } from "./event-log/placing.ts";
 import { PlainFailure } from "./failure.ts";
 import { compileAddressPattern } from "./http/address-pattern.ts";
+import { reservePorts } from "./http/early-port.ts";
 import { isOutputKept } from "./lib/kept-output.ts";
 import { onStop } from "./lib/stop-signals.ts";
+import { createHeldLog, createLog } from "./log.ts";
 import { startDelivery } from "./mail/delivery.ts";
 import { findMailProblem } from "./mail/mail-check.ts";
 import { startMaintenance } from "./maintenance.ts";
@@ -39,14 +40,20 @@ export interface StartOptions {
 /** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
 export async function serve(
   config: Config,
-  { releasePorts, log, releaseLog, database, created }: Begun,
   { isJson = false, isThrowaway = false, isResumed = false }: StartOptions = {},
 ): Promise<void> {
+  // Before any file or table is created.
+  const releasePorts = await reservePorts(ownPorts(config));
+  // The credentials must be the first line of standard output.
+  const isLogHeld = isJson || isThrowaway;
+  const { log, release: releaseLog } = isLogHeld
+    ? createHeldLog(config.logLevel)
+    : { log: createLog(config.logLevel), release() {} };
   const throwaway = isThrowaway ? beginThrowaway(config, { isJson, isResumed }) : undefined;
   compileAddressPattern();
-  const app = await buildApp(config, { database, log }).catch(async (error) => {
+  const app = await buildApp(config, { log }).catch(async (error) => {
     if (throwaway === undefined) releaseLog();
-    await Promise.all([releasePorts(), database?.close()]);
+    await releasePorts();
     throw error;
   });
   const { transport } = app;
@@ -54,12 +61,8 @@ export async function serve(
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
     await checkStore(config, app);
-    const { demo, creatingOwner } = await migrateFirst(
-      config,
-      app,
-      created,
-      throwaway === undefined ? ofDeployment() : ofThrowaway,
-    );
+    const firstStart = throwaway === undefined ? ofDeployment() : ofThrowaway;
+    const { demo, creatingOwner } = await migrateFirst(config, app, firstStart);
     onStop(stopping.resolve); // from now on there may be requests in flight
     await releasePorts();
     const listening = transport.listen(config.host, config.port);
@@ -106,6 +109,16 @@ export async function serve(
   stopping.promise.then(stop);
   sendToSupervisor({ kind: "listening" });
   void warnOfMailServer(config, app);
+}
+
+/** The addresses that this process listens on; none for a worker, which shares those of its supervisor. */
+function ownPorts({ host, port, metricsHost, metricsPort = 0 }: Config) {
+  return workerNumber === undefined
+    ? [
+        { host, port },
+        { host: metricsHost, port: metricsPort },
+      ]
+    : [];
 }
 
 /** Logs the addresses from which operators are accepted. */
@@ -165,41 +178,30 @@ function createdAtFirst({ demo, owner }: FirstStart) {
   return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
 }
 
-/**
- * Brings the schema up to date; a new embedded database gets a demo application in the same transaction.
- *
- * @param created the creation of the schema, if it has begun already
- */
+/** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
 async function migrateFirst(
   config: Config,
   app: App,
-  created: Begun["created"],
   { demoName, settings, mustChangePassword }: FirstStartOptions,
 ): Promise<{ readonly demo: NewApplication | undefined; readonly creatingOwner: Promise<NewOperator | undefined> }> {
   let demo: NewApplication | undefined;
   let newOwner: Promise<NewOperator> | undefined;
   const makeOwner = () => newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
-  function beginOwner() {
-    newOwner = makeOwner(); // its password is hashed in another thread while the migrations run
-    newOwner.catch(() => {}); // thrown below
-  }
-  if (created !== undefined) beginOwner();
-  const applied = (await created) ?? [];
-  // Another process may have migrated meanwhile, perhaps one of a newer version.
-  if (applied.length === 0) {
-    await migrate(
-      app.database,
-      async ({ queries }) => {
-        if (!config.databaseUrl.startsWith("file:")) return;
-        demo = await insertApplication(demoName, app, queries);
-        if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
+  await migrate(
+    app.database,
+    async ({ queries }) => {
+      if (!config.databaseUrl.startsWith("file:")) return;
+      demo = await insertApplication(demoName, app, queries);
+      if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
+    },
+    {
+      onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
+      onEmpty() {
+        newOwner = makeOwner(); // its password is hashed in another thread while the schema is created
+        newOwner.catch(() => {}); // thrown below
       },
-      {
-        onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
-        onEmpty: beginOwner,
-      },
-    );
-  }
+    },
+  );
   const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());
   creatingOwner.catch(() => {}); // thrown by `serve`
   return { demo, creatingOwner };

@@ -10,10 +10,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     return supervise(config, { [metricsRequest]: keepCounts });
   }
   try {
-    const { begin } = await import("./begin.ts");
-    const begun = await begin(config, options.isJson === true || options.isThrowaway === true);
     const { serve } = await import("./serve.ts");
-    await serve(config, begun, options);
+    await serve(config, options);
   } catch (error) {
     process.channel?.unref(); // in a worker, nothing else keeps the channel alive
     throw error;

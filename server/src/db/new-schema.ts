@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "./database.ts";
-import { type Dialect, sqliteDialect } from "./dialect.ts";
-import { migrations } from "./migrations/list.ts";
+import type { Dialect } from "./dialect.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** Begins the text of several statements that are run together. */
@@ -13,16 +12,10 @@ const scriptMark = "-- script\n";
  * start, and what later ones drop is not created. `fill` of the migrations is left out, because there are no rows.
  */
 export async function createNewSchema(list: readonly Migration[], dialect: Dialect, queries: Queries): Promise<void> {
-  const kept = list === migrations ? await keptScript(dialect) : undefined;
-  await sql.raw(kept ?? scriptOfNewSchema(list, dialect, queries)).execute(queries);
+  await sql.raw(scriptOfNewSchema(list, dialect, queries)).execute(queries);
 }
 
-async function keptScript(dialect: Dialect): Promise<string | undefined> {
-  const { newSchemaScripts } = await import("./new-schema-scripts.ts");
-  return dialect === sqliteDialect ? newSchemaScripts.sqlite : newSchemaScripts.postgres;
-}
-
-export function scriptOfNewSchema(list: readonly Migration[], { ddl }: Dialect, queries: Queries): string {
+function scriptOfNewSchema(list: readonly Migration[], { ddl }: Dialect, queries: Queries): string {
   const statements = list.flatMap((migration) => migration.statements(ddl)).map((each) => textOf(each, queries));
   return scriptMark + withoutCopiedRows(withoutDropped(mergeAddedColumns(statements))).join(";\n");
 }
