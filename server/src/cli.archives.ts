@@ -14,7 +14,7 @@ import { type Command, createClockAndIds, recordCommand, requireId, UsageError, 
 import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
 import type { Config } from "./config.ts";
-import { migrations } from "./db/migrations/list.ts";
+import { migrations, withBaseline } from "./db/migrations/list.ts";
 import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
@@ -147,7 +147,8 @@ async function recordBackup(
 ): Promise<void> {
   const snapshot = await openSnapshot(databaseUrl);
   await snapshot.close();
-  if (migrations.some(({ name }) => !snapshot.migrations.includes(name))) return;
+  const applied = withBaseline(snapshot.migrations);
+  if (migrations.some(({ name }) => !applied.includes(name))) return;
   const database = await openDatabase(databaseUrl, {
     connectionsMax: 2,
     timeoutMs: databaseTimeoutMs,

@@ -18,7 +18,6 @@ export function explainFailure(error: unknown, config?: Config): unknown {
   if (explained !== undefined) return explained;
   if (error instanceof ApiError)
     return error.cause instanceof Error ? `${error.message} (${reason(error.cause)})` : error.message;
-  if (error instanceof Error && error.name === "SchemaTooNew") return error.message;
   const isOfTheSystem = error instanceof Error && "syscall" in error; // a port in use, a folder without write permission
   return isOfTheSystem ? error.message : error;
 }

@@ -7,14 +7,14 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import postgres from "postgres";
-import { identifyCrash } from "../src/crashes/crash-identity.ts";
 import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
+import { baseline } from "../src/db/migrations/0001-baseline/baseline.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../src/db/table-catalogue.ts";
-import type { CrashGroupVersionRow } from "../src/db/tables.ts";
-import { copyTestDatabase, createTestDatabase } from "./databases.ts";
+import { loadEarlierDeployment } from "./before-baseline.ts";
+import { createTestDatabase } from "./databases.ts";
 import { runProgram } from "./running-server.ts";
 
 let folder: string;
@@ -47,26 +47,6 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   }
 }
 
-/** Creates the empty schema of a release that had this many migrations, from that of an earlier one if there is one. */
-async function migrateTo(released: number, database: Database, earlier?: number): Promise<void> {
-  const { ddl } = database.dialect;
-  await database.write(async ({ queries }) => {
-    if (earlier === undefined) {
-      await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
-        queries,
-      );
-    }
-    for (const { name, statements } of migrations.slice(earlier, released)) {
-      for (const statement of statements(ddl)) await statement.execute(queries);
-      await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
-    }
-  });
-}
-
-function versionOf(row: CrashGroupVersionRow): (string | number)[] {
-  return [row.app_version, row.reports, row.first_seen_at, row.last_seen_at];
-}
-
 function runMigrate(url: string) {
   return runProgram("src/cli.ts", ["migrate"], { DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" });
 }
@@ -91,34 +71,50 @@ async function readSchema(url: string): Promise<Table[]> {
   }));
 }
 
-/** Every definition with all its details: types, defaults, collations, conditions, expressions, and the order of columns. */
+/**
+ * Every definition with all its details: types, defaults, collations, conditions, expressions, the order of columns, and the order
+ * in which the indexes of a table were created.
+ */
 async function readExactSchema(url: string): Promise<string[]> {
   const definitions = await withDatabase(url, async ({ reads }) => {
     const text = url.startsWith("file:")
-      ? sql<{ text: string }>`select sql as text from sqlite_schema where sql is not null`
+      ? sql<{ text: string }>`
+          select sql as text from sqlite_schema where sql is not null
+          union all
+          select concat_ws(' ', tbl_name, type, row_number() over (partition by tbl_name, type order by rowid), name)
+          from sqlite_schema where sql is not null`
       : sql<{ text: string }>`
-          select concat_ws(' ', relname, attnum, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
-            collname, pg_get_expr(adbin, adrelid)) as text
+          select concat_ws(' ', relname, attnum, attname, format_type(atttypid, atttypmod), attnotnull, attidentity, attstorage,
+            attcompression, collname, pg_get_expr(adbin, adrelid)) as text
           from pg_attribute join pg_class on pg_class.oid = attrelid left join pg_collation on pg_collation.oid = attcollation
           left join pg_attrdef on adrelid = attrelid and adnum = attnum
           where relkind = 'r' and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
+          union all select concat_ws(' ', relname, relkind, relpersistence, relrowsecurity, reloptions) from pg_class
+          where relnamespace = current_schema()::regnamespace
           union all select concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
           where connamespace = current_schema()::regnamespace
-          union all select indexdef from pg_indexes where schemaname = current_schema()`;
+          union all select concat_ws(' ', row_number() over (partition by indrelid order by indexrelid), pg_get_indexdef(indexrelid))
+          from pg_index join pg_class on pg_class.oid = indexrelid where relnamespace = current_schema()::regnamespace
+          union all select to_jsonb(s)::text from (
+            select sequencename, data_type, start_value, increment_by, max_value, cycle, cache_size from pg_sequences
+          ) as s
+          union all select proname from pg_proc where pronamespace = current_schema()::regnamespace
+          union all select tgname from pg_trigger where not tgisinternal`;
     return (await text.execute(reads)).rows;
   });
   return definitions.map((row) => inOneForm(row.text)).toSorted();
 }
 
-/** SQLite keeps the text of a table, to which it adds a column in its own place and with its own white space. */
+/** SQLite stores the text of a table, to which it adds a column in its own place and with its own white space. */
 function inOneForm(text: string): string {
-  const [, head, definitions = "", options] = /^(create table \S+) \((.*)\)([^)]*)$/is.exec(text.trim()) ?? [];
-  if (head === undefined) return text.trim();
-  const listed = definitions.split(/,(?![^(]*\))/).map((each) => each.trim().replaceAll(/\s+/g, " "));
+  const plain = text.trim().replaceAll('"', "").replaceAll(/\s+/g, " ").replaceAll("( ", "(").replaceAll(" )", ")");
+  const [, head, definitions = "", options] = /^(create table \S+) \((.*)\)([^)]*)$/i.exec(plain) ?? [];
+  if (head === undefined) return plain;
+  const listed = definitions.split(/,(?![^(]*\))/).map((each) => each.trim());
   const [columns, constraints] = [false, true].map((isConstraint) =>
     listed.filter((each) => /^(primary|foreign|unique|check|constraint)\b/i.test(each) === isConstraint),
   );
-  return JSON.stringify([head.replaceAll('"', ""), columns, constraints, options]).toLowerCase();
+  return JSON.stringify([head, columns, constraints, options]).toLowerCase();
 }
 
 async function readRefusals(url: string): Promise<string[]> {
@@ -184,7 +180,7 @@ async function readPostgresSchema(url: string): Promise<Table[]> {
   return tables;
 }
 
-/** On PostgreSQL, the erasure of an application finds its events without a foreign key: migration 0054. */
+/** On PostgreSQL, the erasure of an application finds its events without a foreign key. */
 const withoutForeignKeys: ReadonlySet<string> = new Set([
   "applications",
   ...(process.env["TEST_DATABASE_URL"] === undefined ? [] : ["events"]),
@@ -241,173 +237,20 @@ describe("tenancy: an application is a shard", () => {
 });
 
 describe("migrate", () => {
-  it("migrating an older release leads to the schema of a new database", async () => {
-    const fresh = await createEmpty();
-    await withDatabase(fresh, migrate);
-    const schema = await readSchema(fresh);
-    const release = await createEmpty();
-    let earlier: number | undefined;
-    for (let released = 0; released <= migrations.length; released += 1) {
-      // Of the releases before the last ones, every fourth: trying all takes time with the square of their number.
-      if (released % 4 !== 0 && released < migrations.length - 10) continue;
-      await withDatabase(release, (database) => migrateTo(released, database, earlier));
-      earlier = released;
-      const { url, drop } = await copyTestDatabase(newFolder(), release);
-      const applied = await withDatabase(url, migrate);
-      assert.deepEqual(
-        applied,
-        migrations.slice(released).map(({ name }) => name),
-      );
-      assert.deepEqual(await readSchema(url), schema);
-      await drop();
-    }
-  });
-
-  it("a new database has exactly the schema that the migrations create one by one, and nothing but their names in it", async () => {
-    const [fresh, stepwise] = [await createEmpty(), await createEmpty()];
+  it("the baseline has exactly the schema of the migrations that it replaced, and nothing but its name in it", async () => {
+    const [fresh, earlier] = [await createEmpty(), await createEmpty()];
     await withDatabase(fresh, async (database) => {
-      await migrate(database);
+      await migrate(database, undefined, { list: [baseline] });
       for (const { name } of await readSchema(fresh)) {
         const { rows } = await sql`select * from ${sql.table(name)}`.execute(database.reads);
-        assert.equal(rows.length, name === "schema_migrations" ? migrations.length : 0, name);
+        assert.equal(rows.length, name === "schema_migrations" ? 1 : 0, name);
       }
     });
-    await withDatabase(stepwise, (database) => migrateTo(migrations.length, database));
+    await loadEarlierDeployment(earlier);
     const exact = await readExactSchema(fresh);
     assert.ok(exact.length > 200);
-    assert.deepEqual(exact, await readExactSchema(stepwise));
-    assert.deepEqual(await readRefusals(fresh), ["0034-revisions"]);
-  });
-
-  it("stored responses of an older release are counted by caller and hour", async () => {
-    const older = await createEmpty();
-    const released = migrations.findIndex(({ name }) => name === "0026-idempotency-usage");
-    await withDatabase(older, async (database) => {
-      await migrateTo(released, database);
-      await database.write(async ({ queries }) => {
-        await sql`insert into applications (application_id, name, token_version, created_at)
-          values ('a', 'a', 0, 0)`.execute(queries);
-        const expiries = [1, 3_600_000, 3_600_001];
-        for (const [index, expiresAt] of expiries.entries()) {
-          await sql`insert into kept_replies (application_id, user_id, device_id, key, reply, expires_at)
-            values ('a', 'u', '', ${`k${index}`}, 'reply', ${expiresAt})`.execute(queries);
-        }
-      });
-      await migrate(database);
-      const rows = await database.reads.selectFrom("idempotency_usage").selectAll().orderBy("ends_at").execute();
-      const counted = rows.map(({ user_id, ends_at, bytes, keys }) => [user_id, ...[ends_at, bytes, keys].map(Number)]);
-      assert.deepEqual(counted, [
-        ["u", 3_600_000, 14, 2],
-        ["u", 7_200_000, 7, 1],
-      ]);
-    });
-  });
-
-  it("versions of the app that devices of an older release have are known, and not new", async () => {
-    const older = await createEmpty();
-    const released = migrations.findIndex(({ name }) => name === "0056-app-versions");
-    await withDatabase(older, async (database) => {
-      await migrateTo(released, database);
-      await database.write(async ({ queries }) => {
-        await sql`insert into applications (application_id, name, token_version, created_at)
-          values ('a', 'a', 0, 0)`.execute(queries);
-        for (const [id, version] of [
-          ["d1", "1.0"],
-          ["d2", null],
-          ["d3", "1.1"],
-          ["d4", "1.1"],
-        ] as const) {
-          await sql`insert into devices (application_id, id, platform, app_version, token_version, created_at, modified_at)
-            values ('a', ${id}, 'test', ${version}, 0, 0, 0)`.execute(queries);
-        }
-      });
-      await migrate(database);
-      const rows = await database.reads.selectFrom("app_versions").selectAll().orderBy("app_version").execute();
-      assert.deepEqual(
-        rows.map(({ app_version, first_seen_at, reports }) => [app_version, Number(first_seen_at), Number(reports)]),
-        [
-          ["1.0", 0, 1],
-          ["1.1", 0, 2],
-        ],
-      );
-    });
-  });
-
-  it("crash reports of an older release are grouped", async () => {
-    const older = await createEmpty();
-    const released = migrations.findIndex(({ name }) => name === "0005-crash-groups");
-    await withDatabase(older, async (database) => {
-      await migrateTo(released, database);
-      await database.write(async ({ queries }) => {
-        for (const application_id of ["a", "b"]) {
-          await sql`insert into applications (application_id, name, token_version, created_at)
-            values (${application_id}, 'a', 0, 0)`.execute(queries);
-          for (const id of ["d1", "d2"]) {
-            await sql`insert into devices (application_id, id, platform, token_version, created_at, modified_at)
-              values (${application_id}, ${id}, 'test', 0, 0, 0)`.execute(queries);
-          }
-        }
-        // More rows than one chunk, in both applications: of two bugs, on two devices, in two versions.
-        for (let n = 0; n < 120; n += 1) {
-          const stackTrace = `Error: ${n}\n  at ${n % 3 === 0 ? "f" : "g"} (a.js:${n}:1)`;
-          await sql`
-            insert into crash_reports (application_id, id, device_id, stack_trace, app_version, created_at)
-            values (${n % 2 === 0 ? "a" : "b"}, ${`${n}`.padStart(3, "0")}, ${n % 4 < 2 ? "d1" : "d2"}, ${stackTrace},
-              ${n < 60 ? null : "2"}, ${1_000 + n})`.execute(queries);
-        }
-      });
-      await migrate(database);
-
-      const groups = await database.reads.selectFrom("crash_groups").selectAll().execute();
-      const f = identifyCrash("Error\nat f (a.js)", null).fingerprint;
-      const g = identifyCrash("Error\nat g (a.js)", null).fingerprint;
-      const summary = (application: string, fingerprint: string) =>
-        groups
-          .filter((group) => group.application_id === application && group.fingerprint === fingerprint)
-          .map((group) => [group.title, group.reports, group.devices, group.first_seen_at, group.last_seen_at]);
-      assert.equal(groups.length, 4);
-      assert.deepEqual(summary("a", f), [["Error: 0", 20, 2, 1_000, 1_114]]);
-      assert.deepEqual(summary("a", g), [["Error: 2", 40, 2, 1_002, 1_118]]);
-      assert.deepEqual(summary("b", f), [["Error: 3", 20, 2, 1_003, 1_117]]);
-      assert.deepEqual(summary("b", g), [["Error: 1", 40, 2, 1_001, 1_119]]);
-      const versions = await database.reads.selectFrom("crash_group_versions").selectAll().execute();
-      assert.deepEqual(
-        versions
-          .filter((row) => row.application_id === "a" && row.fingerprint === f)
-          .map(versionOf)
-          .toSorted(),
-        [["", 10, 1_000, 1_054], ["2", 10, 1_060, 1_114]], // biome-ignore format: a row each
-      );
-      const platforms = await database.reads.selectFrom("crash_group_platforms").selectAll().execute();
-      assert.deepEqual(platforms.map(({ application_id, platform }) => `${application_id} ${platform}`).toSorted(), [
-        "a test",
-        "a test",
-        "b test",
-        "b test",
-      ]);
-      const left = database.reads.selectFrom("crash_reports").where("fingerprint", "not in", [f, g]).select("id");
-      assert.equal((await left.execute()).length, 0);
-    });
-  });
-
-  it("operators of an older release become owners without a password, and their tokens are revoked", async () => {
-    const older = await createEmpty();
-    const released = migrations.findIndex(({ name }) => name === "0013-operators");
-    await withDatabase(older, async (database) => {
-      await migrateTo(released, database);
-      await database.write(async ({ queries }) => {
-        await sql`insert into operators (id, name, created_at) values ('o', 'Ada', 1)`.execute(queries);
-        await sql`insert into operator_tokens (digest, operator_id, created_at) values ('d', 'o', 1)`.execute(queries);
-      });
-      await migrate(database);
-      const [ada, ...others] = await database.reads.selectFrom("operators").selectAll().execute();
-      const isOwner = { role: "owner", password_hash: "", last_login_at: null, must_change_password: 0 };
-      assert.deepEqual({ ...ada }, { id: "o", name: "Ada", created_at: 1, ...isOwner });
-      assert.deepEqual(
-        [...others, ...(await database.reads.selectFrom("operator_sessions").selectAll().execute())],
-        [],
-      );
-    });
+    assert.deepEqual(exact, await readExactSchema(earlier));
+    assert.deepEqual(await readRefusals(fresh), [baseline.name]);
   });
 
   it("a second run changes nothing", async () => {

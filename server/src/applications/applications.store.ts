@@ -248,7 +248,7 @@ const rowsPerStep = 1_000;
 
 /**
  * Erases a deleted application's rows in bounded steps, the bytes of its files, and finally the application itself, with
- * the events of writes that ended meanwhile: no foreign key keeps these on PostgreSQL (migration 0054). Can
+ * the events of writes that ended meanwhile: no foreign key keeps these on PostgreSQL. Can
  * be interrupted and repeated. Several processes may do this: a late one does not touch an application that was
  * imported under the same id since.
  *

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
+import { loadEarlierDeployment } from "../../test/before-baseline.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/databases.ts";
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
 import { sqliteUrl, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
@@ -36,7 +36,7 @@ import { archiveApplication } from "./export-application.ts";
 import { endName, headName } from "./format.ts";
 import { loadArchive } from "./load.ts";
 import { type RestoreOptions, restore } from "./restore.ts";
-import { beginRestoring, endRestoring } from "./restoring.ts";
+import { beginRestoring } from "./restoring.ts";
 import { archivedTables } from "./tables.ts";
 
 /** Backups of a running deployment, restored into others. */
@@ -428,69 +428,51 @@ describe("restoring", () => {
     assert.ok(!existsSync(settings.DATA_DIR));
   });
 
-  it("a backup of a newer release is refused", async () => {
-    const path = join(folder, "newer.tar");
+  /** Writes a backup without rows, of a deployment with other migrations. */
+  async function writeForged(path: string, migrations: (names: readonly string[]) => readonly string[]) {
     const { head, end } = await loadArchive(readArchiveFile(file), {});
     const writer = new ArchiveWriter();
     async function* forged() {
-      yield* writer.entry(
-        headName,
-        Buffer.from(JSON.stringify({ ...head, migrations: [...head.migrations, "9999-next"] })),
-      );
+      const forgedHead = { ...head, migrations: migrations(head.migrations) };
+      yield* writer.entry(headName, Buffer.from(JSON.stringify(forgedHead)));
       yield* writer.entry(endName, Buffer.from(JSON.stringify({ ...end, rows: {}, files: 0, bytes: 0 })));
       yield* writer.end();
     }
     await writeArchiveFile(path, forged());
+  }
+
+  it("a backup of a newer release is refused", async () => {
+    const path = join(folder, "newer.tar");
+    await writeForged(path, (names) => [...names, "9999-next"]);
     await assertRefused(restoreInto(await emptyDeployment(), path), /^The archive was made by a newer release\./);
   });
 
-  it("a backup of an older schema is migrated", async () => {
+  it("a backup of a database from before the baseline is restored with all rows", async () => {
     const source = await emptyDeployment();
-    const released = migrations.slice(0, 12).map(({ name }) => name);
+    mkdirSync(source.DATA_DIR, { recursive: true });
+    await loadEarlierDeployment(source.DATABASE_URL);
     const old = await openDatabase(source.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
-    const mark = await beginRestoring(released, old);
-    await old.write(async ({ queries }) => {
-      await endRestoring(mark, queries);
-      await sql`insert into applications (application_id, name, token_version, created_at, settings)
-        values ('app_old', 'Old', 3, 1, '{}')`.execute(queries);
-      await sql`insert into operators (id, name, created_at) values ('opr_old', 'Ada', 1)`.execute(queries);
-    });
     const path = join(folder, "older.tar");
-    const { app } = test;
-    await writeArchiveFile(path, backUp(loadConfig(source), { ...app, secrets: loadSecrets(test.config) }));
+    const services = { ...test.app, database: old, secrets: loadSecrets(test.config) };
+    await writeArchiveFile(path, backUp(loadConfig(source), services));
     await old.close();
+    assert.match(readFileSync(path, "latin1").slice(0, 4_096), /"0001-foundation",[\s\S]*"0059-operated-people"/);
 
     const settings = await emptyDeployment();
     await restoreInto(settings, path);
-    const { applications = [], operators = [] } = await readTables(settings.DATABASE_URL);
-    assert.deepEqual(
-      applications.map((row) => JSON.parse(row)),
-      [
-        {
-          ...{
-            application_id: "app_old",
-            name: "Old",
-            token_version: 3,
-            created_at: 1,
-            deleted_at: null,
-            settings: "{}",
-          },
-          ...{
-            suspended_at: null,
-            signing_secret: null,
-            key_generation: 0,
-            importing_until: null,
-            moving_to: null,
-            public_only: null,
-            sealed_settings: null,
-            revision: "",
-            renews_tokens: 0,
-            settings_changes: null,
-          },
-        },
-      ],
+    assert.deepEqual(await readData(settings.DATABASE_URL), await readData(source.DATABASE_URL));
+    const restored = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
+    assert.deepEqual(await migrate(restored), []);
+    await restored.close();
+  });
+
+  it("a backup of an older schema is refused, and names the version that reads it", async () => {
+    const path = join(folder, "much-older.tar");
+    await writeForged(path, () => ["0001-foundation", "0002-people-and-places"]);
+    await assertRefused(
+      restoreInto(await emptyDeployment(), path),
+      /^The archive was made by a version from before commit 2202da8f\. Restore it with the version of that commit, /,
     );
-    assert.equal(JSON.parse(operators[0] ?? "").role, "owner");
   });
 
   it("an exported application can be restored as a deployment of its own", async () => {

@@ -286,12 +286,17 @@ const attacks: readonly Attack[] = [
   ),
   ["no migrations", (pieces) => ({ ...pieces, head: { ...pieces.head, migrations: [] } }), /made by a newer release/],
   [
-    "migrations in another order",
+    "an unknown migration before the known ones",
     (pieces) => {
       const names = pieces.head["migrations"];
-      return { ...pieces, head: { ...pieces.head, migrations: Array.isArray(names) && names.toReversed() } };
+      return { ...pieces, head: { ...pieces.head, migrations: Array.isArray(names) && ["9999-next", ...names] } };
     },
     /made by a newer release/,
+  ],
+  [
+    "migrations from before the baseline",
+    (pieces) => ({ ...pieces, head: { ...pieces.head, migrations: ["0001-foundation"] } }),
+    /from before commit 2202da8f/,
   ],
 ];
 

@@ -1,4 +1,5 @@
 import { hkdfSync } from "node:crypto";
+import { withBaseline } from "../db/migrations/list.ts";
 import { PlainFailure } from "../failure.ts";
 import { kindOfId } from "../lib/ids.ts";
 
@@ -20,7 +21,7 @@ export interface ArchiveHead {
    * store.
    */
   readonly storedKey?: string;
-  /** The migrations of its schema; a restore migrates an older schema. */
+  /** The migrations of its schema, with the baseline in place of those that it replaced; a restore migrates an older schema. */
   readonly migrations: readonly string[];
   /** Fingerprints of the secrets of the deployment, newest first. */
   readonly secrets: readonly string[];
@@ -120,7 +121,7 @@ export function parseHead(content: Buffer): ArchiveHead {
     [head.created, head.release, head.region].every(isLabel) &&
     [migrations, secrets].every((texts) => Array.isArray(texts) && texts.every(isLabel));
   if (!isValid) throw new ArchiveError(`${headName} of the archive is invalid`);
-  return head as ArchiveHead; // checked above
+  return { ...head, migrations: withBaseline(migrations ?? []) } as ArchiveHead; // checked above
 }
 
 /** Texts of the head are printed to a terminal. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { restoringName } from "../db/migrate.ts";
+import { applyMigration, createRecord, restoringName } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { deploymentTables, tablesInErasureOrder } from "../db/table-catalogue.ts";
 import { PlainFailure } from "../failure.ts";
@@ -35,20 +35,15 @@ export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
  * @returns the mark of this restore, which becomes invalid when another restore begins
  */
 export async function beginRestoring(names: readonly string[], database: Database): Promise<string> {
-  const { ddl, lockMigrations } = database.dialect;
+  const { dialect } = database;
   const mark = `${restoringName} ${randomUUID()}`;
   await database.write(async ({ queries }) => {
-    for (const statement of lockMigrations) await statement.execute(queries);
+    for (const statement of dialect.lockMigrations) await statement.execute(queries);
     for (const table of await listTables(queries)) await sql`drop table ${sql.table(table)}`.execute(queries);
-    await sql`create table schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}`.execute(
-      queries,
-    );
+    await createRecord(dialect, queries);
     const wanted = migrations.filter(({ name }) => names.includes(name));
-    for (const { statements, fill } of wanted) {
-      for (const statement of statements(ddl)) await statement.execute(queries);
-      await fill?.(queries);
-    }
-    for (const name of [...names, restoringName, mark]) {
+    for (const migration of wanted) await applyMigration(migration, dialect, queries);
+    for (const name of [restoringName, mark]) {
       await sql`insert into schema_migrations (name) values (${name})`.execute(queries);
     }
   });

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { sqliteDialect } from "../db/dialect.ts";
-import { migrations } from "../db/migrations/list.ts";
+import { commitBeforeBaseline, findOlderThanBaseline, migrations } from "../db/migrations/list.ts";
 import { ArchiveError } from "./format.ts";
 
 export type ColumnType = "text" | "integer" | "real" | "blob";
@@ -17,7 +17,7 @@ export type ArchiveSchema = ReadonlyMap<string, ReadonlyMap<string, Column>>;
 /** Cached by the number of migrations, because building one blocks a server for some milliseconds. */
 const schemas = new Map<number, ArchiveSchema>();
 
-const neverArchived: ReadonlySet<string> = new Set(["schema_migrations", "leases"]);
+const neverArchived: ReadonlySet<string> = new Set(["leases"]);
 
 /**
  * Returns the schema that these migrations produce, read from an empty in-memory SQLite database: so rows can be
@@ -26,6 +26,11 @@ const neverArchived: ReadonlySet<string> = new Set(["schema_migrations", "leases
  * @throws ArchiveError unless the names are those of the first migrations of this release
  */
 export function schemaOf(names: readonly string[]): ArchiveSchema {
+  if (findOlderThanBaseline(names) !== undefined) {
+    throw new ArchiveError(
+      `The archive was made by a version from before commit ${commitBeforeBaseline}. Restore it with the version of that commit, and continue with this one, or make another archive there`,
+    );
+  }
   const applied = migrations.slice(0, names.length);
   if (names.length === 0 || names.length !== applied.length || applied.some(({ name }, at) => name !== names[at])) {
     throw new ArchiveError("The archive was made by a newer release. Use that release to read it");
@@ -34,7 +39,6 @@ export function schemaOf(names: readonly string[]): ArchiveSchema {
   if (known !== undefined) return known;
   const database = new DatabaseSync(":memory:");
   try {
-    database.exec("create table schema_migrations (name text not null primary key) strict, without rowid");
     for (const { statements } of applied) {
       for (const statement of statements(sqliteDialect.ddl)) database.exec(statement.compile(compiler).sql);
     }

@@ -2,11 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
 import { PlainFailure } from "../failure.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
-import { isConflict } from "./dialect.ts";
+import { type Dialect, isConflict } from "./dialect.ts";
 import { distributeNewTables } from "./distribution.ts";
-import { migrations } from "./migrations/list.ts";
+import { commitBeforeBaseline, findOlderThanBaseline, migrations, withBaseline } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
-import { createNewSchema } from "./new-schema.ts";
 
 export interface MigrateOptions {
   /** The migrations of this version, in order; tests pass those of another version. */
@@ -15,18 +14,10 @@ export interface MigrateOptions {
   onNewer?(names: readonly string[]): void;
   /** Called before the first migration of an empty database. */
   onEmpty?(): void;
-  /** Called before each migration, and once for all those of an empty database; `done` of `total` have been applied. */
+  /** Called before each migration; `done` of `total` have been applied. */
   onMigration?(name: string, done: number, total: number): void;
   /** This call belongs to a restore; any other call fails until the restore is finished. */
   readonly isRestoring?: boolean;
-}
-
-/** A newer version has changed the schema in an incompatible way. */
-class SchemaTooNew extends Error {
-  constructor(names: readonly string[]) {
-    super(`The database was migrated by a newer version (${names.join(", ")}), which this one cannot serve beside.`);
-    this.name = "SchemaTooNew";
-  }
 }
 
 /**
@@ -46,8 +37,8 @@ export const restoringName = "restoring";
  *
  * @param seed runs in the same transaction if the database was empty
  * @returns the names of the applied migrations
- * @throws SchemaTooNew
- * @throws PlainFailure if an earlier restore was not finished, unless this call belongs to a restore
+ * @throws PlainFailure if a newer version has changed the schema incompatibly, the schema is older than the baseline, or an
+ * earlier restore was not finished, unless this call belongs to a restore
  */
 export async function migrate(
   database: Database,
@@ -69,58 +60,83 @@ export async function migrate(
 async function migrateNow(
   database: Database,
   seed: (transaction: Transaction) => Promise<void>,
-  { list = migrations, onNewer = () => {}, onEmpty, onMigration = () => {}, isRestoring = false }: MigrateOptions,
+  {
+    list = migrations,
+    onNewer = () => {},
+    onEmpty = () => {},
+    onMigration = () => {},
+    isRestoring = false,
+  }: MigrateOptions,
 ): Promise<string[]> {
-  const { ddl, lockMigrations } = database.dialect;
+  const { dialect } = database;
   return database.write(async (transaction) => {
     const { queries } = transaction;
-    for (const statement of lockMigrations) await statement.execute(queries);
-    await sql`
-      create table if not exists schema_migrations (name ${ddl.text} not null primary key) ${ddl.tableOptions}
-    `.execute(queries);
-    const applied = await readApplied(queries);
-    if (applied.has(restoringName) && !isRestoring) {
+    for (const statement of dialect.lockMigrations) await statement.execute(queries);
+    await createRecord(dialect, queries);
+    const recorded = await readRecord(queries);
+    const names = [...recorded.keys()];
+    if (recorded.has(restoringName) && !isRestoring) {
       throw new PlainFailure("A restore into this database was not finished. Run it again, with --force.");
     }
-    const newer = [...applied.keys()].filter(
+    const older = findOlderThanBaseline(names);
+    if (older !== undefined) throw schemaTooOld(older);
+    const applied = withBaseline(names);
+    const newer = applied.filter(
       (name) => name !== restoringName && !list.some((migration) => migration.name === name),
     );
-    const refusing = newer.filter((name) => applied.get(name) === 1);
-    if (refusing.length > 0) throw new SchemaTooNew(refusing);
+    const refusing = newer.filter((name) => recorded.get(name) === 1);
+    if (refusing.length > 0) throw schemaTooNew(refusing);
     if (newer.length > 0) onNewer(newer);
 
-    const missing = list.filter(({ name }) => !applied.has(name));
-    if (applied.size === 0) {
-      onEmpty?.();
-      if (missing[0] !== undefined) onMigration(missing[0].name, 0, missing.length);
-      await createNewSchema(list, database.dialect, queries);
-      await record(missing, queries);
-      await seed(transaction);
-    } else {
-      for (const [done, migration] of missing.entries()) {
-        onMigration(migration.name, done, missing.length);
-        for (const statement of migration.statements(ddl)) await statement.execute(queries);
-        await migration.fill?.(queries);
-        await record([migration], queries);
-      }
+    const missing = list.filter(({ name }) => !applied.includes(name));
+    if (recorded.size === 0) onEmpty();
+    for (const [done, migration] of missing.entries()) {
+      onMigration(migration.name, done, missing.length);
+      await applyMigration(migration, dialect, queries);
     }
+    if (recorded.size === 0) await seed(transaction);
     return missing.map(({ name }) => name);
   });
 }
 
-async function record(migrations: readonly Migration[], queries: Queries): Promise<void> {
-  if (migrations.length === 0) return;
-  const rows = migrations.map(({ name }) => sql`(${name})`);
-  await sql`insert into schema_migrations (name) values ${sql.join(rows)}`.execute(queries);
-  for (const { name } of migrations.filter(({ refusesOlder }) => refusesOlder === true)) {
-    await sql`update schema_migrations set refuses_older = 1 where name = ${name}`.execute(queries);
-  }
+/** Creates the table of applied migrations if it is missing. */
+export async function createRecord({ ddl }: Dialect, queries: Queries): Promise<void> {
+  await sql`
+    create table if not exists schema_migrations (
+      name ${ddl.text} not null primary key,
+      refuses_older ${ddl.integer} not null default 0
+    ) ${ddl.tableOptions}`.execute(queries);
 }
 
-/** Maps the applied migrations to their `refuses_older`, a column that one of the migrations adds. */
-async function readApplied(queries: Queries): Promise<Map<string, number | undefined>> {
+/** Runs the statements of a migration, and records it. */
+export async function applyMigration(
+  { name, refusesOlder = false, statements }: Migration,
+  { ddl }: Dialect,
+  queries: Queries,
+): Promise<void> {
+  for (const statement of statements(ddl)) await statement.execute(queries);
+  const refuses = refusesOlder ? 1 : 0;
+  await sql`insert into schema_migrations (name, refuses_older) values (${name}, ${refuses})`.execute(queries);
+}
+
+/** Maps the recorded migrations to their `refuses_older`, a column that the oldest databases lack. */
+async function readRecord(queries: Queries): Promise<Map<string, number | undefined>> {
   const { rows } = await sql<{ name: string; refuses_older?: number }>`select * from schema_migrations`.execute(
     queries,
   );
   return new Map(rows.map(({ name, refuses_older }) => [name, refuses_older]));
+}
+
+function schemaTooNew(names: readonly string[]): PlainFailure {
+  const listed = names.join(", ");
+  return new PlainFailure(
+    `The database was migrated by a newer version (${listed}), which this one cannot serve beside.`,
+  );
+}
+
+function schemaTooOld(last: string): PlainFailure {
+  return new PlainFailure(
+    `DATABASE_URL: this database was last migrated by an older version (${last}), which this one cannot continue. ` +
+      `Start the version of commit ${commitBeforeBaseline} on it once, or run its "rollcall migrate". Then start this version.`,
+  );
 }

@@ -18,7 +18,6 @@ import type { Database, DatabaseOptions } from "./database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "./dialect.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJoints } from "./joint.ts";
-import { isScript } from "./new-schema.ts";
 import { runPrepared } from "./prepared.ts";
 import { compileRow } from "./row-of-values.ts";
 import { createStatementWatch, type StatementWatch } from "./statement-watch.ts";
@@ -248,10 +247,6 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   #run(sql: string, parameters: readonly unknown[]): { rows: unknown[]; changes?: number | bigint } {
-    if (isScript(sql)) {
-      this.#choose().database.exec(sql);
-      return { rows: [] };
-    }
     const { statement, toRow } = prepareOn(this.#choose(), sql);
     const values = parameters as readonly SQLInputValue[]; // no column has any other type
     if (toRow === undefined) return { rows: [], changes: statement.run(...values).changes };

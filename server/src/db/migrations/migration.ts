@@ -1,5 +1,4 @@
 import type { RawBuilder } from "kysely";
-import type { Queries } from "../database.ts";
 import type { Dialect } from "../dialect.ts";
 
 /**
@@ -17,6 +16,4 @@ export interface Migration {
    */
   readonly refusesOlder?: boolean;
   statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];
-  /** Computes what SQL cannot, after the statements. */
-  fill?(queries: Queries): Promise<void>;
 }
