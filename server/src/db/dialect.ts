@@ -39,6 +39,8 @@ export interface Dialect {
   readonly planAgain?: RawBuilder<unknown>;
   /** Serializes transactions that pass the same text, from this statement until each ends. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
+  /** True if a text may have several statements, which saves round trips. */
+  readonly runsScripts: boolean;
   /** Waits until no other process migrates; must run first in the migrating transaction. */
   readonly lockMigrations: readonly RawBuilder<unknown>[];
   /** Reads the size of the database. */
@@ -61,6 +63,7 @@ export const sqliteDialect: Dialect = {
   forUpdate: sql``,
   hasRowLocks: false,
   takeTurns: () => [],
+  runsScripts: false,
   lockMigrations: [],
   databaseBytes: sql`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`,
 };
@@ -93,6 +96,7 @@ export const postgresDialect: Dialect = {
     select setval(pg_get_serial_sequence(${table}, ${column}), coalesce(max(${sql.ref(column)}), 0) + 1, false)
     from ${sql.table(table)}`,
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
+  runsScripts: true,
   // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
   // used for nothing else.
   lockMigrations: [

@@ -111,10 +111,12 @@ export async function createRecord({ ddl }: Dialect, queries: Queries): Promise<
 /** Runs the statements of a migration, and records it. */
 export async function applyMigration(
   { name, refusesOlder = false, statements }: Migration,
-  { ddl }: Dialect,
+  { ddl, runsScripts }: Dialect,
   queries: Queries,
 ): Promise<void> {
-  for (const statement of statements(ddl)) await statement.execute(queries);
+  const all = statements(ddl);
+  const script = () => sql.raw(all.map((statement) => statement.compile(queries).sql).join(";\n"));
+  for (const each of runsScripts ? [script()] : all) await each.execute(queries);
   const refuses = refusesOlder ? 1 : 0;
   await sql`insert into schema_migrations (name, refuses_older) values (${name}, ${refuses})`.execute(queries);
 }
