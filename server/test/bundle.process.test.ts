@@ -23,7 +23,7 @@ import { promisify } from "node:util";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { version } from "../src/version.ts";
-import { sqliteUrl } from "./harness.ts";
+import { sqliteUrl } from "./databases.ts";
 import { noEnvFile, outputOf, programEnvironment, serverEnvironment } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");

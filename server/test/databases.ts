@@ -3,12 +3,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import postgres from "postgres";
 import type { Database, DatabaseOptions } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { sqliteUrl } from "./harness.ts";
 
 /** A database of one test file. */
 export interface TestDatabase {
@@ -115,4 +114,9 @@ async function administer(server: string, work: (sql: postgres.Sql) => Promise<v
   const sql = postgres(server, { max: 1, onnotice: () => {} });
   await work(sql);
   await sql.end();
+}
+
+/** The path of the SQLite database in a data folder. */
+export function sqliteUrl(dataDir: string): string {
+  return pathToFileURL(join(dataDir, "rollcall.db")).href;
 }

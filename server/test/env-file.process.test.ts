@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { sqliteUrl } from "./harness.ts";
+import { sqliteUrl } from "./databases.ts";
 import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));

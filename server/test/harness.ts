@@ -4,7 +4,6 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type App, buildApp } from "../src/app.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
 import { insertOperatorSession } from "../src/auth/operator-sessions.ts";
@@ -361,9 +360,4 @@ function matches(pattern: string, path: string): boolean {
     return new RegExp(`^${escaped}(\\?.*)?$`);
   });
   return expression.test(path);
-}
-
-/** The path of the SQLite database in a data folder. */
-export function sqliteUrl(dataDir: string): string {
-  return pathToFileURL(join(dataDir, "rollcall.db")).href;
 }

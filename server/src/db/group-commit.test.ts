@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { sqliteUrl } from "../../test/harness.ts";
+import { sqliteUrl } from "../../test/databases.ts";
 import type { Database, Queries } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open.ts";
