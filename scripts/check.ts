@@ -1,7 +1,10 @@
-/** Runs all checks that need no running server: `npm run check`. Prints the output of failed checks only. */
+/**
+ * Runs all checks that need no running server: `npm run check`, or `npm run check -- FOLDER` for those of one folder, without the
+ * search for unused code, which needs all sources. Prints the output of failed checks only.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
@@ -11,20 +14,29 @@ import { renderSdkApi, sdkApiFile } from "./sdk-api.ts";
 import { findSdkLadderViolations } from "./sdk-ladder.ts";
 import { findPhrases, readWrittenFiles } from "./word-list.ts";
 
-/** `problems` is the output of a failed check, and undefined after a success. */
-type Check = { name: string; findProblems: () => Promise<string | undefined> };
+interface Check {
+  readonly name: string;
+  /** The folders that it is about; all if there are none. */
+  readonly folders?: readonly string[];
+  /** The output of a failed check; undefined after a success. */
+  findProblems(): Promise<string | undefined>;
+}
 
 const root = path.resolve(import.meta.dirname, "..");
 
+/** The chosen folder, relative to the root; empty for all. */
+const folder = readFolder();
+
 const checks: Check[] = [
-  { name: "types", findProblems: () => findTypeProblems("tsconfig.json") },
-  { name: "types of the client", findProblems: () => findTypeProblems("sdk/tsconfig.json") },
-  { name: "types of the client's tests", findProblems: () => findTypeProblems("sdk/tsconfig.test.json") },
-  { name: "types of the examples", findProblems: () => findTypeProblems("examples/tsconfig.json") },
-  { name: "types of the console", findProblems: () => findTypeProblems("console/tsconfig.json") },
+  typesOf("types", "tsconfig.json", ["server", "scripts", "verify", "bench", "faults", "fuzz"]),
+  typesOf("types of the client", "sdk/tsconfig.json", ["sdk/src"]),
+  typesOf("types of the client's tests", "sdk/tsconfig.test.json", ["sdk", "faults", "bench/client"]),
+  typesOf("types of the examples", "examples/tsconfig.json", ["examples"]),
+  typesOf("types of the console", "console/tsconfig.json", ["console"]),
   {
     name: "format and lint",
-    findProblems: () => runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
+    findProblems: () =>
+      runTool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--no-errors-on-unmatched", folder || "."),
   },
   {
     name: "import directions",
@@ -35,12 +47,21 @@ const checks: Check[] = [
         ...findConsoleLadderViolations(root),
       ].join("\n") || undefined,
   },
-  { name: "public interface of the client", findProblems: async () => findSdkApiDrift() },
-  { name: "wording", findProblems: async () => findPhrases(readWrittenFiles(root)).join("\n") || undefined },
-  { name: "unused code", findProblems: () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
+  { name: "public interface of the client", folders: ["sdk"], findProblems: async () => findSdkApiDrift() },
+  {
+    name: "wording",
+    findProblems: async () => {
+      const files = readWrittenFiles(root).filter(({ path: file }) => isWithin(file, folder));
+      return findPhrases(files).join("\n") || undefined;
+    },
+  },
 ];
+if (folder === "") {
+  const findProblems = () => runTool("knip/bin/knip.js", "--no-progress", "--no-config-hints");
+  checks.push({ name: "unused code", findProblems });
+}
 
-const waiting = checks.values();
+const waiting = checks.filter(isOfFolder).values();
 // Two workers share one iterator: each takes the next check as soon as it is free.
 await Promise.all([runChecks(waiting), runChecks(waiting)]);
 
@@ -57,8 +78,26 @@ async function runChecks(waiting: Iterable<Check>): Promise<void> {
   }
 }
 
-function findTypeProblems(project: string): Promise<string | undefined> {
-  return runTool("typescript/bin/tsc", "--noEmit", "-p", project);
+function typesOf(name: string, project: string, folders: readonly string[]): Check {
+  return { name, folders, findProblems: () => runTool("typescript/bin/tsc", "--noEmit", "-p", project) };
+}
+
+function readFolder(): string {
+  const [given, ...more] = process.argv.slice(2);
+  if (given === undefined) return "";
+  const folder = path.relative(root, path.resolve(given)).replaceAll(path.sep, "/");
+  const isFolder = statSync(path.join(root, folder), { throwIfNoEntry: false })?.isDirectory();
+  if (isFolder && more.length === 0 && !folder.startsWith("..")) return folder;
+  console.error("Usage: npm run check -- [FOLDER]");
+  process.exit(2);
+}
+
+function isOfFolder({ folders }: Check): boolean {
+  return folders === undefined || folders.some((each) => isWithin(each, folder) || isWithin(folder, each));
+}
+
+function isWithin(file: string, folder: string): boolean {
+  return folder === "" || file === folder || file.startsWith(`${folder}/`);
 }
 
 function findSdkApiDrift(): string | undefined {
