@@ -2,7 +2,8 @@
  * Generates clients from the OpenAPI documents in docs/, compiles them, and makes calls with them: `npm run test:generators`. Also compiles
  * and runs the snippets in Kotlin, Swift and C# of the console. A generator whose programs or packages are missing is named as skipped in the last lines.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -23,20 +24,33 @@ const generators: readonly Generator[] = [
 ];
 const names = generators.map(({ name }) => name);
 
+const root = path.resolve(import.meta.dirname, "..");
+const documents = {
+  clients: path.join(root, "docs/openapi.json"),
+  operators: path.join(root, "docs/openapi.operators.json"),
+};
+const passedFile = path.join(root, "scripts/generators/passed.txt");
+
 const usage = `Usage: npm run test:generators -- [options]
 
 Generates clients from docs/openapi.json and docs/openapi.operators.json, compiles them, and makes calls with those of
 apps at a server that it starts. A generator whose programs or packages are missing is skipped, except for typescript.
 
   --only NAME  this generator only; may be given several times: ${names.join(", ")}
+  --if-changed does nothing if the typescript generator has passed with these documents: scripts/generators/passed.txt, which
+               each pass writes, has the digest of them and of the generators
   --help       print this text
 
 The exit code is 0 without failures, 1 with failures, 2 when the command is wrong.
 `;
 
-const { only = names, help } = readOptions();
+const { only = names, help, "if-changed": onlyIfChanged } = readOptions();
 if (help === true) {
   console.log(usage);
+  process.exit(0);
+}
+if (onlyIfChanged && readFileSync(passedFile, "utf8").trim() === digestOfSources()) {
+  console.log("Neither the documents nor the generators have changed since they passed.");
   process.exit(0);
 }
 
@@ -54,7 +68,11 @@ process.exitCode = outcomes.failed === 0 ? 0 : 1;
 
 function readOptions() {
   try {
-    const options = { only: { type: "string", multiple: true }, help: { type: "boolean" } } as const;
+    const options = {
+      only: { type: "string", multiple: true },
+      "if-changed": { type: "boolean" },
+      help: { type: "boolean" },
+    } as const;
     const { values } = parseArgs({ options });
     const unknown = values.only?.filter((name) => !names.includes(name)) ?? [];
     if (unknown.length === 0) return values;
@@ -74,6 +92,7 @@ async function tryOut(generator: Generator): Promise<void> {
     await generator.run(workplaceOf(name));
     console.log(`✓ ${name} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);
     outcomes.passed += 1;
+    if (generator === typescript) writeFileSync(passedFile, `${digestOfSources()}\n`);
   } catch (error) {
     if (error instanceof Unavailable && mayBeSkipped) skipped.push(`- ${name} was skipped: ${error.message}`);
     else {
@@ -88,10 +107,16 @@ function workplaceOf(name: string): Workplace {
   mkdirSync(own);
   return {
     folder: own,
-    documents: {
-      clients: path.resolve(import.meta.dirname, "../docs/openapi.json"),
-      operators: path.resolve(import.meta.dirname, "../docs/openapi.operators.json"),
-    },
+    documents,
     server: { ROLLCALL_URL: url, ROLLCALL_APPID: appid, ROLLCALL_APPKEY: appkey },
   };
+}
+
+/** The digest of the documents, of the generators and of their versions. */
+function digestOfSources(): string {
+  const sources = globSync("scripts/{test-generators.ts,generators/*.ts}", { cwd: root }).sort();
+  const hash = createHash("sha256");
+  for (const file of [...Object.values(documents), ...sources.map((file) => path.join(root, file))])
+    hash.update(readFileSync(file));
+  return hash.digest("hex");
 }
