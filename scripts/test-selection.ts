@@ -6,11 +6,9 @@ import path from "node:path";
  * is a prefix of paths, with the prefixes of further test files of it.
  */
 const engineAreas: Readonly<Record<string, readonly string[]>> = {
-  "server/src/applications/": [],
+  // All of these folders.
   "server/src/archives/": [],
-  "server/src/auth/": [],
   "server/src/batch/": [],
-  "server/src/cli.doctor": ["server/test/cli.test"],
   "server/src/db/": [
     "server/test/get-and-post", // one journey through every noun
     "server/test/isolation",
@@ -25,15 +23,22 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
   "server/src/events/": [],
   "server/src/idempotency/": [],
   "server/src/limits/": ["server/test/shared-limits"],
-  "server/src/metadata/": [],
   "server/src/metrics/engine/": [],
   "server/src/moves/": [],
-  "server/src/operators/": [],
-  "server/src/owned/": ["server/src/checkins/", "server/test/search-walk"],
+  "server/src/owned/": ["server/src/checkins/"],
   "server/src/privacy/": ["server/test/privacy.switching"],
-  "server/src/serve.ts": ["server/test/process.test"],
-  "server/src/users/users.social": [],
   "server/src/webhooks/": [],
+  // Of other folders, the sources with locks, and the tests of these.
+  "server/src/applications/applications.store": ["server/src/applications/applications.test"],
+  "server/src/auth/last-uses": ["server/src/auth/token-uses"],
+  "server/src/auth/shared-failure": ["server/src/auth/sign-in-guard"],
+  "server/src/auth/token-renewals": ["server/src/users/users.renewal"],
+  "server/src/cli.doctor": ["server/test/cli.test"],
+  "server/src/metadata/metadata.objects": [],
+  "server/src/metadata/metadata.store": ["server/src/metadata/metadata.increment"],
+  "server/src/operators/operators.store": ["server/src/operators/operators.test"],
+  "server/src/serve.ts": ["server/test/first-owner"],
+  "server/src/users/users.social": [],
 };
 
 /** What makes the result of code depend on the engine: locks, transactions that lose a conflict, and SQL of one engine. */

@@ -7,7 +7,6 @@ import { buildApp } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
 import { maintain } from "../src/maintenance.ts";
 import { createTestApplication, createTestDeployment, signUpAt } from "./deployments.ts";
-import { demoPattern, ownerPattern, signInPattern } from "./first-start.ts";
 import { openRaw, send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
 import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
@@ -49,24 +48,6 @@ async function maintainOnce(settings: Settings): Promise<void> {
   await maintain(app);
   await app.close(0);
 }
-
-// spec/operators#first-owner
-describe("a start on a deployment without operators", () => {
-  it("creates exactly one owner on either engine, also if several processes start at once", async () => {
-    const { settings } = await newDeployment();
-    const servers = await Promise.all([startProgram(settings), startProgram(settings)]);
-    const output = () => servers.map((server) => server.output()).join("");
-    await waitUntil(() => signInPattern.test(output()), "the print of the credentials");
-    assert.equal(output().match(ownerPattern)?.length, 1);
-    assert.doesNotMatch(output(), demoPattern);
-    const [, path = "", , body = ""] = signInPattern.exec(output()) ?? [];
-    for (const { port } of servers) assert.equal((await send(port, "POST", path, { body })).status, 201);
-    for (const server of servers) assert.equal(await server.end("SIGTERM"), 0);
-    const third = await startProgram(settings);
-    await third.end("SIGTERM");
-    assert.doesNotMatch(third.output(), /password/);
-  });
-});
 
 describe("SIGTERM (hostile.md 34)", () => {
   it("finishes requests in progress, refuses new ones, closes idle connections, and exits with 0", async () => {

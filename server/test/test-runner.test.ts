@@ -23,12 +23,12 @@ describe("the test files that npm test runs on PostgreSQL", () => {
     const sources = files.filter((file) => /^server\/src\/.*\.ts$/.test(file) && !file.endsWith(".test.ts"));
     assert.ok(sources.length > 0);
     const missing = findMissingAreas(sources.map((file) => ({ path: file, text: readText(file) })));
-    assert.deepEqual(missing, [], "add the folder to engineAreas in scripts/test-selection.ts");
+    assert.deepEqual(missing, [], "add it, with its tests, to engineAreas in scripts/test-selection.ts");
   });
 
   it("include every test with locks, conflicts or SQL of one engine", () => {
     const missing = findMissingAreas(ofBothEngines.map((file) => ({ path: file, text: readText(file) })));
-    assert.deepEqual(missing, [], "add the file to engineAreas in scripts/test-selection.ts");
+    assert.deepEqual(missing, [], "add it to engineAreas in scripts/test-selection.ts");
   });
 
   it("include a test of every area", () => {
