@@ -5,6 +5,7 @@ import type { CheckinRow } from "../src/db/tables.ts";
 import { isInRange } from "../src/lib/cells.ts";
 import { destination, distanceMeters, type Location, type LocationRange } from "../src/lib/locations.ts";
 import { assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { rounds } from "./rounds.ts";
 import { checkinRow, idsOf, insertCheckins, readCheckins, walkCheckins } from "./rows.ts";
 
 /** hostile.md 21, spec/search#areas: searches by area find the same rows as a scan of all rows. */
@@ -157,11 +158,11 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
       fc.asyncProperty(ranges, orders, fc.integer({ min: 30, max: 300 }), (range, sortOrder, pageSize) =>
         assertFound(sparse, range, sortOrder, pageSize),
       ),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
     await fc.assert(
       fc.asyncProperty(ranges, orders, (range, sortOrder) => assertFound(dense, range, sortOrder)),
-      { numRuns: 15 },
+      { numRuns: rounds(15) },
     );
   });
 

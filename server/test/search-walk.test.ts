@@ -8,6 +8,7 @@ import { isInRange } from "../src/lib/cells.ts";
 import { compareKeys, type Key } from "../src/lib/keyset.ts";
 import { distanceMeters, type LocationRange } from "../src/lib/locations.ts";
 import { keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { rounds } from "./rounds.ts";
 import { checkinRow, fileRow, idsOf, insertCheckins, insertFiles, readCheckins, walkCheckins } from "./rows.ts";
 
 /**
@@ -206,7 +207,7 @@ describe("paging through a search while rows are created and deleted: spec/searc
         await world.add(rows);
         await walkBothWays(world, given, steps);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 
@@ -217,7 +218,7 @@ describe("paging through a search while rows are created and deleted: spec/searc
     await world.add(many);
     await fc.assert(
       fc.asyncProperty(searches, changes, (given, steps) => walkBothWays(world, { ...given, pageSize: 900 }, steps)),
-      { numRuns: 12 },
+      { numRuns: rounds(12) },
     );
   });
 });
@@ -314,7 +315,7 @@ describe("paging through videos in the orders that only videos have", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { rounds } from "../../test/rounds.ts";
 
 /** Random programs of calls: a batch of them must equal the same calls one by one. */
 
@@ -164,7 +165,7 @@ describe("a batch equals the same calls one by one", () => {
         const states = [await stateOf(right, rightName), await stateOf(left, leftName)];
         assert.deepEqual(normalized(states[0], rightName), normalized(states[1], leftName));
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 
@@ -182,7 +183,7 @@ describe("a batch equals the same calls one by one", () => {
         const states = [await stateOf(right, rightName), await stateOf(left, leftName)];
         assert.deepEqual(normalized(states[0], rightName), normalized(states[1], leftName));
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(25) },
     );
   });
 
@@ -209,7 +210,7 @@ describe("a batch equals the same calls one by one", () => {
           assert.deepEqual(normalized(await stateOf(right, rightName), rightName), normalized(before, rightName));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { rounds } from "../../test/rounds.ts";
 import { checkinRow } from "../../test/rows.ts";
 import type { CheckinRow } from "../db/tables.ts";
 
@@ -336,7 +337,7 @@ describe("GET /checkins while check-ins are created and deleted", () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: rounds(15) },
     );
   });
 });

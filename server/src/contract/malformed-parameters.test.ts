@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, keepAlive } from "../../test/harness.ts";
+import { valuesOf } from "../../test/rounds.ts";
 import {
   type Keywords,
   parametersOf,
@@ -36,10 +37,12 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
   it("gets 400 ParameterIncorrectFormat if it is an object, an array or a boolean in a body", async () => {
     const deep = `${"[".repeat(50)}${"]".repeat(50)}`;
     const notTexts = ["[]", "{}", '["a"]', '{"toString":"a"}', '{"__proto__":{"length":4}}', "true", "false", deep];
+    let turn = 0;
     let count = 0;
     for (const route of routesWithBody(calls.test)) {
       for (const [name, schema] of parametersOf(route)) {
-        for (const json of notTexts) {
+        turn += 1;
+        for (const json of valuesOf(notTexts, turn)) {
           if (takes(schema, json)) continue;
           const { error, message } = (await calls.call(route, calls.pathOf(route), calls.bodyWith(route, name, json)))
             .body;
@@ -57,9 +60,12 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
   });
 
   it("gets 400 if it is 1e400, NUL or a lone surrogate in a body, except in credentials", async () => {
+    const malformed = ["1e400", '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"\\udc00\\ud800"'];
+    let turn = 0;
     for (const route of routesWithBody(calls.test)) {
       for (const [name, schema] of parametersOf(route)) {
-        for (const json of ["1e400", '"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"\\udc00\\ud800"']) {
+        turn += 1;
+        for (const json of valuesOf(malformed, turn)) {
           if (takes(schema, json)) continue;
           const { body } = await calls.call(route, calls.pathOf(route), calls.bodyWith(route, name, json));
           const { "x-wire": format, "x-refused-as": refusal } = schema as Keywords;
@@ -91,10 +97,12 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
       "😀",
       "a".repeat(300),
     ];
+    let turn = 0;
     for (const route of calls.test.app.routes) {
       for (const [name, schema] of Object.entries(route.pathParameters?.properties ?? {})) {
         if (!("x-kind" in schema || "x-kinds" in schema)) continue;
-        for (const text of texts) {
+        turn += 1;
+        for (const text of valuesOf(texts, turn)) {
           const path = calls.pathOf(route, { [name]: text });
           assertError(await calls.call(route, path), 400, "ParameterIncorrectFormat", 515, `${name} must be an id.`);
         }
@@ -113,8 +121,9 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
       calls.user.token,
       `Service,Bearer ${calls.user.token}`,
     );
-    for (const route of calls.test.app.routes.filter(({ caller }) => caller !== "anyone")) {
-      for (const authorization of headers) {
+    const routes = calls.test.app.routes.filter(({ caller }) => caller !== "anyone");
+    for (const [turn, route] of routes.entries()) {
+      for (const authorization of valuesOf(headers, turn)) {
         const answer = await calls.test.call(`${route.method} ${calls.pathOf(route)}`, {
           headers: { authorization },
           body: "{",

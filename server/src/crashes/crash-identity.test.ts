@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { processorTime } from "../../test/processor-time.ts";
+import { rounds } from "../../test/rounds.ts";
 import { identifyCrash } from "./crash-identity.ts";
 
 function fingerprintOf(stackTrace: string): string {
@@ -416,7 +417,7 @@ describe("identifyCrash", () => {
         assert.ok([...title].length <= 256 && title.isWellFormed() && !/[\p{Cc}]/u.test(title));
         assert.deepEqual(identifyCrash(text, message), { fingerprint, title });
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 });

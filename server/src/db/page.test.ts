@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { sql } from "kysely";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
+import { rounds } from "../../test/rounds.ts";
 import type { Key, Page, Position, Side } from "../lib/keyset.ts";
 import { equals, numberOrder } from "./conditions.ts";
 import type { Database } from "./database.ts";
@@ -119,7 +120,7 @@ describe("readPage", () => {
           assert.deepEqual(page, expectedPage(rows, position, size), JSON.stringify({ position, size }));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 
@@ -149,7 +150,7 @@ describe("readPage", () => {
         }
         assert.deepEqual(backward, expected);
       }),
-      { numRuns: 30 },
+      { numRuns: rounds(30) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { rounds } from "../../test/rounds.ts";
 import { type CellRange, cellOf, cellsOfBox, cellsOfRange, cellsOfRing, isInRange } from "./cells.ts";
 import { distanceMeters, type Location, type LocationRange } from "./locations.ts";
 
@@ -28,7 +29,7 @@ describe("cellOf", () => {
   it("interleaves the bits of both indexes, longitude first", () => {
     fc.assert(
       fc.property(location, (place) => assert.equal(cellOf(place), naiveCell(place))),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -107,7 +108,7 @@ describe("cellsOfRing", () => {
           if (inner <= distance && distance <= outer) assertHeld(ranges, place);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     );
   });
 
@@ -119,7 +120,7 @@ describe("cellsOfRing", () => {
         assertHeld(cellsOfRing(center, distance, distance), place);
         assertHeld(cellsOfRing(center, distance, distance + other), place);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -133,7 +134,7 @@ describe("cellsOfRing", () => {
         assertHeld(cellsOfRing(center, 0, radius), place);
         assertHeld(cellsOfRing(center, radius, radius), place);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -149,7 +150,7 @@ describe("cellsOfRing", () => {
         assertHeld(cellsOfRing(at(lat, 10), 0, radius), place);
         assertHeld(cellsOfRing(at(lat, 10), radius, radius), place);
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 
@@ -212,7 +213,7 @@ describe("cellsOfBox", () => {
           if (isInRange(place, range)) assertHeld(ranges, place);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { processorTime } from "../../test/processor-time.ts";
+import { rounds } from "../../test/rounds.ts";
 import { formatDate, parseDate, parseDateRange } from "./dates.ts";
 
 const day = Date.UTC(2015, 6, 9);
@@ -153,7 +154,7 @@ describe("parseDate", () => {
       const ms = cut(instant, form.unit);
       assert.deepEqual(parseDate(form.write(ms)), { value: ms }, form.write(ms));
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: rounds(2_000) });
   });
 
   it("every integer within the years 0001 to 9999 is returned unchanged, also when sent as a number", () => {
@@ -260,7 +261,7 @@ describe("parseDateRange", () => {
       };
       assert.deepEqual(parseDateRange(text), { value: range }, text);
     });
-    fc.assert(property, { numRuns: 3_000 });
+    fc.assert(property, { numRuns: rounds(3_000) });
   });
 
   it("a range of any two forms in the wrong order is never read as another range", () => {
@@ -270,7 +271,7 @@ describe("parseDateRange", () => {
       fc.pre(end < start);
       assert.ok("problem" in parseDateRange(`${oneForm.write(start)}-${otherForm.write(end)}`));
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: rounds(2_000) });
   });
 
   it("at most one reading of a range has complete dates on both sides", () => {
@@ -280,7 +281,7 @@ describe("parseDateRange", () => {
       const dashes = [...text.matchAll(/-/g)].map((match) => match.index);
       assert.equal(dashes.filter((at) => isEnd(text.slice(0, at)) && isEnd(text.slice(at + 1))).length, 1, text);
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: rounds(2_000) });
   });
 });
 
@@ -295,7 +296,7 @@ describe("hostile dates", () => {
       for (const result of [parseDate(input), parseDateRange(input)])
         assert.ok("value" in result || result.rule !== "");
     });
-    fc.assert(property, { numRuns: 700 });
+    fc.assert(property, { numRuns: rounds(700) });
   });
 
   it("a parsed value is an instant within the years 0001 to 9999, in order", () => {
@@ -310,7 +311,7 @@ describe("hostile dates", () => {
         assert.ok(earliest <= start && start <= end && end <= latest, text);
       },
     );
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: rounds(2_000) });
   });
 
   it("a long text is refused immediately", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { processorTime } from "../../test/processor-time.ts";
+import { rounds } from "../../test/rounds.ts";
 import { distanceMeters, type Location, parseLocation, parseLocationRange } from "./locations.ts";
 
 const radius = 6_371_008.8;
@@ -99,7 +100,7 @@ describe("parseLocation", () => {
       assert.deepEqual(parseLocation(point), { value: point });
       assert.deepEqual(parseLocation({ LNG: text(point.lng), LAT: text(point.lat) }), { value: point });
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 });
 
@@ -186,7 +187,7 @@ describe("parseLocationRange", () => {
         value: { shape: "circle", center, radiusMeters: radiusMeters + 0 },
       });
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 
   it("every box is returned unchanged, or is a range problem when it is upside down", () => {
@@ -196,7 +197,7 @@ describe("parseLocationRange", () => {
       if (southWest.lat > northEast.lat) assert.ok("problem" in result && result.problem === "range", text);
       else assert.deepEqual(result, { value: { shape: "box", southWest, northEast } });
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 });
 
@@ -216,7 +217,7 @@ describe("hostile locations", () => {
       if ("problem" in point) return;
       assert.ok(Math.abs(point.value.lat) <= 90 && Math.abs(point.value.lng) <= 180);
     });
-    fc.assert(property, { numRuns: 700 });
+    fc.assert(property, { numRuns: rounds(700) });
   });
 
   it("a long text is refused immediately", () => {
@@ -276,7 +277,7 @@ describe("distanceMeters", () => {
       assert.equal(distanceMeters({ lat: -90, lng }, { lat: -90, lng: other }), 0);
       assert.equal(distanceMeters({ lat, lng: 180 }, { lat, lng: -180 }), 0);
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 
   it("antipodes are half a circumference apart", () => {
@@ -284,21 +285,21 @@ describe("distanceMeters", () => {
       const meters = distanceMeters({ lat, lng }, { lat: -lat, lng: lng - 180 });
       assert.ok(Math.abs(meters - Math.PI * radius) < 1e-7, String(meters));
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 
   it("is bitwise equal in both directions", () => {
     const property = fc.property(location, location, (a, b) =>
       assert.equal(distanceMeters(a, b), distanceMeters(b, a)),
     );
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 
   it("satisfies the triangle inequality", () => {
     const property = fc.property(location, location, location, (a, b, c) => {
       assert.ok(distanceMeters(a, c) <= distanceMeters(a, b) + distanceMeters(b, c) + 1e-6);
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 
   it("agrees with the angle between the two points as vectors", () => {
@@ -307,7 +308,7 @@ describe("distanceMeters", () => {
       assert.ok(meters >= 0 && meters <= Math.PI * radius);
       assert.ok(Math.abs(meters - radius * angleBetween(vectorOf(a), vectorOf(b))) < 1e-6);
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: rounds(1_000) });
   });
 });
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { rounds } from "../../test/rounds.ts";
 import { type Limit, TokenBucket } from "../lib/token-buckets.ts";
 import { type Lent, lend } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
@@ -76,7 +77,7 @@ describe("SharedBucket", () => {
           assert.ok(Math.abs(shared.missing(now) - own.missing(now)) < 1e-6);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: rounds(50) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { assertError, assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { rounds } from "../../test/rounds.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { cellOf } from "../lib/cells.ts";
 import { formatDate } from "../lib/dates.ts";
@@ -250,7 +251,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
           expected.map(({ key }) => key),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

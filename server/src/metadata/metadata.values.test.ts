@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { assertError, assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { rounds } from "../../test/rounds.ts";
 
 let test: TestApp;
 let user: TestUser;
@@ -55,7 +56,7 @@ describe("values of metadata", () => {
         const json = JSON.stringify(value);
         assert.equal(await throughAndBack(json), json);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { rounds } from "../../test/rounds.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 
 const hour = 3_600_000;
@@ -588,7 +589,7 @@ describe("series match a calculation over the same events", () => {
           assert.equal(raw.length, events.length);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: rounds(12) },
     );
   });
 
