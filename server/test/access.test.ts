@@ -25,6 +25,12 @@ type Callers = Readonly<Record<string, () => Authorization | Promise<Authorizati
 /** Credentials that every operation refuses, so that no call can revoke them. */
 type RefusedCallers = Readonly<Record<string, Authorization>>;
 
+/** Makes credentials once for all operations that only read: these revoke none. */
+function credentialMaker(): (route: Route, make: Callers[string]) => Authorization | Promise<Authorization> {
+  const made = new Map<Callers[string], Authorization | Promise<Authorization>>();
+  return (route, make) => (route.method === "GET" ? made.getOrInsertComputed(make, () => make()) : make());
+}
+
 async function makeOnce(callers: Callers): Promise<RefusedCallers> {
   const made = Object.entries(callers).map(async ([name, make]) => [name, await make()] as const);
   return Object.fromEntries(await Promise.all(made));
@@ -151,6 +157,7 @@ function assertAllowed({ status, body }: Answer, name: string): void {
 describe("the callers of each operation: spec/authentication#credentials-and-tokens", () => {
   it("every operation accepts the callers that it declares, and no others", async (t) => {
     const invalid = await makeOnce(invalidCallers(await createInvalidTokens()));
+    const credentialsFor = credentialMaker();
     for (const route of test.app.routes.filter(({ caller }) => caller !== "operator")) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
@@ -159,16 +166,16 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
           if (route.caller !== "anyone") assertInvalid(answer);
           else assert.equal(answer.body.error, unauthorized.body.error, name);
         }
-        for (const [name, authorization] of Object.entries(devices)) {
-          const answer = await call(route, await authorization());
+        for (const [name, make] of Object.entries(devices)) {
+          const answer = await call(route, await credentialsFor(route, make));
           if (route.caller === "user") assertUserRequired(answer);
           // Whether a device may call depends on the parameters; without parameters the call needs a user.
           else if (answer.status === 403 && route.errors.includes("AuthUserAccessTokenRequired"))
             assertUserRequired(answer);
           else assertAllowed(answer, name);
         }
-        for (const [name, authorization] of Object.entries(users)) {
-          assertAllowed(await call(route, await authorization()), name);
+        for (const [name, make] of Object.entries(users)) {
+          assertAllowed(await call(route, await credentialsFor(route, make)), name);
         }
       });
     }
@@ -178,11 +185,12 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
   it("operator operations accept operators only, and no client token", async (t) => {
     const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
     const refused = await makeOnce({ ...invalid, ...devices, ...users, ...invalidOperators });
+    const credentialsFor = credentialMaker();
     for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
       await t.test(`${route.method} ${route.path}`, async () => {
         for (const authorization of Object.values(refused)) assertNoOperator(await call(route, authorization));
-        for (const [name, authorization] of Object.entries(operators)) {
-          assertAllowed(await call(route, await authorization()), name);
+        for (const [name, make] of Object.entries(operators)) {
+          assertAllowed(await call(route, await credentialsFor(route, make)), name);
         }
       });
     }
@@ -199,7 +207,11 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
 
   // spec/operators#operator-roles
   it("a viewer cannot change anything, and an editor cannot change operators: 403, before the object is read", async (t) => {
-    const roles = ["viewer", "editor", "owner"] as const;
+    const credentialsFor = credentialMaker();
+    const roles = (["viewer", "editor", "owner"] as const).map((role) => {
+      const make = async () => `Service ${(await test.createOperator(undefined, role)).token}`;
+      return { role, make };
+    });
     const before = await changeable();
     for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
       const required = route.roleWithout?.role ?? roleOf(route);
@@ -207,10 +219,9 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
       const concernsCaller = isOwnSession || route.operation === "changeOwnOperator";
       if (route.method !== "GET") assert.equal(required === "viewer", concernsCaller, route.operation);
       await t.test(`${route.method} ${route.path}: ${required}`, async () => {
-        for (const role of roles) {
-          const { token } = await test.createOperator(undefined, role);
+        for (const { role, make } of roles) {
           const body = takesBody(route) ? "{broken" : undefined;
-          const answer = await call(route, `Service ${token}`, body);
+          const answer = await call(route, await credentialsFor(route, make), body);
           if (mayDo(role, required)) assertAllowed(answer, role);
           else assertError(answer, 403, "ObjectPermissionDenied", 771, `This requires the role ${required}.`);
         }
@@ -248,14 +259,15 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
 
   // spec/errors#order-of-checks
   it("the token is checked before the body and the parameters, and those before the object", async (t) => {
+    const { token, deviceToken } = await test.signUp();
+    const operator = await operators["an operator"]?.();
     // An upload checks the form first: see `files.test.ts`.
     for (const route of test.app.routes.filter((each) => takesBody(each) && each.upload === undefined)) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        const { token, deviceToken } = await test.signUp();
         const broken = "{broken";
         if (route.caller === "operator") {
           assertNoOperator(await call(route, `Service ${token}`, broken));
-          const answer = await call(route, await operators["an operator"]?.(), broken);
+          const answer = await call(route, operator, broken);
           assertError(answer, 400, "ParameterIncorrectFormat", 515, "The body is not valid JSON.");
           return;
         }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import S3rver, { type Context } from "s3rver";
 import { signatureOf } from "./s3-signature.ts";
 
@@ -17,6 +17,8 @@ export interface S3Server {
 }
 
 const bucket = "files";
+/** Fewer than the thousand of other servers, so that a test needs few objects for several pages. */
+const pageKeys = 100;
 const key = "S3RVER"; // the only one that s3rver accepts
 
 export async function startS3Server(directory: string): Promise<S3Server> {
@@ -61,7 +63,7 @@ function finishWrites(store: S3rver["store"], directory: string): void {
   const putPart = store.putPart.bind(store);
   async function finish(file: string, size: number): Promise<void> {
     const until = Date.now() + 5_000; // another request may have replaced or deleted the object
-    while (statSync(file, { throwIfNoEntry: false })?.size !== size && Date.now() < until) await setImmediate();
+    while (statSync(file, { throwIfNoEntry: false })?.size !== size && Date.now() < until) await setTimeout(2);
   }
   store.putObject = async (object) => {
     const put = await putObject(object);
@@ -83,7 +85,7 @@ function isSigned({ method, href }: Context): boolean {
 async function listObjects(context: Context, { store }: S3rver): Promise<void> {
   const prefix = context.query["prefix"] ?? "";
   const startAfter = context.query["start-after"] ?? "";
-  const { objects, isTruncated } = await store.listObjects(bucket, { prefix, startAfter, maxKeys: 1_000 });
+  const { objects, isTruncated } = await store.listObjects(bucket, { prefix, startAfter, maxKeys: pageKeys });
   const items = objects.map(({ key }) => `<Contents><Key>${key}</Key></Contents>`).join("");
   answer(context, 200, `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${items}</ListBucketResult>`);
 }

@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FileStore, fileStores, startFileStore } from "../../test/file-stores.ts";
 import { assertError, assertResult, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { valuesOf } from "../../test/rounds.ts";
 import { until } from "../../test/until.ts";
 import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
@@ -11,7 +12,7 @@ import { maintain } from "../maintenance.ts";
 
 /** Guarantees that hold for every store and every way of sending the bytes. */
 
-for (const name of Object.keys(fileStores)) {
+for (const [turn, name] of Object.keys(fileStores).entries()) {
   describe(`files ${name}`, () => {
     let store: FileStore;
     let test: TestApp;
@@ -155,10 +156,10 @@ for (const name of Object.keys(fileStores)) {
       const { token } = await test.signUp("Cut", application);
       const form = formOf([dataPart("the bytes of a file", "text/plain")]);
       const head = `POST /blobs HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Type: ${formHeaders["content-type"]}\r\nContent-Length: ${form.length}\r\n\r\n`;
-      for (let start = 0; start < form.length; start += 40) {
-        const lengths = Array.from(form.keys()).slice(start, start + 40);
+      const lengths = valuesOf([...form.keys()], turn);
+      for (let start = 0; start < lengths.length; start += 40) {
         await Promise.all(
-          lengths.map(async (length) => {
+          lengths.slice(start, start + 40).map(async (length) => {
             const connection = openRaw(test.port);
             connection.write(Buffer.concat([Buffer.from(head), form.subarray(0, length)]));
             await sleep(length % 40);
