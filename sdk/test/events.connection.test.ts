@@ -45,7 +45,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
   let app: TestApp;
   let operatorToken: string;
   before(async () => {
-    app = await startTestApp({ STREAM_HEARTBEAT_MS: "100", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+    app = await startTestApp({ STREAM_HEARTBEAT_MS: "100", RATE_LIMITS: "off" });
     operatorToken = (await app.createOperator()).token;
   });
   after(() => app.close());

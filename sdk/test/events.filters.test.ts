@@ -10,7 +10,7 @@ import { follow } from "./event-followers.ts";
 describe("filters of subscriptions that share a stream", () => {
   let app: TestApp;
   before(async () => {
-    app = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+    app = await startTestApp({ RATE_LIMITS: "off" });
   });
   after(() => app.close());
 

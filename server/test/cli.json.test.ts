@@ -142,10 +142,13 @@ const successes: Readonly<Record<string, () => Promise<[args: string[], members:
     ["id", "deleted"],
   ],
   audit: async () => [[], list],
-  backup: async () => [[pathOf("all.tar")], ["file", "rows", "files", "bytes", "missing"]],
+  backup: async () => [
+    [pathOf("all.tar"), "--fast"],
+    ["file", "rows", "files", "bytes", "missing"],
+  ],
   "verify-backup": async () => [[pathOf("all.tar")], ["head", "end"]],
   "apps export": async () => [
-    [test.application.appid, pathOf("app.tar")],
+    [test.application.appid, pathOf("app.tar"), "--fast"],
     ["file", "rows", "files", "bytes", "missing"],
   ],
   "apps delete": async () => [
@@ -199,7 +202,7 @@ describe("--json", () => {
   it("restore prints the header and the trailer of the backup", async (t) => {
     const empty = await createTestDeployment({ isMigrated: false });
     t.after(empty.remove);
-    await run("backup", [pathOf("restored.tar")]);
+    await run("backup", [pathOf("restored.tar"), "--fast"]);
     const { DATA_DIR, DATABASE_URL } = empty.settings;
     const { code, stdout, stderr } = await run("restore", [pathOf("restored.tar")], { DATA_DIR, DATABASE_URL });
     assert.deepEqual([code, stderr], [0, ""]);
@@ -258,7 +261,7 @@ describe("--json", () => {
   it("warnings are a member of the document", async () => {
     const settingsOfOther = { ROLLCALL_SECRET: "another secret of another deployment" };
     const { appid } = JSON.parse((await run("apps create", ["--name", "Exported"])).stdout);
-    await run("apps export", [appid, pathOf("other.tar")]);
+    await run("apps export", [appid, pathOf("other.tar"), "--fast"]);
     await run("apps delete", [appid, "--yes"]);
     const { code, stdout, stderr } = await run("apps import", [pathOf("other.tar")], settingsOfOther);
     assert.deepEqual([code, stderr], [0, ""]);

@@ -9,7 +9,7 @@ import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 /** Streams of one process while another one writes, on PostgreSQL. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
-const common = { RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" };
+const common = { RATE_LIMITS: "off" };
 /** Longer than any test takes. */
 const neverMs = "3600000";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
+import { processorTime } from "./processor-time.ts";
 
 /** hostile.md "Input", lines 15 to 23: refused with the right error, or stored as plain text; never a 500. */
 
@@ -118,9 +119,9 @@ describe("JSON (17)", () => {
     async function medianMs(members: string): Promise<number> {
       const times: number[] = [];
       for (let run = 0; run < 3; run += 1) {
-        const startedAt = performance.now();
+        const usedMs = processorTime();
         assert.equal((await checkIn(members)).status, 400);
-        times.push(performance.now() - startedAt);
+        times.push(usedMs());
       }
       return times.sort((a, b) => a - b)[1] ?? 0;
     }

@@ -14,7 +14,7 @@ function roundsOf(apps: readonly TestApp[]): number {
 
 /** Waits for this many rounds, and then for the time of another round, to detect one too many. */
 async function waitForRounds(apps: readonly TestApp[], count: number): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (roundsOf(apps) < count) {
     assert.ok(Date.now() < deadline, `${roundsOf(apps)} of ${count} rounds`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -15,7 +15,7 @@ let people: ReturnType<typeof createPeople>;
 let attacker: TestUser;
 const streams: TestStream[] = [];
 before(async () => {
-  test = await startTestApp({ ...memoryForPages, RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ ...memoryForPages, RATE_LIMITS: "off" });
   people = createPeople(test);
   attacker = await test.signUp("Attacker");
 });

@@ -168,7 +168,7 @@ describe("a move", () => {
   it("is not imported into a region while another region serves it", async () => {
     const { appid } = await createInhabited(main);
     const file = join(main.folder, "exported.tar");
-    await main.printed("apps", "export", appid, file);
+    await main.printed("apps", "export", appid, file, "--fast");
     const { code, stderr } = await eu.run("apps", "import", file);
     assert.notEqual(code, 0);
     assert.match(stderr, new RegExp(`${appid} lives in the region main: delete it there before you import it here`));

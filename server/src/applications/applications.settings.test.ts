@@ -3,9 +3,9 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { SMTPServer } from "smtp-server";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { until } from "../../test/until.ts";
 import { maintain } from "../maintenance.ts";
 import {
   type ApplicationSettings,
@@ -294,7 +294,7 @@ describe("mail settings of an application: spec/operators#secret-settings", () =
       retention: { metricsDays: 9 },
     });
     await requestCode(application);
-    for (let n = 0; arrived.length === 0 && n < 100; n += 1) await setTimeout(50);
+    await until(() => arrived.length > 0);
     assert.equal(arrived.length, 1);
     assert.deepEqual([arrived[0]?.user, arrived[0]?.from], ["us@er", "app@example.com"]);
     assert.match(arrived[0]?.text ?? "", /^From: =\?UTF-8\?.*<app@example\.com>\r?$/m);

@@ -110,14 +110,14 @@ async function readData(databaseUrl: string) {
 
 describe("rollcall backup, verify-backup, restore", () => {
   it("a running server writes a backup, readable only by its owner and never over another file, which can be restored", async () => {
-    const backup = await runProgram("src/cli.ts", ["backup", file], settingsOf(test));
+    const backup = await runProgram("src/cli.ts", ["backup", file, "--fast"], settingsOf(test));
     assert.equal(backup.stderr, "");
     assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.ok(!existsSync(`${file}.partial`));
     const settings = await emptyDeployment();
     const [again, verified, restored] = await Promise.all([
-      runProgram("src/cli.ts", ["backup", file], settingsOf(test)),
+      runProgram("src/cli.ts", ["backup", file, "--fast"], settingsOf(test)),
       runProgram("src/cli.ts", ["verify-backup", file], {}),
       runProgram("src/cli.ts", ["restore", file], settings),
     ]);
@@ -208,7 +208,7 @@ describe("a backup", () => {
       }
       await other.app.bytes.write(originalKey(appid, pictureId), rotten());
       const path = join(folder, "lossy.tar");
-      const { code, stderr } = await runProgram("src/cli.ts", ["backup", path], settingsOf(other));
+      const { code, stderr } = await runProgram("src/cli.ts", ["backup", path, "--fast"], settingsOf(other));
       assert.equal(code, 1);
       assert.match(
         stderr,
@@ -242,7 +242,7 @@ describe("a backup", () => {
   it("fails on a full disk with the reason, and leaves nothing behind", async () => {
     const path = join(folder, "full.tar");
     const TMPDIR = mkdtempSync(join(folder, "tmp-"));
-    const limited = ["--fsize=100000", process.execPath, rollcall, "backup", path]; // the kernel limits the size of files
+    const limited = ["--fsize=100000", process.execPath, rollcall, "backup", path, "--fast"]; // the kernel limits the size of files
     function assertFull(): void {
       const { status, stderr } = spawnSync("prlimit", limited, {
         env: { PATH: process.env["PATH"], TMPDIR, ...settingsOf(test) },

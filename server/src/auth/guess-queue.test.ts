@@ -29,13 +29,13 @@ function start(given: Partial<typeof limits> = {}, createTurns?: () => GuessTurn
 // spec/limits#recognized-devices, spec/limits#operator-sign-ins
 describe("GuessQueue", () => {
   it("admits a burst at once, and then as many attempts as the rate allows", async () => {
-    const { take, order } = start({ perSecond: 20, burst: 3 });
+    const { take, order } = start({ perSecond: 2, burst: 3 });
     const startedAt = performance.now();
     const all = Promise.all(["a", "b", "c", "d", "e"].map((network) => take(network)));
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual(order, ["a", "b", "c"]);
     await all;
-    assert.ok(performance.now() - startedAt > 70, "two more take 100 ms");
+    assert.ok(performance.now() - startedAt > 900, "two more take a second");
   });
 
   it("does not make a new network wait for a thousand networks that came before", async () => {

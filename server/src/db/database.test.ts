@@ -206,7 +206,8 @@ describe("Database", () => {
 
 describe("a busy database", () => {
   it("fails a write with ServiceUnavailable after DATABASE_TIMEOUT_MS, and later writes succeed", async () => {
-    const impatient = await openDatabase(opened.url, { connectionsMax: 2, timeoutMs: 200 });
+    // Long enough for the last write on a busy machine.
+    const impatient = await openDatabase(opened.url, { connectionsMax: 2, timeoutMs: 1_000 });
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
     const holder = database.write(async ({ queries }) => {

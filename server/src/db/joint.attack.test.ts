@@ -93,12 +93,12 @@ describe("Database.together on an engine that fails", () => {
 
   it("split: parts after a lost transaction run in a transaction of their own", async () => {
     const { kept, engineWrite, write } = fakeEngine();
-    const joints = createJoints(engineWrite, 50);
+    const joints = createJoints(engineWrite, 300);
     let outcomes: string[] = [];
     await joints.together(async (joint) => {
       outcomes = await runParts(joint, [
         () => write(joints, "a"),
-        () => new Promise((resolve) => setTimeout(resolve, 200)),
+        () => new Promise((resolve) => setTimeout(resolve, 700)),
         () => write(joints, "b"),
         () => write(joints, "c"),
       ]);
@@ -125,7 +125,7 @@ describe("Database.together on an engine that fails", () => {
   });
 
   it("a transaction that takes too long is aborted, even if it had to wait long to begin", {
-    timeout: 5_000,
+    timeout: 30_000,
   }, async () => {
     const { kept, engineWrite, write } = fakeEngine({ openAfterMs: 100 });
     const joints = createJoints(engineWrite, 50);

@@ -17,7 +17,7 @@ const waitMsMax = 60_000;
 describe("positions of the log on PostgreSQL", { skip }, () => {
   let test: TestApp;
   before(async () => {
-    test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000", METRICS_TOKEN: metricsToken });
+    test = await startTestApp({ RATE_LIMITS: "off", METRICS_TOKEN: metricsToken });
   });
   after(async () => {
     killRunningServers();

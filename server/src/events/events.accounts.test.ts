@@ -12,7 +12,7 @@ let operator: TestOperator;
 let ann: TestUser;
 let ben: TestUser;
 before(async () => {
-  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ RATE_LIMITS: "off" });
   root = `/_/api/applications/${test.application.appid}`;
   operator = await test.createOperator();
   [ann, ben] = [await test.signUp("Ann"), await test.signUp("Ben")];

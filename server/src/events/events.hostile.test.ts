@@ -16,7 +16,7 @@ interface ReceivedEvent {
 let test: TestApp;
 let ann: TestUser;
 before(async () => {
-  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ RATE_LIMITS: "off" });
   ann = await test.signUp("Ann");
 });
 after(() => test.close());

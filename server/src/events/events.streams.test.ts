@@ -8,7 +8,7 @@ let ann: TestUser;
 let ben: TestUser;
 const open = new Set<TestStream>();
 before(async () => {
-  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000", STREAM_HEARTBEAT_MS: "500" });
+  test = await startTestApp({ RATE_LIMITS: "off", STREAM_HEARTBEAT_MS: "500" });
   [ann, ben] = [await test.signUp("Ann"), await test.signUp("Ben")];
 });
 after(() => test.close());

@@ -21,7 +21,7 @@ let test: TestApp;
 let ann: TestUser;
 let ben: TestUser;
 before(async () => {
-  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ RATE_LIMITS: "off" });
   [ann, ben] = [await test.signUp("Ann"), await test.signUp("Ben")];
 });
 after(() => test.close());
@@ -496,7 +496,7 @@ describe("the event log: spec/events#recording", () => {
   });
 
   it("records every write of another process after the first reader's answer", async () => {
-    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, DATABASE_TIMEOUT_MS: "20000" });
+    const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     try {
       const application = await test.createApplication();
       const cal = await test.signUp("Cal", application);

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts
 let test: TestApp;
 let ann: TestUser;
 before(async () => {
-  test = await startTestApp({ RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "20000" });
+  test = await startTestApp({ RATE_LIMITS: "off" });
   ann = await test.signUp("Ann");
 });
 after(() => test.close());

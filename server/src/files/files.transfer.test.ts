@@ -12,7 +12,7 @@ import { BytesMissing } from "../storage/byte-store.ts";
 let test: TestApp;
 let owner: TestUser;
 before(async () => {
-  test = await startTestApp({ REQUEST_TIMEOUT_MS: "600", KEEP_ALIVE_TIMEOUT_MS: "10000" });
+  test = await startTestApp({ REQUEST_TIMEOUT_MS: "2000", KEEP_ALIVE_TIMEOUT_MS: "10000" });
   owner = await test.signUp();
 });
 after(() => test.close());
@@ -30,7 +30,7 @@ describe("long uploads", () => {
       connection.write(headOf(form));
       for (let start = 0; start < form.length; start += 100) {
         connection.write(form.subarray(start, start + 100));
-        await sleep(200);
+        await sleep(450); // in all, longer than the timeout
       }
       const answer = await connection.receive();
       assert.deepEqual([answer?.status, answer?.body?.result?.contentLength], [201, 600]);

@@ -19,7 +19,7 @@ import { png } from "../../test/uploads.ts";
 let test: TestApp;
 let jane: TestUser;
 before(async () => {
-  test = await startTestApp({ AUTH_SCHEMES: "Service,Bearer", REQUEST_TIMEOUT_MS: "1000" });
+  test = await startTestApp({ AUTH_SCHEMES: "Service,Bearer", REQUEST_TIMEOUT_MS: "3000" });
   jane = await test.signUp();
 });
 after(() => test.close());
@@ -394,7 +394,7 @@ describe("slow senders", () => {
     );
     for (let n = 0; n < 8; n += 1) {
       connection.write("x");
-      await new Promise((resolve) => setTimeout(resolve, 400)); // in all, longer than the timeout
+      await new Promise((resolve) => setTimeout(resolve, 450)); // in all, longer than the timeout
     }
     const answer = await connection.receive();
     assert.deepEqual([answer?.status, answer?.headers["upload-offset"]], [204, "8"]);

@@ -131,7 +131,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
       const [answer] = await exchange(bytes());
       assert.ok(answer);
       if (answer.status !== 404) assertError(answer, ...tooLate);
-      assert.ok(performance.now() - startedAt < 5_000);
+      assert.ok(performance.now() - startedAt < 20_000); // a busy machine is late, but below the default time-out
     });
   }
 

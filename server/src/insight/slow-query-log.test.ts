@@ -79,12 +79,18 @@ describe("SLOW_QUERY_MS", () => {
   });
 
   test("writes up to 20 lines a second, then the number of dropped lines", async () => {
-    const text: string[] = [];
-    const logQuery = createSlowQueryLog(createLog("info", { write: (line) => void text.push(line) }));
     const statement = { statement: "select 1", ms: 1_000.00049, rows: 1, engine: "sqlite", failure: undefined };
-    const began = performance.now();
-    for (let count = 0; count < 100; count += 1) logQuery(statement);
-    assert.ok(performance.now() - began < 1_000, "too slow a machine for this test");
+    /** Logs a hundred statements within a second, which a busy machine may not do at once. */
+    function fill() {
+      for (;;) {
+        const text: string[] = [];
+        const logQuery = createSlowQueryLog(createLog("info", { write: (line) => void text.push(line) }));
+        const began = performance.now();
+        for (let count = 0; count < 100; count += 1) logQuery(statement);
+        if (performance.now() - began < 1_000) return { text, logQuery };
+      }
+    }
+    const { text, logQuery } = fill();
     assert.equal(text.length, 20);
     const filled = performance.now();
     while (performance.now() - filled <= 1_001) await setTimeout(50); // a timer may fire a fraction early

@@ -23,7 +23,7 @@ test("lines wait in order until they are read, and are dropped with a report bey
 
   const startedAt = performance.now();
   await new Promise<void>((resolve) => lines.flush(resolve));
-  assert.ok(performance.now() - startedAt < 5_000, "it does not wait for ever");
+  assert.ok(performance.now() - startedAt < 30_000, "it does not wait for ever");
 
   const bytes: Buffer[] = [];
   const buffer = Buffer.alloc(65_536);

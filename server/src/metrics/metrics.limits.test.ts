@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { until } from "../../test/until.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { maintain } from "../maintenance.ts";
 
@@ -273,13 +274,11 @@ describe("stored bytes of one application: hostile.md 37", () => {
     const late = await app.registerDevice();
     await maintain(app.app);
     assert.deepEqual(await storedBytes(app.application, app), [0, 0]);
-    let answer = await reportText(late, app);
-    for (let n = 0; answer.status !== 201 && n < 50; n += 1) {
-      await sleep(50); // the count has to finish first
+    // The count has to finish first.
+    await until(async () => {
       app.advance(10_000);
-      answer = await reportText(late, app);
-    }
-    assert.equal(answer.status, 201);
+      return (await reportText(late, app)).status === 201;
+    });
   });
 
   it("match the rows after compaction, merging and retention, and are measured for keys from an earlier version", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, startTestApp, type TestApp, type TestOperator } from "../../test/harness.ts";
+import { processorTime } from "../../test/processor-time.ts";
 import { passSteadyTime } from "../../test/steady-clock.ts";
 
 const days = 86_400_000;
@@ -8,9 +9,7 @@ const days = 86_400_000;
 describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () => {
   let test: TestApp;
   before(async () => {
-    // A statement must not time out when time passes.
-    const patient = { DATABASE_TIMEOUT_MS: "60000" };
-    test = await startTestApp({ TRUST_PROXY: "loopback", PASSWORD_HASH_THREADS: "1", ...patient });
+    test = await startTestApp({ TRUST_PROXY: "loopback", PASSWORD_HASH_THREADS: "1" });
   });
   after(() => test.close());
 
@@ -145,10 +144,10 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     for (const headers of [{ cookie }, { "x-forwarded-for": "203.0.113.7" }]) {
-      const startedAt = performance.now();
+      const usedMs = processorTime(); // the flood keeps the process busy, and other programs may slow it down
       const answer = await signIn(operator, { headers, afterMs: 0 });
       assert.equal(answer.status, 201, JSON.stringify(headers));
-      const took = performance.now() - startedAt;
+      const took = usedMs();
       assert.ok(took < 5_000, `${JSON.stringify(headers)}: ${took} ms`);
     }
     isStopped = true;

@@ -20,9 +20,8 @@ let application: NewApplication;
 let jane: TestUser;
 let root: string;
 before(async () => {
-  // An attempt whose result cannot be stored in time is repeated.
   test = await startTestApp(
-    { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" },
+    { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" },
     { webhookBounds: { isAutomatic: false } },
   );
   test.app.webhookRunner.start(test.app);

@@ -7,7 +7,7 @@ import { startTestApp, type TestApp, type TestOperator, type TestUser } from "..
 import { mailsTo, waitUntil } from "../../test/mails.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
 
-const settings = { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off", DATABASE_TIMEOUT_MS: "60000" };
+const settings = { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" };
 const notServed = { webhookBounds: { isAutomatic: false } };
 
 describe("webhooks and the log of events", () => {

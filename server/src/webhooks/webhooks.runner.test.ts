@@ -9,7 +9,6 @@ const metricsToken = "token-for-scrapes-of-tests";
 const networks = {
   WEBHOOK_NETWORKS: "127.0.0.0/8",
   RATE_LIMITS: "off",
-  DATABASE_TIMEOUT_MS: "60000",
   METRICS_TOKEN: metricsToken,
 };
 /** No test waits for a scan. */
