@@ -51,7 +51,8 @@ interface Sent {
   }[];
 }
 
-export async function startOtlpCollector(): Promise<OtlpCollector> {
+/** @param onSpan takes each span, in place of keeping them all with their bodies */
+export async function startOtlpCollector(onSpan?: (span: CollectedSpan) => void): Promise<OtlpCollector> {
   const spans: CollectedSpan[] = [];
   const bodies: string[] = [];
   let headers: Record<string, unknown> = {};
@@ -62,12 +63,15 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
       response.writeHead(404).end();
       return;
     }
-    bodies.push(body);
+    if (onSpan === undefined) bodies.push(body);
     headers = request.headers;
     const sent: Sent = JSON.parse(body);
     for (const each of sent.resourceSpans) {
       resource = read(each.resource.attributes);
-      spans.push(...each.scopeSpans.flatMap((scope) => scope.spans.map(readSpan)));
+      for (const span of each.scopeSpans.flatMap((scope) => scope.spans)) {
+        if (onSpan === undefined) spans.push(readSpan(span));
+        else onSpan(readSpan(span));
+      }
     }
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });
