@@ -34,7 +34,7 @@ export interface CallOptions {
 export interface Client {
   /** Sends one request, such as `"POST /users"`; the path is sent unchanged. */
   call(operation: string, options?: CallOptions): Promise<Answer>;
-  /** Sends raw bytes, and reads until the server closes the connection or is silent for `quietMs`. */
+  /** Sends raw bytes, and reads until the server closes the connection or, after an answer, is silent for `quietMs`. */
   sendBytes(bytes: string | Buffer, options?: { quietMs?: number; end?: boolean }): Promise<Answer[]>;
   /** Sends one request whose answer is a stream of events. The caller closes it. */
   openStream(path: string, options?: CallOptions): Promise<OpenStream>;
@@ -147,20 +147,20 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     return socket.on("error", () => {}); // a reset is a valid answer
   }
 
-  function sendBytes(bytes: string | Buffer, { quietMs = 1_500, end = false } = {}): Promise<Answer[]> {
+  function sendBytes(bytes: string | Buffer, { quietMs = 150, end = false } = {}): Promise<Answer[]> {
     const request = hideSecrets(shorten(bytes.toString("latin1")).trimEnd(), secrets);
     return new Promise((resolve) => {
       const socket = connect();
       const chunks: Buffer[] = [];
       socket.setTimeout(connectMsMax, () => socket.destroy());
       socket.on(isTls ? "secureConnect" : "connect", () => {
-        socket.setTimeout(quietMs);
+        socket.setTimeout(answerMsMax);
         if (end) socket.end(bytes);
         else socket.write(bytes);
       });
       socket.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
-        socket.setTimeout(Math.min(quietMs, 150)); // the rest of an answer follows without delay
+        socket.setTimeout(quietMs); // the rest of an answer follows without delay
       });
       socket.on("end", () => socket.destroy());
       socket.on("close", () => {
