@@ -7,6 +7,7 @@ import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
 import { mayDo } from "../src/roles.ts";
 import { type Answer, assertError, keepAlive, startTestApp, type TestApp } from "./harness.ts";
+import { valuesOf } from "./rounds.ts";
 
 /**
  * Every operation of the route table is called by every kind of caller, so that a new operation is covered without a
@@ -158,10 +159,11 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
   it("every operation accepts the callers that it declares, and no others", async (t) => {
     const invalid = await makeOnce(invalidCallers(await createInvalidTokens()));
     const credentialsFor = credentialMaker();
-    for (const route of test.app.routes.filter(({ caller }) => caller !== "operator")) {
+    const routes = test.app.routes.filter(({ caller }) => caller !== "operator");
+    for (const [turn, route] of routes.entries()) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
-        for (const [name, authorization] of Object.entries(invalid)) {
+        for (const [name, authorization] of valuesOf(Object.entries(invalid), turn)) {
           const answer = await call(route, authorization);
           if (route.caller !== "anyone") assertInvalid(answer);
           else assert.equal(answer.body.error, unauthorized.body.error, name);
@@ -186,9 +188,10 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
     const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
     const refused = await makeOnce({ ...invalid, ...devices, ...users, ...invalidOperators });
     const credentialsFor = credentialMaker();
-    for (const route of test.app.routes.filter(({ caller }) => caller === "operator")) {
+    const routes = test.app.routes.filter(({ caller }) => caller === "operator");
+    for (const [turn, route] of routes.entries()) {
       await t.test(`${route.method} ${route.path}`, async () => {
-        for (const authorization of Object.values(refused)) assertNoOperator(await call(route, authorization));
+        for (const each of valuesOf(Object.values(refused), turn)) assertNoOperator(await call(route, each));
         for (const [name, make] of Object.entries(operators)) {
           assertAllowed(await call(route, await credentialsFor(route, make)), name);
         }

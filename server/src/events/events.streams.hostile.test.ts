@@ -345,7 +345,7 @@ describe("streams that come back to thousands of events: hostile.md 54, spec/str
     first.cut();
     const request = { method: "POST", path: "/checkins", parameters: { location: "1,2" } };
     const requests = Array.from({ length: 50 }, () => request);
-    for (let n = 0; n < 4_000; n += requests.length) await call("POST /batch", { requests }, writer.token);
+    for (let n = 0; n < rounds(4_000); n += requests.length) await call("POST /batch", { requests }, writer.token);
     await checkIn("last", reader.token);
 
     async function comeBack(user: TestUser, afterMs: number): Promise<void> {
