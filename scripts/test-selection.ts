@@ -10,6 +10,7 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
   "server/src/archives/": [],
   "server/src/batch/": [],
   "server/src/db/": [
+    "server/test/before-baseline",
     "server/test/get-and-post", // one journey through every noun
     "server/test/isolation",
     "server/test/lock-order",

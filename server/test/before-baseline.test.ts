@@ -12,7 +12,8 @@ import { openDatabase } from "../src/db/open.ts";
 import { loadEarlierDeployment } from "./before-baseline.ts";
 import { createTestDatabase } from "./databases.ts";
 import { readTables } from "./full-application.ts";
-import { longSessions, runProgram, startTestApp } from "./harness.ts";
+import { longSessions, startTestApp } from "./harness.ts";
+import { runProgram } from "./running-server.ts";
 
 /** Databases from before the baseline of the migrations. */
 
