@@ -21,7 +21,7 @@ import { download } from "./uploads.ts";
 /** Work on PostgreSQL while connections break, transactions conflict and servers change roles. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
-/** Much later than the timeout, because the machine may be busy; without it, the test would wait for ever. */
+/** Much later than the timeout, because the machine may be busy; without it, the test would wait forever. */
 const answeredMsMax = 20_000;
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 

@@ -54,11 +54,11 @@ describe("every parameter of every operation (hostile.md 16)", () => {
         turn += 1;
         const queries = values.map((value) => `${name}=${value}`);
         queries.push(`${name}[]=1`, `${name}[a]=1`, `${name}=1&${name}=2`, `${name}`);
-        const check = async (query: string) => {
+        // One after the other: a caller may not have many exports at once.
+        for (const query of valuesOf(queries, turn)) {
           const { status } = await calls.call(route, `${calls.pathOf(route)}?${query}`);
           assert.ok(status < 500, `${route.operation} ${query}`);
-        };
-        await Promise.all(valuesOf(queries, turn).map(check)); // streams take a while
+        }
       }
     }
   });
