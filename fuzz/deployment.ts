@@ -7,9 +7,9 @@ import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 import {
   killRunningServers,
-  programEnvironment,
   type RunningServer,
   rollcall,
+  serverEnvironment,
   startProgram,
 } from "../server/test/running-server.ts";
 
@@ -69,7 +69,7 @@ export async function deploy(
 
 async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
   const args = [rollcall, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
-  const env = { ...programEnvironment, ...settings };
+  const env = { ...serverEnvironment, ...settings };
   return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
 }
 

@@ -3,29 +3,36 @@
 //
 // JavaScript, because the compiler of TypeScript would stay in the memory of every server.
 
-// An import statement would read every export, and so load what Node.js itself loads on demand.
-const { hash } = process.getBuiltinModule("node:crypto");
-const { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } =
-  process.getBuiltinModule("node:fs");
-const path = process.getBuiltinModule("node:path");
+import { hash, randomUUID } from "node:crypto";
+import { accessSync, constants, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
 const bundles = path.join(root, "server/.bundle");
 const bundler = "scripts/bundle.ts";
-const parts = [bundler, "scripts/bundle-scripts.ts", "scripts/bundled-program.mjs"];
 const keptBundles = 5;
 
-/** Returns the folder with the bundle of the current sources; undefined when it cannot be made. */
-export function findBundle() {
+/** Returns the folder with the bundle of the current sources; undefined when it cannot be made or read. */
+export async function findBundle() {
   const folder = path.join(bundles, keyOfSources());
-  if (existsSync(folder)) return folder;
+  if (isReadable(folder)) return folder;
   try {
-    makeBundle(folder);
+    await makeBundle(folder);
     removeOldBundles(folder);
   } catch {
     // No bundler is installed, the folder is read-only, or a source has an error that Node.js will show.
   }
-  return existsSync(folder) ? folder : undefined;
+  return isReadable(folder) ? folder : undefined;
+}
+
+/** False for a bundle of another user whose umask hides it. */
+function isReadable(folder) {
+  try {
+    accessSync(`${folder}/main.js`, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -33,18 +40,11 @@ export function findBundle() {
  * them.
  */
 function keyOfSources() {
-  const states = ["server/package.json", "node_modules/.package-lock.json", ...parts].map(stateOf);
-  addStates("server/src", states);
-  return hash("sha256", states.join("\n")).slice(0, 16);
-}
-
-/** Joins paths as strings: so many calls of `node:path` start V8's optimizing compiler, which adds 5 MB to every server. */
-function addStates(folder, states) {
-  for (const entry of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
-    const name = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) addStates(name, states);
-    else if (!name.endsWith(".test.ts")) states.push(stateOf(name));
-  }
+  const sources = readdirSync(path.join(root, "server/src"), { recursive: true })
+    .filter((name) => !name.endsWith(".test.ts"))
+    .map((name) => `server/src/${name}`);
+  const inputs = ["server/package.json", "node_modules/.package-lock.json", bundler, ...sources];
+  return hash("sha256", inputs.map(stateOf).join("\n")).slice(0, 16);
 }
 
 function stateOf(file) {
@@ -53,11 +53,11 @@ function stateOf(file) {
 }
 
 /** Makes the bundle under another name first: of several processes that make it, one succeeds, with a whole bundle. */
-function makeBundle(folder) {
-  mkdirSync(bundles, { recursive: true });
-  const unfinished = mkdtempSync(path.join(bundles, "unfinished-"));
+async function makeBundle(folder) {
+  const unfinished = path.join(bundles, `unfinished-${randomUUID()}`);
+  mkdirSync(unfinished, { recursive: true }); // unlike mkdtempSync, readable for other users
   try {
-    const { spawnSync } = process.getBuiltinModule("node:child_process");
+    const { spawnSync } = await import("node:child_process"); // takes 1.3 MB of memory
     const { status } = spawnSync(process.execPath, [path.join(root, bundler), unfinished], { stdio: "ignore" });
     if (status === 0) renameSync(unfinished, folder);
   } finally {

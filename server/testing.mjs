@@ -56,7 +56,7 @@ async function resume(folder, options) {
 /** Starts the server and waits until it listens. */
 async function run(args, { env, onLogLine }) {
   const own = Object.fromEntries(inherited.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])));
-  const child = spawn(await findNode(), [program, "serve", "--throwaway", "--json", ...args], {
+  const child = spawn(findNode(), [program, "serve", "--throwaway", "--json", ...args], {
     env: { ...own, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

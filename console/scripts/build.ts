@@ -12,7 +12,6 @@ import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { build } from "vite";
 
 const compress = promisify(brotliCompress);
 const root = path.resolve(import.meta.dirname, "..");
@@ -24,16 +23,22 @@ const pollMs = 200;
 const staleMs = 60_000;
 const touchMs = 10_000;
 
-const release = await acquireLock();
-try {
-  const digest = await digestOfSources();
-  const isNeeded = !process.argv.includes("--if-changed") || digest !== (await builtFrom());
-  if (isNeeded) await buildConsole(digest);
-} finally {
-  await release();
+const digest = await digestOfSources();
+if (await isNeeded()) {
+  const release = await acquireLock();
+  try {
+    if (await isNeeded()) await buildConsole(digest);
+  } finally {
+    await release();
+  }
+}
+
+async function isNeeded(): Promise<boolean> {
+  return !process.argv.includes("--if-changed") || digest !== (await builtFrom());
 }
 
 async function buildConsole(digest: string): Promise<void> {
+  const { build } = await import("vite"); // takes longer than to find that nothing has changed
   await rm(next, { recursive: true, force: true });
   await build({ root, logLevel: "error", build: { outDir: next, emptyOutDir: true } });
   await finishPage();
@@ -94,7 +99,11 @@ async function acquireLock(): Promise<() => Promise<void>> {
       await (await open(lock, "wx")).close();
       break;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (!(error instanceof Error && "code" in error)) throw error;
+      if (error.code !== "EEXIST") {
+        console.error(error.message); // such as in a checkout of another user
+        process.exit(1);
+      }
       const touched = await stat(lock).then(
         ({ mtimeMs }) => mtimeMs,
         () => Date.now(),

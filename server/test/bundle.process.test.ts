@@ -1,14 +1,13 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,116 +15,86 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { migrate } from "../src/db/migrate.ts";
-import { openDatabase } from "../src/db/open.ts";
-import { version } from "../src/version.ts";
-import { sqliteUrl } from "./databases.ts";
-import { noEnvFile, outputOf, programEnvironment, serverEnvironment } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+chmodSync(folder, 0o755); // for another user
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** An unprivileged user, when the tests run as root. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const isUserAble = spawnSync(process.execPath, ["--version"], { ...user, cwd: folder }).status === 0;
 
 let checkout: string;
 let bundles: string;
 beforeEach(() => {
   checkout = mkdtempSync(join(folder, "checkout-"));
+  chmodSync(checkout, 0o755);
   bundles = join(checkout, "server/.bundle");
-  for (const name of ["package.json", "scripts", "server/bin", "server/src", "server/package.json"]) {
+  for (const name of ["package.json", "scripts", "server/bin", "server/package.json"]) {
     cpSync(join(root, name), join(checkout, name), { recursive: true });
   }
-  // Not as a whole, so that a test can remove a package.
+  // Small programs in place of the server's: the bundler takes seconds for those.
+  const positions = "server/src/lib/source-positions.ts";
+  cpSync(join(root, positions), join(checkout, positions));
+  writeSource("main.ts", "");
+  writeSource("pictures/decoder-process.ts", "");
+  writeVersion("1");
   mkdirSync(join(checkout, "node_modules"));
-  for (const name of readdirSync(join(root, "node_modules"))) {
-    symlinkSync(join(root, "node_modules", name), join(checkout, "node_modules", name));
-  }
+  symlinkSync(join(root, "node_modules/esbuild"), join(checkout, "node_modules/esbuild"));
 });
 
-/** Runs `rollcall --version` in the checkout. */
-function start(settings: Readonly<Record<string, string>> = {}) {
-  const args = [join(checkout, "server/bin/rollcall.mjs"), "--version"];
-  return promisify(execFile)(process.execPath, args, { cwd: noEnvFile, env: { ...programEnvironment, ...settings } });
+function writeSource(name: string, text: string): void {
+  mkdirSync(join(checkout, "server/src", name, ".."), { recursive: true });
+  writeFileSync(join(checkout, "server/src", name), text);
 }
 
-/** Runs `rollcall serve` in the checkout until it listens. */
-async function serve(settings: Readonly<Record<string, string>>): Promise<void> {
-  const args = [join(checkout, "server/bin/rollcall.mjs"), "serve"];
-  const env = { ...serverEnvironment, PORT: "0", DATA_DIR: join(checkout, "data"), ...settings };
-  const server = spawn(process.execPath, args, { cwd: noEnvFile, env, stdio: ["ignore", "pipe", "inherit"] });
-  const output = outputOf(server);
-  const exited = once(server, "exit");
-  while (!output().includes('"listening"') && server.exitCode === null) {
-    await Promise.race([once(server.stdout, "data"), exited]);
-  }
-  server.kill();
-  assert.deepEqual(await exited, [0, null], output());
+/** Writes a program that prints this version, and whether it runs from a bundle or from its sources. */
+function writeVersion(version: string): void {
+  writeSource("cli.ts", `console.log("${version}", import.meta.url.endsWith(".js") ? "bundle" : "sources");`);
 }
 
-/** The compiled functions that starts have kept for others: the name, time and size of each file. */
-function keptFunctions() {
-  const kept = readdirSync(bundles).map((bundle) => join(bundles, bundle, "compiled"));
-  return kept.filter(existsSync).flatMap((compiled) =>
-    readdirSync(compiled).map((name) => {
-      const { mtimeMs, size } = statSync(join(compiled, name));
-      return { file: join(compiled, name), mtimeMs, size };
-    }),
-  );
-}
-
-function schemaOf(dataFolder: string): unknown[] {
-  const database = new DatabaseSync(join(dataFolder, "rollcall.db"), { readOnly: true });
-  try {
-    return database.prepare("select name, sql from sqlite_schema order by name").all();
-  } finally {
-    database.close();
-  }
-}
-
-function replaceInSource(file: string, text: string, replacement: string): void {
-  const path = join(checkout, "server/src", file);
-  const source = readFileSync(path, "utf8");
-  assert.ok(source.includes(text), text);
-  writeFileSync(path, source.replace(text, replacement));
+/** Runs `rollcall` in the checkout. @returns what the program prints */
+async function start(options: { readonly uid?: number; readonly gid?: number } = {}): Promise<string> {
+  const env = { PATH: process.env["PATH"] };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(checkout, "server/bin/rollcall.mjs")], {
+    cwd: folder,
+    env,
+    ...options,
+  });
+  return stdout.trim();
 }
 
 describe("the bundle of a checkout", () => {
   it("is made by the first start and used by the next", async () => {
-    assert.equal((await start()).stdout, `${version}\n`);
-    const [bundle = "", ...others] = readdirSync(bundles);
-    assert.deepEqual(others, []);
-    const files = readdirSync(join(bundles, bundle));
-    const program = join(bundles, bundle, files.find((name) => /^cli-\w+\.js$/.test(name)) ?? "");
-    writeFileSync(
-      program,
-      readFileSync(program, "utf8").replace("await runCli(", 'console.log("bundled"); await runCli('),
-    );
-    assert.equal((await start()).stdout, `bundled\n${version}\n`);
+    assert.equal(await start(), "1 bundle");
+    const made = readdirSync(bundles);
+    assert.equal(made.length, 1);
+    assert.equal(await start(), "1 bundle");
+    assert.deepEqual(readdirSync(bundles), made);
   });
 
   it("a changed source is served by the next start", async () => {
     await start();
-    replaceInSource("version.ts", "manifest.version", '"the changed version"');
-    assert.equal((await start()).stdout, "the changed version\n");
-    const before = readdirSync(bundles).length;
-    assert.equal((await start()).stdout, "the changed version\n");
-    assert.deepEqual([before, readdirSync(bundles).length], [2, 2]);
+    writeVersion("the changed version");
+    assert.equal(await start(), "the changed version bundle");
+    assert.equal(readdirSync(bundles).length, 2);
   });
 
-  it("two starts at once make one whole bundle", async () => {
-    const runs = await Promise.all([start(), start(), start()]);
-    assert.deepEqual(new Set(runs.map(({ stdout }) => stdout)), new Set([`${version}\n`]));
+  it("three starts at once make one whole bundle", async () => {
+    const outputs = await Promise.all([start(), start(), start()]);
+    assert.deepEqual(new Set(outputs), new Set(["1 bundle"]));
     assert.equal(readdirSync(bundles).length, 1);
-    assert.equal((await start()).stdout, `${version}\n`);
+    assert.equal(await start(), "1 bundle");
   });
 
   it("the newest bundles are kept", async () => {
     await start();
     for (let number = 0; number < 10; number += 1) mkdirSync(join(bundles, `older-${number}`));
-    replaceInSource("version.ts", "manifest.version", '"the changed version"');
+    writeVersion("2");
     await start();
     assert.equal(readdirSync(bundles).length, 5);
     assert.ok(readdirSync(bundles).some((name) => existsSync(join(bundles, name, "cli.js"))));
@@ -133,71 +102,50 @@ describe("the bundle of a checkout", () => {
 
   it("without a bundler, and where no bundle can be written, the sources run", async () => {
     rmSync(join(checkout, "node_modules/esbuild"));
-    assert.equal((await start()).stdout, `${version}\n`);
+    assert.equal(await start(), "1 sources");
     assert.deepEqual(readdirSync(bundles), []);
 
     symlinkSync(join(root, "node_modules/esbuild"), join(checkout, "node_modules/esbuild"));
     rmSync(bundles, { recursive: true });
     writeFileSync(bundles, "a file in the place of the folder");
-    assert.equal((await start()).stdout, `${version}\n`);
+    assert.equal(await start(), "1 sources");
   });
 
-  it("the next start takes the functions that a start has compiled", async () => {
+  it("a start keeps what it has compiled, for this user alone", async () => {
     await start();
-    const kept = keptFunctions();
-    assert.equal(kept.length, 1);
+    const [bundle = ""] = readdirSync(bundles);
+    const caches = readdirSync(join(bundles, bundle, "compiled"));
+    assert.equal(caches.length, 1);
+    assert.match(caches[0] ?? "", new RegExp(`^${RegExp.escape(process.version)}-.*-${process.getuid?.() ?? ""}$`));
+  });
+
+  it("starts for another user, who can write nothing", {
+    skip: !isUserAble && "no other user can run Node.js",
+  }, async () => {
     await start();
-    assert.deepEqual(keptFunctions(), kept); // V8 would have rejected those that it could not take, and they would be new
-  });
-
-  it("a server and each of its workers take the functions that others have compiled", async () => {
-    const workers = { WORKERS: "2" };
-    await serve({});
-    await serve(workers);
-    const kept = keptFunctions();
-    assert.equal(kept.length, 1);
-    await serve(workers);
-    await serve({});
-    assert.deepEqual(keptFunctions(), kept);
-  });
-
-  it("damaged functions of an earlier start are replaced", async () => {
-    await start();
-    const [kept] = keptFunctions();
-    assert.ok(kept);
-    const whole = readFileSync(kept.file);
-    const small = Buffer.concat([Buffer.from([12, 0, 0, 0]), Buffer.from('[["a.js",9]]'), Buffer.alloc(9)]);
-    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2), small]) {
-      writeFileSync(kept.file, damaged);
-      assert.equal((await start()).stdout, `${version}\n`);
-      const replaced = keptFunctions();
-      assert.ok((replaced[0]?.size ?? 0) > 0.9 * kept.size);
-      await start();
-      assert.deepEqual(keptFunctions(), replaced);
-    }
-  });
-
-  it("an empty database gets the schema that the migrations of the sources create", async () => {
-    await serve({});
-    const ofSources = join(checkout, "of-sources");
-    const database = await openDatabase(sqliteUrl(ofSources), { connectionsMax: 1, timeoutMs: 10_000 });
-    await migrate(database);
-    await database.close();
-    assert.deepEqual(schemaOf(join(checkout, "data")), schemaOf(ofSources));
-  });
-
-  it("no functions are kept when NODE_DISABLE_COMPILE_CACHE is set", async () => {
-    assert.equal((await start({ NODE_DISABLE_COMPILE_CACHE: "1" })).stdout, `${version}\n`);
-    assert.deepEqual(keptFunctions(), []);
+    const [name = ""] = readdirSync(bundles);
+    const bundle = join(bundles, name);
+    assert.equal(statSync(bundle).mode & 0o777, 0o777 & ~process.umask());
+    chmodSync(bundle, 0o555);
+    chmodSync(bundles, 0o555);
+    chmodSync(join(bundle, "compiled"), 0o555);
+    assert.equal(await start(user), "1 bundle");
+    chmodSync(bundle, 0); // as one that was made under another umask
+    assert.equal(await start(user), "1 sources");
+    chmodSync(bundles, 0);
+    assert.equal(await start(user), "1 sources");
+    chmodSync(bundles, 0o755); // for the removal
+    chmodSync(bundle, 0o755);
   });
 
   it("stack traces name the sources", async () => {
-    const text = "const exitCode = ";
-    const line = readFileSync(join(root, "server/src/cli.ts"), "utf8").split(text)[0]?.split("\n").length;
-    replaceInSource("cli.ts", text, `if (process.argv.length > 0) throw new Error("on purpose"); ${text}`);
+    const fails = `import { nameSourcesInStacks } from "./lib/source-positions.ts";
+      nameSourcesInStacks();
+      if (process.argv.length > 0) throw new Error("on purpose");`;
+    writeSource("cli.ts", fails);
     const source = pathToFileURL(join(checkout, "server/src/cli.ts"));
     await assert.rejects(start(), ({ stderr }) => {
-      assert.match(stderr, new RegExp(`Error: on purpose\\n +at ${RegExp.escape(`${source}:${line}:`)}\\d+\\n`));
+      assert.match(stderr, new RegExp(`Error: on purpose\\n +at ${RegExp.escape(`${source}:3:`)}\\d+\\n`));
       return true;
     });
     assert.equal(readdirSync(bundles).length, 1);

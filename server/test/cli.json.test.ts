@@ -11,7 +11,7 @@ import { commands } from "../src/cli.commands.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
-import { noEnvFile, programEnvironment, rollcall, runProgram } from "./running-server.ts";
+import { noEnvFile, rollcall, runProgram, serverEnvironment } from "./running-server.ts";
 
 /** Every command with `--json` prints one JSON document on standard output, or one JSON error on standard error. */
 
@@ -218,7 +218,7 @@ describe("--json", () => {
   it("serve prints lines of JSON, beginning with the credentials of a first start", async (t) => {
     const empty = await createTestDeployment({ isMigrated: false });
     t.after(empty.remove);
-    const env = { ...programEnvironment, ...settings, ...empty.settings, PORT: "0" };
+    const env = { ...serverEnvironment, ...settings, ...empty.settings, PORT: "0" };
     const stdio = ["ignore", "pipe", "inherit"] as const;
     const child = spawn(process.execPath, [rollcall, "serve", "--json"], { cwd: noEnvFile, env, stdio: [...stdio] });
     const exited = once(child, "exit");

@@ -11,10 +11,10 @@ import { copyTestDatabase } from "./databases.ts";
 import { type Answer, type CallOptions, send } from "./harness.ts";
 import {
   noEnvFile,
-  programEnvironment,
   type RunningServer,
   rollcall,
   type runProgram,
+  serverEnvironment,
   startProgram,
 } from "./running-server.ts";
 
@@ -101,7 +101,7 @@ export async function createRegions<Name extends string>(
         begin: (...args) =>
           spawn(process.execPath, [rollcall, ...args], {
             cwd: noEnvFile,
-            env: { ...programEnvironment, ...settings },
+            env: { ...serverEnvironment, ...settings },
             stdio: "ignore",
           }),
         run,

@@ -24,10 +24,7 @@ export const rollcall = join(import.meta.dirname, "../bin/rollcall.mjs");
 /** The environment of `rollcall serve`: without the settings of a developer. */
 export const serverEnvironment = { PATH: process.env["PATH"] };
 
-/**
- * The environment of other programs: with the compile cache of the test run. Those of the bundle keep what they compile
- * themselves.
- */
+/** The environment of programs that run from the sources: with the compile cache of the test run. */
 export const programEnvironment = {
   ...serverEnvironment,
   ...(process.env["NODE_COMPILE_CACHE"] !== undefined && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
@@ -120,7 +117,7 @@ export async function runProgram(
     ["src/cli.ts", [rollcall]],
   ]);
   const started = bundled.get(program) ?? [join(import.meta.dirname, "..", program)];
-  const env = { ...(program === "src/main.ts" ? serverEnvironment : programEnvironment), ...settings };
+  const env = { ...(bundled.has(program) ? serverEnvironment : programEnvironment), ...settings };
   const child = spawn(process.execPath, [...started, ...args], {
     cwd: folder,
     env,

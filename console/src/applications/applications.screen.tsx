@@ -1,11 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import ArrowRight from "lucide-react/icons/arrow-right";
-import ExternalLink from "lucide-react/icons/external-link";
-import LayoutGrid from "lucide-react/icons/layout-grid";
-import Plus from "lucide-react/icons/plus";
 import { useMemo, useState } from "react";
 import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
+import { ArrowRight, ExternalLink, LayoutGrid, Plus } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useApplicationActs } from "../shell/application.acts.tsx";
 import {

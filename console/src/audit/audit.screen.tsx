@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import Download from "lucide-react/icons/download";
-import ScrollText from "lucide-react/icons/scroll-text";
 import { useEffect } from "react";
 import { firstApplicationsQuery } from "../api/applications.ts";
 import { type AuditCounts, type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import { Download, ScrollText } from "../lib/icons.tsx";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { actorName, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { addressOfId } from "../shell/ids.ts";

@@ -1,10 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
-import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { type CrashChange, type CrashGroup, changeCrashGroup, getCrashGroup } from "../api/crashes.ts";
 import { refetch } from "../api/refetch.ts";
 import { type Act, useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Users } from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/fields.tsx";

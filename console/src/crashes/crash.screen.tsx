@@ -1,12 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import Bug from "lucide-react/icons/bug";
-import ChevronLeft from "lucide-react/icons/chevron-left";
-import ChevronRight from "lucide-react/icons/chevron-right";
 import { useEffect } from "react";
 import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
+import { Bug, ChevronLeft, ChevronRight } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CallsBefore } from "../shell/calls.before.tsx";
 import { CrashState } from "../shell/crash.state.tsx";

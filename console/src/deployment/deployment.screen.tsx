@@ -1,7 +1,6 @@
-import ClipboardCopy from "lucide-react/icons/clipboard-copy";
-import ShieldAlert from "lucide-react/icons/shield-alert";
 import { readDeployment, readDeploymentStatistics } from "../api/deployment.ts";
 import { useLive } from "../api/live.ts";
+import { ClipboardCopy, ShieldAlert } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/copy-button.tsx";
 import { Freshness } from "../ui/freshness.tsx";

@@ -1,9 +1,7 @@
-import Ban from "lucide-react/icons/ban";
-import CircleAlert from "lucide-react/icons/circle-alert";
-import CircleCheck from "lucide-react/icons/circle-check";
 import type { MouseEvent } from "react";
 import type { Deployment } from "../api/deployment.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Ban, CircleAlert, CircleCheck } from "../lib/icons.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./deployment.module.css";
 

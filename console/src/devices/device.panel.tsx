@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import ArrowRight from "lucide-react/icons/arrow-right";
 import { type Device, listUsersOfDevice, type OfDevice } from "../api/devices.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
+import { ArrowRight } from "../lib/icons.tsx";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";

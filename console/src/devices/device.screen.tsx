@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import LogOut from "lucide-react/icons/log-out";
-import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
+import { LogOut, Users } from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { TabLinks } from "../shell/tab.links.tsx";
 import { Button } from "../ui/button.tsx";

@@ -1,10 +1,9 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import LogOut from "lucide-react/icons/log-out";
-import Smartphone from "lucide-react/icons/smartphone";
 import { useMemo, useState } from "react";
 import { type Device, type DeviceFilters, listDevices } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
+import { LogOut, Smartphone } from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import Zap from "lucide-react/icons/zap";
 import { getEvent, type LoggedEvent, listEvents } from "../api/events.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Zap } from "../lib/icons.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";

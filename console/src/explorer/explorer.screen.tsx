@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import FlaskConical from "lucide-react/icons/flask-conical";
 import { useMemo } from "react";
 import { openapiQuery } from "../api/openapi.ts";
+import { FlaskConical } from "../lib/icons.tsx";
 import { Page } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { OperationList } from "./explorer.list.tsx";

@@ -1,9 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import ChevronLeft from "lucide-react/icons/chevron-left";
-import Send from "lucide-react/icons/send-horizontal";
 import { useState } from "react";
 import { type AppCall, forgetTestCaller, getTestCaller, sendAppCall, type TestCallerKind } from "../api/explorer.ts";
 import type { CataloguedError } from "../api/openapi.ts";
+import { ChevronLeft, SendHorizontal as Send } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";

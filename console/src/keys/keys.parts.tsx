@@ -1,13 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import CircleCheckBig from "lucide-react/icons/circle-check-big";
-import CircleDashed from "lucide-react/icons/circle-dashed";
-import Signature from "lucide-react/icons/signature";
 import type { ReactNode } from "react";
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import type { Key } from "../api/keys.ts";
 import { readStatistics } from "../api/statistics.ts";
 import { formatCount, formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import { CircleCheckBig, CircleDashed, Signature } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { Time } from "../ui/time.tsx";
 import { nameOfKey } from "./key.names.ts";

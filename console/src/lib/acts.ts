@@ -1,10 +1,10 @@
-import type { LucideIcon } from "lucide-react";
 import { useEffect } from "react";
+import type { Icon } from "./icons.tsx";
 
 /** Something that an operator can do with an object: immediately, or after a dialog. */
 export interface Act {
   readonly label: string;
-  readonly icon?: LucideIcon;
+  readonly icon?: Icon;
   readonly run: () => void;
 }
 

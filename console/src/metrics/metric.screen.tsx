@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import Download from "lucide-react/icons/download";
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import { readMetric } from "../api/metrics.ts";
 import { formatDay, formatNumber, showInvisible } from "../lib/format.ts";
+import { Download } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, shiftRange } from "../lib/time-range.ts";
 import { useBack } from "../lib/use-back.ts";

@@ -1,17 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import KeyRound from "lucide-react/icons/key-round";
-import LogOut from "lucide-react/icons/log-out";
-import Plus from "lucide-react/icons/plus";
-import Trash from "lucide-react/icons/trash-2";
-import UserCog from "lucide-react/icons/user-cog";
-import Users from "lucide-react/icons/users";
 import { useState } from "react";
 import { listOperators, type Operator } from "../api/operators.ts";
 import { usePages } from "../api/pages.ts";
 import { refetch } from "../api/refetch.ts";
 import { endSessions } from "../api/sessions.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
+import { KeyRound, LogOut, Plus, Trash2 as Trash, UserCog, Users } from "../lib/icons.tsx";
 import { useRole, useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";

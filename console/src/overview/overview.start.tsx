@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import Smartphone from "lucide-react/icons/smartphone";
+import { Smartphone } from "../lib/icons.tsx";
 import { buttonClass } from "../ui/button.tsx";
 import { EmptyState } from "../ui/states.tsx";
 

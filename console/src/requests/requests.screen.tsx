@@ -1,9 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import CirclePause from "lucide-react/icons/circle-pause";
-import CirclePlay from "lucide-react/icons/circle-play";
-import Radio from "lucide-react/icons/radio";
 import { useState } from "react";
 import { useTail } from "../api/requests.ts";
+import { CirclePause, CirclePlay, Radio } from "../lib/icons.tsx";
 import { serviceRoot } from "../lib/service-root.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CallList } from "../shell/call.list.tsx";

@@ -1,6 +1,5 @@
-import Plus from "lucide-react/icons/plus";
-import X from "lucide-react/icons/x";
 import { showInvisible } from "../lib/format.ts";
+import { Plus, X } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { FieldGroup, TextField } from "../ui/fields.tsx";
 import type { SettingInputProps } from "./settings.input.ts";

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import TriangleAlert from "lucide-react/icons/triangle-alert";
 import type { CallOptions } from "../api/call.ts";
 import { listCrashGroups } from "../api/crashes.ts";
 import { listMetrics, readMetric } from "../api/metrics.ts";
 import type { EffectiveSettings } from "../api/settings.ts";
 import { formatBounded, formatCount, formatDay } from "../lib/format.ts";
+import { TriangleAlert } from "../lib/icons.tsx";
 import styles from "./settings.module.css";
 import { type Draft, valueAt } from "./settings.values.ts";
 

@@ -1,14 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import CirclePause from "lucide-react/icons/circle-pause";
-import CirclePlay from "lucide-react/icons/circle-play";
-import Clapperboard from "lucide-react/icons/clapperboard";
-import LogOut from "lucide-react/icons/log-out";
-import Pencil from "lucide-react/icons/pencil";
-import Trash from "lucide-react/icons/trash-2";
 import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
 import { refetch } from "../api/refetch.ts";
 import { changeSettings } from "../api/settings.ts";
 import { showInvisible } from "../lib/format.ts";
+import { CirclePause, CirclePlay, Clapperboard, LogOut, Pencil, Trash2 as Trash } from "../lib/icons.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
 import { useRole } from "./session.ts";

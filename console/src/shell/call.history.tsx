@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import Radio from "lucide-react/icons/radio";
 import { useState } from "react";
 import { useTail } from "../api/requests.ts";
+import { Radio } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";

@@ -1,15 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatches, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import ChevronRight from "lucide-react/icons/chevron-right";
-import ChevronsUpDown from "lucide-react/icons/chevrons-up-down";
-import CircleAlert from "lucide-react/icons/circle-alert";
-import CirclePause from "lucide-react/icons/circle-pause";
-import CircleUser from "lucide-react/icons/circle-user";
-import Clapperboard from "lucide-react/icons/clapperboard";
-import Keyboard from "lucide-react/icons/keyboard";
-import LogOut from "lucide-react/icons/log-out";
-import MenuIcon from "lucide-react/icons/menu";
-import Search from "lucide-react/icons/search";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
@@ -18,6 +8,18 @@ import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
 import { signOut } from "../api/sessions.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
+import {
+  ChevronRight,
+  ChevronsUpDown,
+  CircleAlert,
+  CirclePause,
+  CircleUser,
+  Clapperboard,
+  Keyboard,
+  LogOut,
+  Menu as MenuIcon,
+  Search,
+} from "../lib/icons.tsx";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "../ui/button.tsx";

@@ -1,27 +1,29 @@
-import type { LucideIcon } from "lucide-react";
-import Bug from "lucide-react/icons/bug";
-import ChartColumn from "lucide-react/icons/chart-column";
-import ChartLine from "lucide-react/icons/chart-line";
-import Clapperboard from "lucide-react/icons/clapperboard";
-import FlaskConical from "lucide-react/icons/flask-conical";
-import HeartPulse from "lucide-react/icons/heart-pulse";
-import KeyRound from "lucide-react/icons/key-round";
-import LayoutGrid from "lucide-react/icons/layout-grid";
-import Radio from "lucide-react/icons/radio";
-import Rocket from "lucide-react/icons/rocket";
-import ScrollText from "lucide-react/icons/scroll-text";
-import ShieldUser from "lucide-react/icons/shield-user";
-import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
-import Smartphone from "lucide-react/icons/smartphone";
-import Users from "lucide-react/icons/users";
-import Webhook from "lucide-react/icons/webhook";
-import Zap from "lucide-react/icons/zap";
+import {
+  Bug,
+  ChartColumn,
+  ChartLine,
+  Clapperboard,
+  FlaskConical,
+  HeartPulse,
+  type Icon,
+  KeyRound,
+  LayoutGrid,
+  Radio,
+  Rocket,
+  ScrollText,
+  ShieldUser,
+  SlidersHorizontal,
+  Smartphone,
+  Users,
+  Webhook,
+  Zap,
+} from "../lib/icons.tsx";
 
 export interface Destination {
   /** A path of `routes.tsx`, with `$appid` for the application that is open. */
   readonly to: string;
   readonly label: string;
-  readonly icon: LucideIcon;
+  readonly icon: Icon;
   /** The key after `g`. */
   readonly key: string;
 }

@@ -1,25 +1,27 @@
-import type { LucideIcon } from "lucide-react";
-import Bug from "lucide-react/icons/bug";
-import ChartColumn from "lucide-react/icons/chart-column";
-import Hash from "lucide-react/icons/hash";
-import KeyRound from "lucide-react/icons/key-round";
-import LayoutGrid from "lucide-react/icons/layout-grid";
-import Radio from "lucide-react/icons/radio";
-import ScrollText from "lucide-react/icons/scroll-text";
-import ShieldUser from "lucide-react/icons/shield-user";
-import Smartphone from "lucide-react/icons/smartphone";
-import User from "lucide-react/icons/user";
-import Zap from "lucide-react/icons/zap";
 import type { ApplicationHits, DeploymentHits, Hit } from "../api/search.ts";
 import type { listActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
+import {
+  Bug,
+  ChartColumn,
+  Hash,
+  type Icon,
+  KeyRound,
+  LayoutGrid,
+  Radio,
+  ScrollText,
+  ShieldUser,
+  Smartphone,
+  User,
+  Zap,
+} from "../lib/icons.tsx";
 import type { Shortcut } from "../lib/shortcuts.ts";
 import { addressOfId } from "./ids.ts";
 import { applicationNavigation, deploymentNavigation } from "./navigation.ts";
 
 /** A line of the palette. */
 export interface Destination {
-  readonly icon: LucideIcon;
+  readonly icon: Icon;
   readonly label: string;
   readonly note: string;
   /** The keys that lead there, too. */
@@ -31,7 +33,7 @@ export interface Destination {
 
 interface HitKind {
   readonly noun: string;
-  readonly icon: LucideIcon;
+  readonly icon: Icon;
   readonly page: (hit: Hit) => string;
 }
 

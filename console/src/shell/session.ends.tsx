@@ -1,10 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import ClockAlert from "lucide-react/icons/clock-alert";
-import LockOpen from "lucide-react/icons/lock-open";
 import { useEffect, useState } from "react";
 import { lastUse } from "../api/call.ts";
 import { getSession } from "../api/sessions.ts";
 import { formatRelative, parseTime } from "../lib/format.ts";
+import { ClockAlert, LockOpen } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/states.tsx";
 import { showError } from "../ui/toast.tsx";

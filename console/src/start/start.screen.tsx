@@ -1,13 +1,11 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import CircleCheckBig from "lucide-react/icons/circle-check-big";
-import CircleDashed from "lucide-react/icons/circle-dashed";
-import KeyRound from "lucide-react/icons/key-round";
 import { useState } from "react";
 import type { Device } from "../api/devices.ts";
 import { createKey } from "../api/keys.ts";
 import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
 import { useArrivedKinds, useFirstDevice } from "../api/start.ts";
 import { showInvisible } from "../lib/format.ts";
+import { CircleCheckBig, CircleDashed, KeyRound } from "../lib/icons.tsx";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { useNewKey } from "../lib/new-keys.ts";
 import { useRole } from "../shell/session.ts";

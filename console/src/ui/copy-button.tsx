@@ -1,6 +1,5 @@
-import Check from "lucide-react/icons/check";
-import Copy from "lucide-react/icons/copy";
 import { useEffect, useState } from "react";
+import { Check, Copy } from "../lib/icons.tsx";
 import { IconButton } from "./button.tsx";
 
 const copiedMs = 2000;

@@ -1,5 +1,5 @@
-import TriangleAlert from "lucide-react/icons/triangle-alert";
 import { type ReactNode, useState } from "react";
+import { TriangleAlert } from "../lib/icons.tsx";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import styles from "./dialog.module.css";

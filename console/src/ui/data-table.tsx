@@ -1,6 +1,4 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import ArrowUp from "lucide-react/icons/arrow-up";
-import Ellipsis from "lucide-react/icons/ellipsis";
 import {
   type KeyboardEvent,
   type MouseEvent,
@@ -12,6 +10,7 @@ import {
 } from "react";
 import { useActs } from "../lib/acts.ts";
 import { formatBounded, formatNumber } from "../lib/format.ts";
+import { ArrowUp, Ellipsis } from "../lib/icons.tsx";
 import { leaveRow, takeLeftRow } from "../lib/left-rows.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";

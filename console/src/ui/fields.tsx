@@ -1,4 +1,3 @@
-import CircleAlert from "lucide-react/icons/circle-alert";
 import { createContext, type FormEvent, type ReactNode, use, useId, useState } from "react";
 import { FieldError } from "react-aria-components/FieldError";
 import { Form as AriaForm } from "react-aria-components/Form";
@@ -8,6 +7,7 @@ import { Text } from "react-aria-components/Text";
 import { TextArea } from "react-aria-components/TextArea";
 import { TextField as AriaTextField, type TextFieldProps as AriaTextFieldProps } from "react-aria-components/TextField";
 import { CallError, fieldErrors } from "../lib/call-error.ts";
+import { CircleAlert } from "../lib/icons.tsx";
 import { Busy } from "./busy.ts";
 import styles from "./fields.module.css";
 

@@ -1,9 +1,6 @@
-import Bookmark from "lucide-react/icons/bookmark";
-import ListFilter from "lucide-react/icons/list-filter";
-import Search from "lucide-react/icons/search";
-import X from "lucide-react/icons/x";
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { showInvisible } from "../lib/format.ts";
+import { Bookmark, ListFilter, Search, X } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";
 import styles from "./filter-chips.module.css";

@@ -1,6 +1,5 @@
-import Pause from "lucide-react/icons/pause";
-import Play from "lucide-react/icons/play";
 import { formatClock } from "../lib/format.ts";
+import { Pause, Play } from "../lib/icons.tsx";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button } from "./button.tsx";

@@ -1,4 +1,4 @@
-import ArrowDownUp from "lucide-react/icons/arrow-down-up";
+import { ArrowDownUp } from "../lib/icons.tsx";
 import { Button } from "./button.tsx";
 import { FilterChips, type FilterChipsProps } from "./filter-chips.tsx";
 import styles from "./list-bar.module.css";

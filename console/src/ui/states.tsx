@@ -1,9 +1,6 @@
-import type { LucideIcon } from "lucide-react";
-import CircleX from "lucide-react/icons/circle-x";
-import Lock from "lucide-react/icons/lock";
-import SearchX from "lucide-react/icons/search-x";
 import { type ComponentType, createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { CallError } from "../lib/call-error.ts";
+import { CircleX, type Icon, Lock, SearchX } from "../lib/icons.tsx";
 import { Button } from "./button.tsx";
 import { IdChip } from "./id-chip.tsx";
 import styles from "./parts.module.css";
@@ -11,7 +8,7 @@ import styles from "./parts.module.css";
 export { LoadingRows } from "./loading-rows.tsx";
 
 interface EmptyStateProps {
-  readonly icon: LucideIcon;
+  readonly icon: Icon;
   readonly title: string;
   readonly children?: ReactNode;
   /** The one next step. */
@@ -101,7 +98,7 @@ function RetryButton({ seconds, onRetry }: { readonly seconds: number; readonly 
 }
 
 interface NoticeProps {
-  readonly icon: LucideIcon;
+  readonly icon: Icon;
   readonly children: ReactNode;
   readonly action?: ReactNode;
   /** For what keeps clients from working, or operators from being safe. */

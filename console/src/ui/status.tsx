@@ -1,9 +1,5 @@
-import Ban from "lucide-react/icons/ban";
-import CircleAlert from "lucide-react/icons/circle-alert";
-import CircleCheck from "lucide-react/icons/circle-check";
-import Info from "lucide-react/icons/info";
-import Minus from "lucide-react/icons/minus";
 import type { ReactNode } from "react";
+import { Ban, CircleAlert, CircleCheck, Info, Minus } from "../lib/icons.tsx";
 import styles from "./parts.module.css";
 
 const icons = { good: CircleCheck, notice: Info, warning: CircleAlert, danger: Ban, neutral: Minus };

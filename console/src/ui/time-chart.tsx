@@ -1,7 +1,6 @@
-import ChartLine from "lucide-react/icons/chart-line";
-import TableProperties from "lucide-react/icons/table-properties";
 import { lazy, Suspense, useState } from "react";
 import { formatMoment, formatNumber } from "../lib/format.ts";
+import { ChartLine, TableProperties } from "../lib/icons.tsx";
 import { usePreferences } from "../lib/preferences.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./time-chart.module.css";

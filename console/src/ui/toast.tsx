@@ -1,8 +1,6 @@
-import CircleCheck from "lucide-react/icons/circle-check";
-import CircleX from "lucide-react/icons/circle-x";
-import X from "lucide-react/icons/x";
 import { useSyncExternalStore } from "react";
 import { CallError } from "../lib/call-error.ts";
+import { CircleCheck, CircleX, X } from "../lib/icons.tsx";
 import { takeChange } from "../lib/last-change.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";

@@ -1,14 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
-import Ban from "lucide-react/icons/ban";
-import CircleCheck from "lucide-react/icons/circle-check";
-import Download from "lucide-react/icons/download";
-import LogOut from "lucide-react/icons/log-out";
-import Mail from "lucide-react/icons/mail";
-import Pencil from "lucide-react/icons/pencil";
-import Trash from "lucide-react/icons/trash-2";
 import { refetch } from "../api/refetch.ts";
 import { disableUser, enableUser, exportUser, type User } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Ban, CircleCheck, Download, LogOut, Mail, Pencil, Trash2 as Trash } from "../lib/icons.tsx";
 import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { useRole } from "../shell/session.ts";
 import type { MenuAction } from "../ui/menu.tsx";

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import Download from "lucide-react/icons/download";
 import {
   endTokenOfUser,
   endTokensOfUser,
@@ -10,6 +9,7 @@ import {
   type UserToken,
 } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Download } from "../lib/icons.tsx";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";

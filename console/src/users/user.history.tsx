@@ -1,9 +1,9 @@
 import { Link, useSearch } from "@tanstack/react-router";
-import History from "lucide-react/icons/history";
 import { type AuditEntry, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import type { OfUser } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { History } from "../lib/icons.tsx";
 import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { buttonClass } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";

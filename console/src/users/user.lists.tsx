@@ -1,9 +1,4 @@
 import { useNavigate } from "@tanstack/react-router";
-import IdCard from "lucide-react/icons/id-card";
-import KeyRound from "lucide-react/icons/key-round";
-import LogOut from "lucide-react/icons/log-out";
-import MapPin from "lucide-react/icons/map-pin";
-import Smartphone from "lucide-react/icons/smartphone";
 import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import {
@@ -18,6 +13,7 @@ import {
   type UserToken,
 } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { IdCard, KeyRound, LogOut, MapPin, Smartphone } from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import Ellipsis from "lucide-react/icons/ellipsis";
 import { useState } from "react";
 import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
 import { useActs } from "../lib/acts.ts";
 import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
+import { Ellipsis } from "../lib/icons.tsx";
 import { Avatar } from "../shell/avatar.tsx";
 import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

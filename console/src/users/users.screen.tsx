@@ -1,11 +1,10 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import Plus from "lucide-react/icons/plus";
-import Users from "lucide-react/icons/users";
 import { useMemo, useState } from "react";
 import type { CallOptions } from "../api/call.ts";
 import { type PageParameters, usePages } from "../api/pages.ts";
 import { listUsers, type User, type UserFilters } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Plus, Users } from "../lib/icons.tsx";
 import { Avatar } from "../shell/avatar.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";

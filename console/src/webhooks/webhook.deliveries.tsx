@@ -1,11 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import Send from "lucide-react/icons/send";
 import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import { refetch } from "../api/refetch.ts";
 import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Send } from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";

@@ -1,13 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import CirclePause from "lucide-react/icons/circle-pause";
-import CirclePlay from "lucide-react/icons/circle-play";
-import Ellipsis from "lucide-react/icons/ellipsis";
-import Pencil from "lucide-react/icons/pencil";
-import RefreshCw from "lucide-react/icons/refresh-cw";
-import RotateCcwKey from "lucide-react/icons/rotate-ccw-key";
-import Send from "lucide-react/icons/send";
-import Trash from "lucide-react/icons/trash-2";
 import { useState } from "react";
 import {
   getWebhook,
@@ -19,6 +11,16 @@ import {
 } from "../api/webhooks.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
+import {
+  CirclePause,
+  CirclePlay,
+  Ellipsis,
+  Pencil,
+  RefreshCw,
+  RotateCcwKey,
+  Send,
+  Trash2 as Trash,
+} from "../lib/icons.tsx";
 import { useRole } from "../shell/session.ts";
 import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

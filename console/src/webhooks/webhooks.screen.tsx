@@ -1,10 +1,9 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
-import Plus from "lucide-react/icons/plus";
-import WebhookIcon from "lucide-react/icons/webhook";
 import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import { listWebhooks, type Webhook } from "../api/webhooks.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Plus, Webhook as WebhookIcon } from "../lib/icons.tsx";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
