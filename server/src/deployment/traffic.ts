@@ -1,5 +1,5 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ResponseHandle } from "../http/messages.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 
@@ -39,11 +39,11 @@ export function createTraffic({ clock }: { readonly clock: Clock }): Traffic {
         connections += 1;
         socket.once("close", disconnected);
       },
-      began(response: ResponseHandle) {
+      began(response: ServerResponse) {
         requests += 1;
         response.on("close", ended);
       },
-      streams(response: ResponseHandle) {
+      streams(response: ServerResponse) {
         response.off("close", ended);
         ended();
       },

@@ -9,7 +9,7 @@ const discardedBytesMax = 67_108_864;
 const discardingMsMax = 5_000;
 
 /** Smaller bodies are not counted: a connection's own buffers take as much. */
-export const uncountedBytesMax = 16_384;
+const uncountedBytesMax = 16_384;
 
 /** A body whose bytes count against the in-flight budget of the process. */
 export class HeldBody {
@@ -21,6 +21,17 @@ export class HeldBody {
     this.bytes = bytes;
     this.release = release;
   }
+}
+
+/**
+ * Reads a short body that has arrived completely, as most have: listening to the stream would cost more than the rest of
+ * its reading.
+ *
+ * @returns undefined if `readBody` has to read it
+ */
+export function readArrivedBody(stream: IncomingMessage, bytesMax: number): Buffer | undefined {
+  if (!stream.complete || stream.readableLength > Math.min(uncountedBytesMax, bytesMax)) return undefined;
+  return stream.read() ?? undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import { Exchange } from "./exchange.ts";
 
 /** Calls a server that answers with `answer`. */
 async function call(answer: (exchange: Exchange) => Promise<void>, method = "GET") {
-  const server = createServer((incoming, outgoing) => answer(Exchange.ofNode(incoming, outgoing)));
+  const server = createServer((incoming, outgoing) => answer(new Exchange(incoming, outgoing)));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

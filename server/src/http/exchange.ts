@@ -5,14 +5,14 @@ import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError } from "../errors.ts";
 import type { CurrentCall } from "../lib/current-call.ts";
 import type { HeldBody } from "./body.ts";
-import type { FastRequest, HeaderValue, NodeStreams, RequestHead, ResponseHandle } from "./messages.ts";
 import type { RequestTrace } from "./request-tracer.ts";
+
+type HeaderValue = string | number;
 
 /** One request and its response. */
 export class Exchange {
-  readonly request: RequestHead;
-  readonly response: ResponseHandle;
-  readonly #streams: NodeStreams | undefined;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly id = newRequestId();
   readonly #startedAt = performance.now();
   /** The name of the route in the log; undefined for an unknown path or verb. */
@@ -47,31 +47,9 @@ export class Exchange {
   isFinished = false;
   readonly #headers: Record<string, HeaderValue> = {};
 
-  private constructor(request: RequestHead, response: ResponseHandle, streams: NodeStreams | undefined) {
+  constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request;
     this.response = response;
-    this.#streams = streams;
-  }
-
-  static ofNode(request: IncomingMessage, response: ServerResponse): Exchange {
-    return new Exchange(request, response, { request, response });
-  }
-
-  static ofFastPath(request: FastRequest, response: ResponseHandle): Exchange {
-    const exchange = new Exchange(request, response, undefined);
-    exchange.body = request.body;
-    exchange.isLate = request.isLate;
-    return exchange;
-  }
-
-  get isFastPath(): boolean {
-    return this.#streams === undefined;
-  }
-
-  /** The streams of a target that is not for the fast path. */
-  get streams(): NodeStreams {
-    if (this.#streams === undefined) throw new Error("A request of the fast path has no streams.");
-    return this.#streams;
   }
 
   get method(): string {
@@ -138,7 +116,7 @@ export class Exchange {
    * @throws the error of a stream that fails before its first byte: the response can still be another one
    */
   async stream(status: number, body: Readable): Promise<void> {
-    const { response } = this.streams;
+    const { response } = this;
     response.statusCode = status;
     for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
     await new Promise<void>((resolve, reject) => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseBody, parseQuery } from "../api/body-parameters.ts";
 import { type Browser, browserOf } from "../contract/browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
@@ -6,14 +7,13 @@ import { CallWork } from "../lib/call-work.ts";
 import { HeldBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { BuiltReply, InFlight } from "./in-flight.ts";
-import type { RequestHead, ResponseHandle } from "./messages.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
 export interface HttpCallServices {
   readonly limits: UploadLimits;
   readonly inFlight: InFlight;
   /** Whether the client sent a request over TLS. */
-  isSecure(request: RequestHead): boolean;
+  isSecure(request: IncomingMessage): boolean;
 }
 
 const rehearseHeader = "rollcall-rehearse";
@@ -75,7 +75,7 @@ export class HttpCall implements Call {
   }
 
   browser(): Browser {
-    const { request, response } = this.exchange.streams;
+    const { request, response } = this.exchange;
     return browserOf(request, response, this.services.isSecure(request));
   }
 
@@ -96,16 +96,11 @@ export class HttpCall implements Call {
   receive<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>> {
     const { exchange, services } = this;
     const begin = () => services.inFlight.beginUpload(exchange);
-    return receiveUpload(
-      exchange.streams.request,
-      exchange.headers["content-type"],
-      { ...services.limits, begin },
-      store,
-    );
+    return receiveUpload(exchange.request, exchange.headers["content-type"], { ...services.limits, begin }, store);
   }
 }
 
-function abortOnClose(response: ResponseHandle): AbortSignal {
+function abortOnClose(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   if (response.destroyed) gone.abort();
   else response.once("close", () => gone.abort());

@@ -7,7 +7,6 @@ import type { Log } from "../log.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
-import { openFastPath } from "./fast-path.ts";
 import { lingerOn } from "./linger.ts";
 import { listenOnOtherAddresses } from "./other-addresses.ts";
 import type { RequestHandler } from "./request-handler.ts";
@@ -31,7 +30,7 @@ export interface HttpServer {
 }
 
 export interface HttpServerOptions {
-  readonly config: Pick<Config, "headerBytesMax" | "bodyBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
+  readonly config: Pick<Config, "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
   /** The certificate from the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
   readonly log: Log;
@@ -44,7 +43,7 @@ const waitingBytesMax = 32_768;
 
 /**
  * Creates the server of Node.js with all its limits, http or https. Input that Node.js cannot parse as a request is
- * answered here, in the envelope; `handler` answers everything else. Without TLS, the fast path reads first.
+ * answered here, in the envelope; `handler` answers everything else.
  */
 export function createHttpServer(
   { config, certificate, log, observer }: HttpServerOptions,
@@ -57,6 +56,7 @@ export function createHttpServer(
     keepAliveTimeout: config.keepAliveTimeoutMs,
     connectionsCheckingInterval: 1_000,
     highWaterMark: waitingBytesMax,
+    optimizeEmptyRequests: true, // without a body, there is no stream to open and to end
     requireHostHeader: false, // refused in the envelope, by `framingFault`
   };
   const tls =
@@ -79,12 +79,7 @@ export function createHttpServer(
   // Node.js would answer these two without a body.
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
-  const { findFast: find, answerFast: answer, isDraining } = handler;
-  const fastPath =
-    tls === undefined ? openFastPath(server, { limits: config, find, answer, refuse, isDraining }) : undefined;
-  server.on("request", (request, response) => {
-    handler.answer(request, response, fastPath?.hasBegun(request.socket) ?? false);
-  });
+  server.on("request", handler);
   server.on("connection", observer.connected);
 
   let url = "";
@@ -110,12 +105,10 @@ export function createHttpServer(
       // Node.js closes the connections that are idle now; those that become idle later have to be closed here.
       const sweep = setInterval(() => {
         server.closeIdleConnections();
-        fastPath?.closeIdleConnections();
         tls?.closeHandshakes();
       }, 20);
       const cut = setTimeout(() => {
         server.closeAllConnections();
-        fastPath?.closeAllConnections();
         cutStreams(server);
       }, graceMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

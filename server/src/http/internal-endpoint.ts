@@ -34,14 +34,14 @@ export interface InternalAnswer {
 
 /** Adds an internal endpoint, which receives the raw body. */
 export function mountInternalEndpoint(routes: RouteTable, endpoint: InternalEndpoint): void {
-  async function receive({ id, path, headers, streams }: Exchange): Promise<InternalAnswer> {
-    const body = arrivingBytes(streams.request, endpoint.silentMsMax);
+  async function receive({ id, path, headers, request }: Exchange): Promise<InternalAnswer> {
+    const body = arrivingBytes(request, endpoint.silentMsMax);
     const { name = "" } = path;
     try {
       return await endpoint.answer({ requestId: id, name, headers, body });
     } finally {
       body.end();
-      await discardRest(streams.request);
+      await discardRest(request);
     }
   }
 

@@ -25,8 +25,7 @@ export function mountEndpoint(
   const { authenticate, limits, inFlight, rateLimits, requireServed } = options;
 
   async function perform(exchange: Exchange, operation: EndpointOperation): Promise<EndpointReply> {
-    const { headers, path, address } = exchange;
-    const { request } = exchange.streams;
+    const { headers, path, address, request } = exchange;
     const body = arrivingBytes(request, limits.requestTimeoutMs);
     const caller = exchange.caller as UserCaller; // guaranteed by `acceptCaller`
     let endUpload = () => {};

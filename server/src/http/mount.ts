@@ -61,8 +61,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
   }
 
   async function acceptOperator(exchange: Exchange): Promise<void> {
-    const { headers, streams } = exchange;
-    const { request, response } = streams;
+    const { headers, request, response } = exchange;
     const browser = browserOf(request, response, isSecure(request));
     if (isDownload) exchange.setHeader("cross-origin-resource-policy", "same-origin");
     exchange.caller = await authenticate(headers.authorization, "operator", { browser, isDownload });
@@ -120,18 +119,11 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     operation,
     readsBody: route.upload !== undefined,
     allowsPlainHttp: route.allowsPlainHttp ?? false,
-    isForFastPath: isForFastPath(route),
     isForOperators: isForOperators(route),
     accept,
     answer,
     ...(route.ticket && { refuse: answerBusy }),
   });
-}
-
-/** Whether an operation of the application API takes parameters and answers with the envelope, and nothing else. */
-function isForFastPath(route: Route): boolean {
-  const isOnlyEnvelope = route.result["x-media-type"] === undefined && route.ticket === undefined;
-  return isOnlyEnvelope && route.upload === undefined && route.download === undefined && !isForOperators(route);
 }
 
 /** A temporary failure. */

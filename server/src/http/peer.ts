@@ -1,16 +1,16 @@
+import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { createAddressBlocks } from "../lib/address-blocks.ts";
 import { unmapIpv4 } from "../lib/ip-addresses.ts";
-import type { RequestHead } from "./messages.ts";
 
 /** Information about the client of a request, behind trusted proxies. */
 export interface Peers {
   /** The IP address of the client; behind trusted proxies, the last address in the chain that is not trusted. */
-  addressOf(request: RequestHead): string;
+  addressOf(request: IncomingMessage): string;
   /** Whether the client used TLS, to this server or to a trusted proxy. */
-  isSecure(request: RequestHead): boolean;
+  isSecure(request: IncomingMessage): boolean;
   /** Whether the client is on this machine. Behind a proxy, only if the proxy is trusted and reports it. */
-  isLocal(request: RequestHead): boolean;
+  isLocal(request: IncomingMessage): boolean;
 }
 
 /**
@@ -31,11 +31,11 @@ export function createPeers(trusted: readonly string[]): Peers {
   const proxies = createAddressBlocks(trusted);
   const trustsAny = trusted.length > 0;
 
-  function isProxied({ socket }: RequestHead): boolean {
+  function isProxied({ socket }: IncomingMessage): boolean {
     return trustsAny && proxies.contain(socketAddress(socket));
   }
 
-  function addressOf(request: RequestHead): string {
+  function addressOf(request: IncomingMessage): string {
     let address = socketAddress(request.socket);
     const forwarded = request.headers["x-forwarded-for"];
     if (!trustsAny || forwarded === undefined) return address;

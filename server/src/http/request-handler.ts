@@ -7,12 +7,11 @@ import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { isLoopback } from "../lib/ip-addresses.ts";
 import type { Log } from "../log.ts";
-import { HeldBody, readBody } from "./body.ts";
+import { HeldBody, readArrivedBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { framingFault } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { FastRequest, ResponseHandle } from "./messages.ts";
 import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
 import { notOperations, type RequestObserver } from "./request-observer.ts";
@@ -42,19 +41,8 @@ export interface RequestHandlerOptions {
   isDraining(): boolean;
 }
 
-/** Takes each request through all steps from its head to its log line. */
-export interface RequestHandler {
-  /**
-   * Answers a request of node:http.
-   *
-   * @param hasBegun whether its head had arrived before the server began to shut down, as far as that is known
-   */
-  answer(request: IncomingMessage, response: ServerResponse, hasBegun: boolean): void;
-  /** @returns undefined if the target is not for the fast path */
-  findFast(method: string, url: string): FoundTarget | undefined;
-  answerFast(request: FastRequest, response: ResponseHandle, found: FoundTarget): void;
-  isDraining(): boolean;
-}
+/** Takes a request through all steps from its head to its log line. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
@@ -63,7 +51,6 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
   const endOfTick = createTick(options.beginTick);
-  const find = (exchange: Exchange) => routeTable.find(exchange.method, exchange.url);
 
   function begin(exchange: Exchange): void {
     const { request, response } = exchange;
@@ -106,12 +93,16 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   /** @throws ApiError */
   async function answer(exchange: Exchange, target: Target | undefined): Promise<void> {
     requireServing(exchange);
-    if (!exchange.isFastPath) requireClearFraming(exchange);
+    requireClearFraming(exchange);
     if (target === undefined) throw new ApiError("OperationNotFound"); // before its body is read
     const accepting = target.accept?.(exchange);
     if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
-    if (!exchange.isFastPath && takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
-      exchange.body = await readBody(exchange.streams.request, config.bodyBytesMax, () => inFlight.hold(exchange));
+    if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
+      const { request } = exchange;
+      const { bodyBytesMax } = config;
+      exchange.body =
+        readArrivedBody(request, bodyBytesMax) ??
+        (await readBody(request, bodyBytesMax, () => inFlight.hold(exchange)));
     }
     try {
       await target.answer(exchange);
@@ -135,12 +126,14 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     logLine(log, answered, config.logSample);
   }
 
-  function take(exchange: Exchange, find: (exchange: Exchange) => FoundTarget | undefined): void {
+  return (request, response) => {
+    const exchange = new Exchange(request, response);
+    exchange.isLate = options.isDraining();
     begin(exchange);
     const fail = (error: unknown) => refuse(exchange, error, target, log);
     let target: Target | undefined;
     try {
-      target = enterTarget(exchange, find(exchange), mayOperate);
+      target = enterTarget(exchange, routeTable.find(exchange.method, exchange.url), mayOperate);
       // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
       checkTransport(exchange, target);
       if (answerOptions(exchange)) return;
@@ -153,24 +146,6 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
       else if (observesCalls) runInCall(beginCall(exchange, peers, tracer), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
-  }
-
-  return {
-    isDraining: options.isDraining,
-    answer(request, response, hasBegun) {
-      const exchange = Exchange.ofNode(request, response);
-      exchange.isLate = !hasBegun && options.isDraining();
-      take(exchange, find);
-    },
-    findFast(method, url) {
-      try {
-        const found = routeTable.find(method, url);
-        return found?.target.isForFastPath === true ? found : undefined;
-      } catch {
-        return undefined; // refused as a request of node:http
-      }
-    },
-    answerFast: (request, response, found) => take(Exchange.ofFastPath(request, response), () => found),
   };
 }
 
@@ -202,7 +177,7 @@ function beginCall(exchange: Exchange, peers: Peers, tracer: RequestTracer | und
 
 /** @throws ApiError ParameterIncorrectFormat */
 function requireClearFraming(exchange: Exchange): void {
-  const fault = framingFault(exchange.streams.request);
+  const fault = framingFault(exchange.request);
   if (fault === undefined) return;
   exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
   throw new ApiError("ParameterIncorrectFormat", fault);

@@ -1,7 +1,7 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError, TokenHolder } from "../errors.ts";
-import type { ResponseHandle } from "./messages.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {
@@ -36,9 +36,9 @@ export interface AnsweredCall {
 /** Receives connections and requests for counting. Runs for each of them, so it must be cheap. */
 export interface RequestObserver {
   connected(socket: Socket): void;
-  began(response: ResponseHandle): void;
+  began(response: ServerResponse): void;
   /** The response stays open, so it no longer counts as a request. Runs once, before `answered`. */
-  streams(response: ResponseHandle): void;
+  streams(response: ServerResponse): void;
   answered(call: AnsweredCall): void;
   /** One call of a batch; the batch itself is reported too. */
   answeredItem(call: AnsweredCall): void;

@@ -14,8 +14,6 @@ export interface Target {
   readonly readsBody?: boolean;
   /** Answered over plain HTTP, even when HTTPS is required. */
   readonly allowsPlainHttp?: boolean;
-  /** Takes parameters from the query or a short body, and sends its response with one call of `Exchange.send`. */
-  readonly isForFastPath?: boolean;
   /** Does not exist for addresses that OPERATOR_ADDRESSES leaves out. */
   readonly isForOperators?: boolean;
   /** Identifies the caller, before the body is read. @throws ApiError */

@@ -27,7 +27,7 @@ export async function sendSpoiled(
 
 /** Sends a head that announces the whole body, and half of the body. */
 async function sendHalf(exchange: Exchange, reply: Reply): Promise<void> {
-  const { response } = exchange.streams;
+  const { response } = exchange;
   const { contentType, contentLength, half } = await halfOf(exchange, reply);
   exchange.setHeaders({ "content-type": contentType, "cache-control": "no-store" });
   if (contentLength !== undefined) exchange.setHeader("content-length", contentLength);

@@ -22,7 +22,7 @@ describe("a stream that has ended", () => {
   it("loses its connection when the client does not read the rest", async () => {
     const begun = Promise.withResolvers<StreamSink>();
     const server = createServer((request, response) =>
-      sendStream(Exchange.ofNode(request, response), { headers: {}, open: () => begun.resolve }),
+      sendStream(new Exchange(request, response), { headers: {}, open: () => begun.resolve }),
     ).listen(0, "127.0.0.1");
     servers.push(server);
     await once(server, "listening");

@@ -16,7 +16,7 @@ const detached = new Set<Socket>();
  * @throws ApiError
  */
 export function sendStream(exchange: Exchange, stream: StreamResult): void {
-  const { response } = exchange.streams;
+  const { response } = exchange;
   const headers = { ...stream.headers, connection: "close" };
   // A client that has gone is reported once, before there is a stream that could end.
   if (exchange.method === "HEAD" || response.destroyed) {

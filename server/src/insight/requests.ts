@@ -1,6 +1,6 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { RateLimitExceeded } from "../api/rate-limits.ts";
-import type { ResponseHandle } from "../http/messages.ts";
 import type { AnsweredCall, RequestObserver } from "../http/request-observer.ts";
 import { notOperations } from "../http/request-observer.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
@@ -45,7 +45,7 @@ export function createRequestCounts(
     sent += this.bytesWritten;
   }
 
-  function ended(this: ResponseHandle): void {
+  function ended(this: ServerResponse): void {
     inFlight -= 1;
     if (!this.writableFinished) aborted += 1;
   }
