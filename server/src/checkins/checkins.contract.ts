@@ -5,7 +5,7 @@ import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf, textField } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
-import { compilePresenter } from "../owned/presenter.ts";
+import { presentOwned } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
 const textCharactersMax = 4_000;
@@ -65,8 +65,6 @@ export const checkinContract = {
   Page: PageOf(Checkin),
 };
 
-const present = compilePresenter<ShownRow<CheckinRow>, Pick<Static<typeof Checkin>, "location">>(fields, ["location"]);
-
 /**
  * A check-in as this user sees it.
  *
@@ -82,7 +80,7 @@ export function presentCheckin(
   const isNamed =
     id !== null && name !== null && (isOwn || placesForOthers([checkin]).some((each) => readable.has(each)));
   const location = shownLocation(checkin, isOwn) ?? { lat: checkin.lat, lng: checkin.lng };
-  return present(checkin, { location: isNamed ? { ...location, id, name } : location });
+  return presentOwned(checkin, fields, { location: isNamed ? { ...location, id, name } : location });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { compileObject } from "../lib/compile-object.ts";
 import { isObjectSchema, isOptional, type ObjectSchema, type Schema } from "./schema.ts";
 
 type Prune = (value: unknown) => unknown;
@@ -32,13 +33,16 @@ function compileText(schema: Schema): WriteText {
 }
 
 function compileObjectText({ properties }: ObjectSchema): WriteText {
-  const declared = declaredProperties(properties, compileText);
+  const declared = Object.entries(properties).map(([name, schema]) => ({
+    ...{ name, isRequired: !isOptional(schema) },
+    write: compileText(schema),
+  }));
   return (value) => {
     let text = "";
     for (const { name, isRequired, write } of declared) {
       const property = (value as Record<string, unknown>)[name]; // the result has the static type of the object schema
       if (property !== undefined) text += `${text === "" ? "{" : ","}${JSON.stringify(name)}:${write(property)}`;
-      else if (isRequired) throw new Error(`The result has no ${name}`);
+      else if (isRequired) throw new Error(`The object has no ${name}`);
     }
     return text === "" ? "{}" : `${text}}`;
   };
@@ -52,39 +56,15 @@ function hasRaw(schema: Schema): boolean {
 
 /** Compiles a function that copies the declared properties; undefined if values of the schema have no properties. */
 function compilePruning(schema: Schema): Prune | undefined {
-  if (isObjectSchema(schema)) return compileObjectPruning(schema);
+  if (isObjectSchema(schema)) {
+    return compileObject(
+      Object.entries(schema.properties).map(([name, property]) => ({
+        ...{ name, from: name, isRequired: !isOptional(property) },
+        convert: compilePruning(property),
+      })),
+    );
+  }
   if (schema["type"] !== "array") return undefined;
   const prune = compilePruning(schema["items"] as Schema); // an array's schema has items
   return prune && ((value) => (value as unknown[]).map((item) => prune(item))); // the result has the schema's static type
-}
-
-/** As code, because `JSON.stringify` and the garbage collector are fastest with objects of one shape. */
-function compileObjectPruning({ properties }: ObjectSchema): Prune {
-  const declared = declaredProperties(properties, compilePruning).map((each) => ({
-    ...each,
-    value: `value[${JSON.stringify(each.name)}]`,
-  }));
-  const checks = declared
-    .filter(({ isRequired }) => isRequired)
-    .map(
-      ({ name, value }) =>
-        `if (${value} === undefined) throw new Error(${JSON.stringify(`The result has no ${name}`)});`,
-    );
-  const members = declared.map(({ name, value, write }, index) => {
-    const pruned = write && `${value} === undefined ? undefined : prunings[${index}](${value})`;
-    return `${JSON.stringify(name)}: ${pruned ?? value}`;
-  });
-  const code = `return (value) => { ${checks.join(" ")} return { ${members.join(", ")} }; };`;
-  return new Function("prunings", code)(declared.map(({ write }) => write));
-}
-
-function declaredProperties<Writer>(
-  properties: ObjectSchema["properties"],
-  compileProperty: (schema: Schema) => Writer,
-) {
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    isRequired: !isOptional(schema),
-    write: compileProperty(schema),
-  }));
 }

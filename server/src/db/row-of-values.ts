@@ -1,17 +1,15 @@
+import { compileObject } from "../lib/compile-object.ts";
+
 /** Makes the object of a row. */
 export type ToRow = (values: readonly unknown[]) => unknown;
 
 /**
- * Compiles a function that turns the values of a row into an object. Objects created with a fixed shape are faster to
- * make and read than those of a driver.
+ * Returns a function that turns the values of a row into an object.
  *
- * @param columns names that our own statements give to their results
  * @param from the index of the first column's value
  */
 export function compileRow(columns: readonly string[], from = 0): ToRow {
-  const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index + from}]`);
-  // Its only parameter.
-  return new Function("values", `return { ${members.join(", ")} };`) as ToRow;
+  return compileObject(columns.map((name, index) => ({ name, from: index + from })));
 }
 
 /** Keeps the compiled function of one statement until its columns change, as a migration may change them. */

@@ -4,7 +4,7 @@ import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf } from "../owned/fields.ts";
-import { compilePresenter } from "../owned/presenter.ts";
+import { presentOwned } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
@@ -80,24 +80,6 @@ export type NewFile = Static<ObjectSchema<typeof commonCreation>>;
 
 export type FileAnswer = Static<ReturnType<typeof fileContract>["Result"]>;
 
-/** The members that are not those of all objects, nor of one kind of file. */
-interface FileMembers extends Partial<Pick<FileAnswer, "contentLength" | "contentHash" | "location">> {
-  readonly contentType: string;
-  readonly signedUrl: string;
-  readonly size?: Static<typeof FileSize>;
-}
-
-const presenters = new Map<FileKind, (file: ShownRow<FileRow>, others: FileMembers) => FileAnswer>();
-
-function presenterOf(kind: FileKind) {
-  const known = presenters.get(kind);
-  if (known !== undefined) return known;
-  const names = ["contentType", "contentLength", "contentHash", "signedUrl", "size", "location"] as const;
-  const present = compilePresenter<ShownRow<FileRow>, FileMembers>(kind.fields, names);
-  presenters.set(kind, present);
-  return present;
-}
-
 /**
  * Presents a file as this user sees it.
  *
@@ -112,7 +94,7 @@ export function presentFile(
   isStripped = false,
 ): FileAnswer {
   const location = shownLocation(file, file.user_id === readerId);
-  return presenterOf(kind)(file, {
+  return presentOwned(file, kind.fields, {
     contentType: file.content_type,
     ...(!isStripped && { contentLength: file.content_length, contentHash: file.content_hash }),
     signedUrl,

@@ -15,7 +15,7 @@ import {
   unsearchedTextField,
 } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
-import { compilePresenter } from "../owned/presenter.ts";
+import { presentOwned } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 
 const charactersMax = 256;
@@ -97,11 +97,6 @@ export function readPublic<Given extends object>(given: Given): Given {
   return isPublic === true && readPermissions === undefined ? { ...given, readPermissions: "App" } : given;
 }
 
-const present = compilePresenter<
-  ShownRow<LocationRow>,
-  Pick<Static<typeof Location>, "location" | "distanceFromSearch">
->(fields, ["location", "distanceFromSearch"]);
-
 /** A location as this user sees it; in a search by area with the distance to the point that this user sees. */
 export function presentLocation(
   row: ShownRow<LocationRow>,
@@ -109,7 +104,7 @@ export function presentLocation(
   range?: LocationRange,
 ): Static<typeof Location> {
   const location = shownLocation(row, row.user_id === readerId) ?? { lat: row.lat, lng: row.lng };
-  return present(row, {
+  return presentOwned(row, fields, {
     location,
     ...(range && { distanceFromSearch: distanceMeters(middleOf(range), location) }),
   });
