@@ -48,7 +48,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * Runs a statement whose rows are read here, several times faster than by the driver.
+   * Runs a statement whose rows come as arrays of values, which cost the driver less than objects.
    *
    * @param calls on whose behalf it runs; by default the current one
    */

@@ -3,7 +3,6 @@ import postgres from "postgres";
 import { fieldsOf } from "../lib/fields.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { boundsOf, setBounds } from "./postgres-bounds.ts";
-import { type DriverQuery, RowTap } from "./postgres-row-tap.ts";
 
 /** The result of a statement. */
 export type Rows = postgres.RowList<postgres.MaybeRow[]>;
@@ -45,14 +44,11 @@ const goodbyeMsMax = 1_000;
 /** Makes each session start with a different one of several hosts. */
 let sessions = 0;
 
-type Receive = (bytes: Buffer) => void;
-
 /** The address that the driver passes to `socket`. */
 interface Address {
   readonly path: string | false;
   readonly host: readonly string[];
   readonly port: readonly number[];
-  readonly ssl: unknown;
 }
 
 /**
@@ -66,7 +62,6 @@ export class PostgresSession {
   readonly #bounds: string | undefined;
   readonly #events: SessionEvents;
   readonly #pending = new Set<(error: Error) => void>();
-  readonly #tap = new RowTap();
   readonly #expiresAt = performance.now() + lifetimeMsMin * (1 + Math.random());
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -165,22 +160,13 @@ export class PostgresSession {
       const send = () => {
         const unsafe = this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared });
         const sent = asArrays ? unsafe.values() : unsafe;
-        const answer = this.#tap.expect(asDriverQuery(sent), asArrays && this.#tap.isConnected);
         sent.then(
           (rows) => {
-            try {
-              answer.finish(rows);
-            } catch (error) {
-              this.#break(); // what the server sends is not understood
-              reject(error);
-              return;
-            }
             this.#begun();
             this.#answered(reject);
             resolve(rows);
           },
           (error) => {
-            answer.finish();
             this.#begun(error);
             this.#answered(reject, error);
             reject(error);
@@ -249,17 +235,9 @@ export class PostgresSession {
       return;
     }
     this.#held.push(sendFirst);
-    const sent = this.#sql.unsafe(this.#bounds);
-    const answer = this.#tap.expect(asDriverQuery(sent), false);
-    sent.then(
-      () => {
-        answer.finish();
-        this.#begun();
-      },
-      (error) => {
-        answer.finish();
-        this.#begun(error);
-      },
+    this.#sql.unsafe(this.#bounds).then(
+      () => this.#begun(),
+      (error) => this.#begun(error),
     );
   }
 
@@ -289,24 +267,15 @@ export class PostgresSession {
    * Replaces the driver's connect, so that each host is tried once, no second connection is opened, and a silent one
    * can be cut.
    */
-  #connect({ path, host, port, ssl }: Address): Socket {
+  #connect({ path, host, port }: Address): Socket {
     if (this.#hostsTried >= host.length) this.#break(); // the driver would retry in a loop without backoff
     if (this.#isBroken) throw connectionClosed();
     const at = (this.#firstHost + this.#hostsTried) % host.length;
     this.#hostsTried += 1;
     const socket = this.#dial(path ? { path } : { host: host[at], port: port[at] ?? 5432 });
     this.#socket = socket.setNoDelay(true);
-    if (!ssl) this.#tapRows(socket);
     // The driver verifies the certificate against this host.
     return Object.assign(socket, { host: host[at], port: port[at] });
-  }
-
-  /** An encrypted connection is set up by the driver above this socket, so there it reads all rows itself. */
-  #tapRows(socket: Socket): void {
-    const on = socket.on.bind(socket);
-    // Only a listener of `data` receives bytes.
-    socket.on = (event: string, listener: (value: never) => void) =>
-      on(event, (event === "data" ? this.#tap.connect(listener as Receive) : listener) as Receive);
   }
 
   #dial(address: NetConnectOpts): Socket {
@@ -355,11 +324,6 @@ function isOfStatement(error: unknown): boolean {
 
 function isConnectTimeout(error: unknown): boolean {
   return fieldsOf(error).code === "CONNECT_TIMEOUT"; // the driver adds it
-}
-
-/** The driver's types hide what its queries know of themselves. */
-function asDriverQuery(query: object): DriverQuery {
-  return query as DriverQuery;
 }
 
 function connectionClosed(): Error {
