@@ -101,7 +101,7 @@ function operationsWith(condition: ErrorCondition, operations: readonly Operatio
   const having = operations.filter(({ conditions }) => conditions.includes(condition));
   if (having.length === operations.length) return "all";
   if (having.length === 0) return "any other path or verb";
-  return having.length > 6 ? `${having.length} operations` : having.map(({ operation }) => operation).join(", ");
+  return having.length > 6 ? "many" : having.map(({ operation }) => operation).join(", ");
 }
 
 function renderEnvironment(): string {

@@ -4,7 +4,9 @@ import { countAuditLog } from "../src/audit/audit.counting.ts";
 import { leaseMsMax } from "../src/db/leases.ts";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
+import { ownedIdKinds } from "../src/lib/kinds.ts";
 import type { TestApp, TestUser } from "./harness.ts";
+import { createOwnedObject, ownedSeeds } from "./owned-seeds.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
@@ -34,7 +36,9 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   await succeed("PATCH /users/me", jane.token, { locationFuzzing: true, location: "48.2,16.37", tag: 'a\\b"c\n' });
   const checkin = { location: "1.25,-2.5", comment: "x".repeat(3_000), readPermissions: "App" };
   const { id: checkinId } = await succeed("POST /checkins", jane.token, checkin, { "idempotency-key": "once" });
-  await succeed("POST /checkins", john.token, { location: "0,0" });
+  for (const kind of ownedIdKinds) {
+    if (ownedSeeds[kind].bytes === undefined) await createOwnedObject(test, john.token, kind);
+  }
   const place = { location: "1.25,-2.5", name: "Café", website: "https://example.org", isPublic: true };
   const { id: locationId } = await succeed("POST /locations", jane.token, place);
   await succeed("PATCH /devices/current", jane.deviceToken, { appVersion: "1.0" });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { ownedIdKinds, ownedKinds } from "../src/lib/kinds.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
+import { ownedSeeds } from "./owned-seeds.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
 /**
@@ -83,31 +85,20 @@ it("registers, signs up, and reaches every client operation, whatever its method
   await tunnel("DELETE /users/me/identities/crm/4711");
   await tunnel("DELETE /users/me/identities/crm");
 
-  const checkin = await tunnel("POST /checkins", { location: "1,2" });
-  await tunnel("GET /checkins");
-  await tunnel(`GET /checkins/${checkin.id}`);
-  await tunnel(`PATCH /checkins/${checkin.id}`, { comment: "tunnelled" });
-  assert.equal(await tunnel(`DELETE /checkins/${checkin.id}`), true);
-
-  const location = await tunnel("POST /locations", { name: "Square", location: "1,2" });
-  await tunnel("GET /locations");
-  await tunnel(`GET /locations/${location.id}`);
-  await tunnel(`PATCH /locations/${location.id}`, { city: "tunnelled" });
-  assert.equal(await tunnel(`POST /locations/${location.id}/flag`, { flagReason: "closed" }), true);
-  assert.equal(await tunnel(`DELETE /locations/${location.id}`), true);
-
   // Files are transferred by GET and POST directly; all other operations are sent in a batch.
-  for (const [collection, data] of [
-    ["pictures", dataPart(await png(1, 1))],
-    ["videos", dataPart("x")],
-    ["blobs", dataPart("x")],
-  ] as const) {
-    const file = await upload(test, accessToken, `/${collection}`, data);
+  for (const kind of ownedIdKinds) {
+    const { fields, bytes } = ownedSeeds[kind];
+    const { collection } = ownedKinds[kind];
+    const created = bytes
+      ? await upload(test, accessToken, `/${collection}`, dataPart(await bytes()))
+      : await tunnel(`POST /${collection}`, fields);
     assert.equal((await tunnel(`GET /${collection}`)).pageResults.length, 1);
-    await tunnel(`GET /${collection}/${file.id}`);
-    await tunnel(`PATCH /${collection}/${file.id}`, { tag: "tunnelled" });
-    assert.equal(await tunnel(`DELETE /${collection}/${file.id}`), true);
+    await tunnel(`GET /${collection}/${created.id}`);
+    await tunnel(`PATCH /${collection}/${created.id}`, { tag: "tunnelled" });
+    assert.equal(await tunnel(`DELETE /${collection}/${created.id}`), true);
   }
+  const location = await tunnel("POST /locations", { name: "Square", location: "1,2" });
+  assert.equal(await tunnel(`POST /locations/${location.id}/flag`, { flagReason: "closed" }), true);
 
   const picture = dataPart(await png(1, 1));
   const { id: pictureId } = await upload(test, accessToken, "/users/me/profilepicture", picture);

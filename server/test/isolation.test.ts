@@ -5,8 +5,10 @@ import { insertKey } from "../src/applications/applications.keys.store.ts";
 import { type NewApplication, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import type { Route } from "../src/contract/route.ts";
 import { identifyCrash } from "../src/crashes/crash-identity.ts";
+import { type OwnedIdKind, ownedIdKinds } from "../src/lib/kinds.ts";
 import { type Answer, assertError, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { signUpWithMail } from "./mails.ts";
+import { createOwnedObject } from "./owned-seeds.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
@@ -39,13 +41,11 @@ interface Seed {
 
 /** Creates an object for each operation that takes an id. */
 const seeds: Readonly<Record<string, Seed>> = {
-  getCheckin: checkin(true),
-  changeCheckin: checkin(true),
-  deleteCheckin: checkin(true),
-  getLocation: location(),
-  changeLocation: location(),
-  deleteLocation: location(),
-  flagLocation: location(),
+  ...ownedObjects(),
+  flagLocation: object("Location"),
+  readPictureFile: object("Picture"),
+  readVideoFile: object("Video"),
+  readBlobFile: object("Blob"),
   getUser: user(false),
   changeUser: { ...user(false), denied: "ObjectPermissionDenied" },
   deleteUser: { ...user(false), denied: "ObjectPermissionDenied" },
@@ -53,18 +53,6 @@ const seeds: Readonly<Record<string, Seed>> = {
   getProfilePicture: profilePicture(),
   deleteProfilePicture: profilePicture(),
   readProfilePictureFile: { create: profilePicture().create, invent: profilePicture().invent, isPrivate: false },
-  getPicture: file("pictures"),
-  readPictureFile: file("pictures"),
-  changePicture: file("pictures"),
-  deletePicture: file("pictures"),
-  getVideo: file("videos"),
-  readVideoFile: file("videos"),
-  changeVideo: file("videos"),
-  deleteVideo: file("videos"),
-  getBlob: file("blobs"),
-  readBlobFile: file("blobs"),
-  changeBlob: file("blobs"),
-  deleteBlob: file("blobs"),
   endToken: {
     async create({ token, userName, password, deviceToken }) {
       const body = { username: userName, password };
@@ -100,7 +88,7 @@ const seeds: Readonly<Record<string, Seed>> = {
 
 /** A key in the own slot on an own private check-in. */
 function metadata(body?: object): Seed {
-  const { create, invent, isPrivate } = checkin(true);
+  const { create, invent, isPrivate } = object("Checkin");
   return {
     async create(owner) {
       const { checkinId: id = "" } = await create(owner);
@@ -113,37 +101,19 @@ function metadata(body?: object): Seed {
   };
 }
 
-function checkin(isPrivate: boolean): Seed {
-  return {
-    async create({ token }) {
-      const body = { location: "1,2", comment: "private", readPermissions: isPrivate ? "User" : "App" };
-      const checkin = await test.call("POST /checkins", { token, body });
-      return { checkinId: checkin.body.result.id };
-    },
-    invent: () => ({ checkinId: test.app.ids.newId("Checkin") }),
-    isPrivate,
-  };
+/** The operations that each kind of owned objects has. */
+function ownedObjects(): Record<string, Seed> {
+  const operations = ownedIdKinds.flatMap((kind) =>
+    ["get", "change", "delete"].map((verb) => [`${verb}${kind}`, object(kind)] as const),
+  );
+  return Object.fromEntries(operations);
 }
 
-function location(): Seed {
-  return {
-    async create({ token }) {
-      const made = await test.call("POST /locations", { token, body: { location: "1,2", name: "private" } });
-      return { locationId: made.body.result.id };
-    },
-    invent: () => ({ locationId: test.app.ids.newId("Location") }),
-    isPrivate: true,
-  };
-}
-
-function file(collection: "pictures" | "videos" | "blobs"): Seed {
-  const kind = ({ pictures: "Picture", videos: "Video", blobs: "Blob" } as const)[collection];
+/** A private object. */
+function object(kind: OwnedIdKind): Seed {
   const name = `${kind.toLowerCase()}Id`;
   return {
-    async create({ token }) {
-      const data = dataPart(kind === "Picture" ? await png(2, 1) : "private");
-      return { [name]: (await upload(test, token, `/${collection}`, data)).id };
-    },
+    create: async ({ token }) => ({ [name]: (await createOwnedObject(test, token, kind)).id }),
     invent: () => ({ [name]: test.app.ids.newId(kind) }),
     isPrivate: true,
   };
@@ -226,15 +196,11 @@ const operatorSeeds: Readonly<Record<string, (application: NewApplication) => Pr
     const { id: userId } = await signUpWithMail(test, undefined, application);
     return { userId };
   },
+  ...Object.fromEntries(ownedIdKinds.map((kind) => [`getOperated${kind}`, owned(`get${kind}`)])),
   getOperatedDevice: operatedDevice,
   endTokensOfDevice: operatedDevice,
-  getOperatedCheckin: owned("getCheckin"),
-  getOperatedLocation: owned("getLocation"),
   changePublicLocation: publicLocation,
   deletePublicLocation: publicLocation,
-  getOperatedPicture: owned("getPicture"),
-  getOperatedVideo: owned("getVideo"),
-  getOperatedBlob: owned("getBlob"),
   readOperatedPictureFile: owned("getPicture"),
   readOperatedVideoFile: owned("getVideo"),
   readOperatedBlobFile: owned("getBlob"),

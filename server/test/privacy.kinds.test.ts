@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type OwnedIdKind, ownedIdKinds, ownedKinds } from "../src/lib/kinds.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { dataPart, png, upload } from "./uploads.ts";
+import { createOwnedObject } from "./owned-seeds.ts";
 
 /** Every kind of object that users own: its fuzzed locations (spec/privacy#fuzzed-locations), its events, and the operators' search. */
 
@@ -20,21 +20,11 @@ after(() => test.close());
 const truth = { lat: 48.2082, lng: 16.3738 };
 const shared = { location: truth, readPermissions: "App", writePermissions: "App" };
 
-/** Creates a shared object at the true location. */
-const seeds: Record<OwnedIdKind, () => Promise<{ readonly id: string }>> = {
-  Checkin: async () => (await test.call("POST /checkins", { token: owner.token, body: shared })).body.result,
-  async Location() {
-    const body = { ...shared, name: "Café" };
-    return (await test.call("POST /locations", { token: owner.token, body })).body.result;
-  },
-  Picture: async () => createFile("pictures", await png(2, 1)),
-  Video: () => createFile("videos", Buffer.from("video")),
-  Blob: () => createFile("blobs", Buffer.from("blob")),
-};
-
-async function createFile(collection: string, bytes: Buffer): Promise<{ readonly id: string }> {
-  const { id } = await upload(test, owner.token, `/${collection}`, dataPart(bytes));
-  const { status, text } = await test.call(`PATCH /${collection}/${id}`, { token: owner.token, body: shared });
+/** Creates a shared object at the true location, and changes it to the same. */
+async function createShared(kind: OwnedIdKind): Promise<{ readonly id: string }> {
+  const { id } = await createOwnedObject(test, owner.token, kind, shared);
+  const path = `/${ownedKinds[kind].collection}/${id}`;
+  const { status, text } = await test.call(`PATCH ${path}`, { token: owner.token, body: shared });
   assert.equal(status, 200, text);
   return { id };
 }
@@ -43,7 +33,7 @@ describe("objects of an owner with locationFuzzing", () => {
   for (const kind of ownedIdKinds) {
     const { collection, table } = ownedKinds[kind];
     it(`${kind}: no response to another user has the true location`, async () => {
-      const { id } = await seeds[kind]();
+      const { id } = await createShared(kind);
       const calls = [
         `GET /${collection}/${id}`,
         `GET /${collection}?sortOrder=-lastModified`,
@@ -64,7 +54,7 @@ describe("objects of an owner with locationFuzzing", () => {
     // spec/events#form, spec/events#operators-view
     it(`${kind}: the events of its creation have it as their object, for its owner and for operators`, async () => {
       const { currentToken } = (await test.call("GET /events", { token: owner.token })).body.result;
-      const { id } = await seeds[kind]();
+      const { id } = await createShared(kind);
       const events = (await test.call(`GET /events?after=${currentToken}`, { token: owner.token })).body.result
         .pageResults;
       const root = `/_/api/applications/${test.application.appid}`;
@@ -79,7 +69,7 @@ describe("objects of an owner with locationFuzzing", () => {
 
     // spec/operators#search-for-anything
     it(`${kind}: operators find it by its id, in its application and in the deployment`, async () => {
-      const { id } = await seeds[kind]();
+      const { id } = await createShared(kind);
       const { appid } = test.application;
       const { token } = await test.createOperator();
       const inApplication = (await test.call(`GET /_/api/applications/${appid}/search?q=${id}`, { token })).body.result;
@@ -89,14 +79,14 @@ describe("objects of an owner with locationFuzzing", () => {
     });
 
     it(`${kind}: a search near the true location finds it for its owner alone`, async () => {
-      const { id } = await seeds[kind]();
+      const { id } = await createShared(kind);
       const search = `GET /${collection}?locationRange=48.2082,16.3738,400`;
       assert.doesNotMatch((await test.call(search, { token: other.token })).text, new RegExp(id));
       assert.match((await test.call(search, { token: owner.token })).text, new RegExp(id));
     });
 
     it(`${kind}: without its fuzzed location, it does not exist for other users`, async () => {
-      const { id } = await seeds[kind]();
+      const { id } = await createShared(kind);
       await test.app.database.write(({ queries }) =>
         sql`update ${sql.table(table)} set seen_lat = null, seen_lng = null where id = ${id}`.execute(queries),
       );

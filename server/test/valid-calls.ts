@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import type { Route } from "../src/contract/route.ts";
 import type { Schema } from "../src/contract/schema.ts";
 import type { ErrorCondition } from "../src/errors.ts";
-import type { IdKind } from "../src/lib/kinds.ts";
+import { type IdKind, ownedIdKinds } from "../src/lib/kinds.ts";
 import { type Answer, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
-import { dataPart, png, postForm, upload } from "./uploads.ts";
+import { createOwnedObject } from "./owned-seeds.ts";
+import { dataPart, png, postForm } from "./uploads.ts";
 
 /** The additions of the parameter readers to a schema. */
 export interface Keywords {
@@ -41,16 +42,13 @@ export async function startValidCalls(): Promise<ValidCalls> {
   const keyId: string = (await test.call(path, { token: operatorToken, body: {} })).body.result.id;
   const user = await test.signUp();
   const operatedUserId = (await test.signUp(undefined, operated)).id;
-  const checkin = await test.call("POST /checkins", { token: user.token, body: { location: "1,2" } });
-  const checkinId: string = checkin.body.result.id;
   const place = { name: "Place", location: "1,2" };
-  const locationId: string = (await test.call("POST /locations", { token: user.token, body: place })).body.result.id;
   const locations = `POST /_/api/applications/${operatedId}/locations`;
   const publicLocationId: string = (await test.call(locations, { token: operatorToken, body: place })).body.result.id;
-  /** Files by the names of their path parameters. */
-  const files: Record<string, string> = {};
-  for (const name of ["picture", "video", "blob"]) {
-    files[`${name}Id`] = (await upload(test, user.token, `/${name}s`, dataPart(picture))).id;
+  /** The ids of objects by the names of their path parameters. */
+  const objects: Record<string, string> = {};
+  for (const kind of ownedIdKinds) {
+    objects[`${kind.toLowerCase()}Id`] = (await createOwnedObject(test, user.token, kind)).id;
   }
 
   /** A valid value for the parameter. */
@@ -60,13 +58,11 @@ export async function startValidCalls(): Promise<ValidCalls> {
     const known: Record<string, unknown> = {
       appid,
       appkey,
-      checkinId,
-      locationId,
       operatorId: otherOperatorId,
       name: `name ${Math.random()}`,
       password: "correct horse battery",
       keyId,
-      ...files,
+      ...objects,
       userId: "me",
       id: "me",
       key: "key",

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { waitUntil } from "../../test/mails.ts";
-import { dataPart, formHeaders, formOf } from "../../test/uploads.ts";
+import { createOwnedObject } from "../../test/owned-seeds.ts";
+import { dataPart, formHeaders, formOf, png } from "../../test/uploads.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
+import { ownedIdKinds, ownedKinds } from "../lib/kinds.ts";
 import { maintain } from "../maintenance.ts";
 
 interface ReceivedEvent {
@@ -199,7 +201,6 @@ describe("GET /events: spec/events#read-events", () => {
 
 describe("types of events: spec/events#types", () => {
   it("are each recorded by their writes", async () => {
-    const form = (bytes: string) => ({ body: formOf([dataPart(Buffer.from(bytes))]), headers: formHeaders });
     const walker = await test.signUp("Walker");
     const { token } = walker;
     const reader = follow(token);
@@ -207,31 +208,16 @@ describe("types of events: spec/events#types", () => {
     await Promise.all([reader.next(), leaver.next()]);
     const seen: string[] = [];
     const note = async () => void seen.push(...typesOf(await reader.next()));
-    for (const [path, body] of [
-      ["/checkins", { location: "1,2" }],
-      ["/locations", { name: "Place", location: "1,2" }],
-    ] as const) {
-      const { id } = await call(`POST ${path}`, body, token);
+    for (const kind of ownedIdKinds) {
+      const { id } = await createOwnedObject(test, token, kind);
       await note();
-      await call(`PATCH ${path}/${id}`, { tag: "changed" }, token);
+      const path = `/${ownedKinds[kind].collection}/${id}`;
+      await call(`PATCH ${path}`, { tag: "changed" }, token);
       await note();
-      await call(`DELETE ${path}/${id}`, undefined, token);
+      await call(`DELETE ${path}`, undefined, token);
       await note();
     }
-    const { png } = await import("../../test/uploads.ts");
     const picture = { body: formOf([dataPart(await png(1, 1))]), headers: formHeaders };
-    for (const [path, file] of [
-      ["/pictures", picture],
-      ["/videos", form("film")],
-      ["/blobs", form("blob")],
-    ] as const) {
-      const { id } = (await test.call(`POST ${path}`, { ...file, token })).body.result;
-      await note();
-      await call(`PATCH ${path}/${id}`, { tag: "changed" }, token);
-      await note();
-      await call(`DELETE ${path}/${id}`, undefined, token);
-      await note();
-    }
     await call("PUT /metadata/me", { values: { a: 1, b: 2 } }, token);
     await call("POST /metadata/me/c/increment", {}, token);
     await note();

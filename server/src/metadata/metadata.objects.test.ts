@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { checkinRow, insertCheckins } from "../../test/rows.ts";
 import { dataPart, png, upload } from "../../test/uploads.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 
 let test: TestApp;
 let owner: TestUser;
@@ -210,13 +211,14 @@ describe("the id in /metadata/{id}", () => {
     }
     for (const kind of ["Token", "CrashReport", "Place", "ApplicationKey"] as const) {
       const answer = await test.call(`GET /metadata/${test.app.ids.newId(kind)}`, { token: owner.token });
-      const message = "Incorrect id type, expected App, Blob, Checkin, Device, Location, Picture, User or Video.";
+      const expected = `${carrierKinds.slice(0, -1).join(", ")} or ${carrierKinds.at(-1)}`;
+      const message = `Incorrect id type, expected ${expected}.`;
       assertError(answer, 400, "ParameterOutOfRange", 514, message);
     }
   });
 
   it("gets a byte-identical 404 for every object that does not exist", async () => {
-    for (const kind of ["App", "Checkin", "Device", "User", "Picture", "Video", "Blob"] as const) {
+    for (const kind of carrierKinds) {
       const id = test.app.ids.newId(kind);
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), nothingThere);
     }

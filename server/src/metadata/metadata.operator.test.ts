@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { carrierKinds } from "../lib/kinds.ts";
 
 let test: TestApp;
 let operator: string;
@@ -71,8 +72,7 @@ describe("metadata of an object for operators", () => {
     }
     const other = await test.createApplication();
     const { ids } = test.app;
-    const kinds = ["App", "Blob", "Checkin", "Device", "Picture", "User", "Video"] as const;
-    for (const id of kinds.map((kind) => ids.newId(kind))) {
+    for (const id of carrierKinds.map((kind) => ids.newId(kind))) {
       assertError(await ask(id), 404, "ItemDoesNotExist", 769, "The item does not exist.");
     }
     for (const id of [appid, jane.id, device]) {

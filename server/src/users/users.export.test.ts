@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
 import { readZip } from "../../test/zips.ts";
+import { forOwnedTables, ownedTableNames } from "../db/owned-tables.ts";
 import { filePrefix } from "../storage/orphaned-objects.ts";
 
 let test: TestApp;
@@ -122,8 +123,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
           "tokens.ndjson",
           "devices.ndjson",
           "identities.ndjson",
-          "checkins.ndjson",
-          "locations.ndjson",
+          ...ownedTableNames.filter((table) => table !== "files").map((table) => `${table}.ndjson`),
           "flags.ndjson",
           "metadata.ndjson",
         ],
@@ -138,8 +138,18 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
       user: id,
       created: now,
       counts: {
-        ...{ profile: 1, tokens: 1, devices: 1, identities: 1, checkins: 1, metadata: 5, metrics: 2, files: 2 },
-        ...{ locations: 0, flags: 0 },
+        ...forOwnedTables(() => 0),
+        ...{
+          profile: 1,
+          tokens: 1,
+          devices: 1,
+          identities: 1,
+          checkins: 1,
+          metadata: 5,
+          metrics: 2,
+          files: 2,
+          flags: 0,
+        },
       },
       missing: [],
     });

@@ -8,6 +8,7 @@ import {
   type TestApp,
   type TestUser,
 } from "../../test/harness.ts";
+import { forOwnedTables } from "../db/owned-tables.ts";
 
 let test: TestApp;
 let operator: string;
@@ -218,7 +219,15 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
       created: now,
       lastModified: now,
       hasPassword: true,
-      counts: { tokens: 1, identities: 1, checkins: 3, locations: 1, metadata: 2, files: 0, fileBytes: 0 },
+      counts: {
+        ...forOwnedTables(() => 0),
+        tokens: 1,
+        identities: 1,
+        checkins: 3,
+        locations: 1,
+        metadata: 2,
+        fileBytes: 0,
+      },
     });
   });
 
