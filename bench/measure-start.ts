@@ -6,8 +6,8 @@ import type { Row } from "./report.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
-const startMsGoals = { SQLite: 300, PostgreSQL: 400 };
-const idleBytesGoals = { SQLite: 80_000_000, PostgreSQL: 85_000_000 };
+const startMsGoals = { SQLite: 450, PostgreSQL: 700 };
+const idleBytesGoals = { SQLite: 90_000_000, PostgreSQL: 90_000_000 };
 const idleSeconds = 3;
 
 /**

@@ -27,10 +27,20 @@ if (import.meta.main) await bundleServer(path.resolve(process.argv[2] ?? ""));
 
 /** Writes the bundle into this folder, with the licences of the packages in it. */
 export async function bundleServer(folder: string): Promise<void> {
+  const inputs = await Promise.all(programs.map((program) => bundleProgram(program, folder)));
+  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), licencesOf(inputs.flat()));
+}
+
+/**
+ * Bundles each program alone: code that programs share would be split into many small modules, which take a fifth of the
+ * processor time of a start, and 6 MB.
+ *
+ * @returns the paths of the sources
+ */
+async function bundleProgram(program: string, folder: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: programs.map((program) => path.join("server/src", program)),
-    entryNames: "[name]",
+    entryPoints: [path.join("server/src", program)],
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -46,9 +56,10 @@ export async function bundleServer(folder: string): Promise<void> {
     metafile: true,
     logLevel: "error",
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
-    banner: { js: "const require=process.getBuiltinModule;" }, // for packages in CommonJS, which require Node.js's own modules
+    // Packages in CommonJS require modules of Node.js, and esbuild leaves these calls.
+    banner: { js: "const require=process.getBuiltinModule;" },
   });
-  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
+  return Object.keys(metafile.inputs);
 }
 
 function licencesOf(inputs: readonly string[]): string {
