@@ -139,7 +139,7 @@ describe("the bundle of a checkout", () => {
   });
 
   it("stack traces name the sources", async () => {
-    const fails = `import { nameSourcesInStacks } from "./lib/source-positions.ts";
+    const fails = `import { nameSourcesInStacks } from './lib/source-positions.ts';
       nameSourcesInStacks();
       if (process.argv.length > 0) throw new Error("on purpose");`;
     writeSource("cli.ts", fails);
