@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { endSession, endSessions, type ListedSession, listSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Monitor } from "../lib/icons.tsx";
+import Monitor from "../lib/icons/monitor.ts";
 import { changePreferences, usePreferences } from "../lib/preferences.ts";
 import { PasswordForm } from "../shell/password.form.tsx";
 import { roleTexts } from "../shell/roles.ts";

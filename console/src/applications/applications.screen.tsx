@@ -2,7 +2,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { Application, RemoteApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
-import { ArrowRight, ExternalLink, LayoutGrid, Plus } from "../lib/icons.tsx";
+import ArrowRight from "../lib/icons/arrow-right.ts";
+import ExternalLink from "../lib/icons/external-link.ts";
+import LayoutGrid from "../lib/icons/layout-grid.ts";
+import Plus from "../lib/icons/plus.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { useApplicationActs } from "../shell/application.acts.tsx";
 import {

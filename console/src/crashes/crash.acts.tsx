@@ -4,7 +4,7 @@ import { type CrashChange, type CrashGroup, changeCrashGroup, getCrashGroup } fr
 import { refetch } from "../api/refetch.ts";
 import { type Act, useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Users } from "../lib/icons.tsx";
+import Users from "../lib/icons/users.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/fields.tsx";

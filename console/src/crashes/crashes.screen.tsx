@@ -2,7 +2,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
-import { Bug } from "../lib/icons.tsx";
+import Bug from "../lib/icons/bug.ts";
 import { CrashState } from "../shell/crash.state.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";

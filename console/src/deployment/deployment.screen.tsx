@@ -1,6 +1,7 @@
 import { readDeployment, readDeploymentStatistics } from "../api/deployment.ts";
 import { useLive } from "../api/live.ts";
-import { ClipboardCopy, ShieldAlert } from "../lib/icons.tsx";
+import ClipboardCopy from "../lib/icons/clipboard-copy.ts";
+import ShieldAlert from "../lib/icons/shield-alert.ts";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/copy-button.tsx";
 import { Freshness } from "../ui/freshness.tsx";

@@ -1,7 +1,9 @@
 import type { MouseEvent } from "react";
 import type { Deployment } from "../api/deployment.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Ban, CircleAlert, CircleCheck } from "../lib/icons.tsx";
+import Ban from "../lib/icons/ban.ts";
+import CircleAlert from "../lib/icons/circle-alert.ts";
+import CircleCheck from "../lib/icons/circle-check.ts";
 import { Time } from "../ui/time.tsx";
 import styles from "./deployment.module.css";
 

@@ -3,7 +3,7 @@ import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import type { OfDevice } from "../api/devices.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
-import { Bug } from "../lib/icons.tsx";
+import Bug from "../lib/icons/bug.ts";
 import { CrashState } from "../shell/crash.state.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { EmptyState } from "../ui/states.tsx";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type Device, listUsersOfDevice, type OfDevice } from "../api/devices.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
-import { ArrowRight } from "../lib/icons.tsx";
+import ArrowRight from "../lib/icons/arrow-right.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";

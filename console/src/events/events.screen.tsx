@@ -3,7 +3,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { getEvent, type LoggedEvent, listEvents } from "../api/events.ts";
 import { usePages } from "../api/pages.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Zap } from "../lib/icons.tsx";
+import Zap from "../lib/icons/zap.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import { type Filter, FilterChips, type FilterValues } from "../ui/filter-chips.tsx";

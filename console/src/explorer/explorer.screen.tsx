@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { openapiQuery } from "../api/openapi.ts";
-import { FlaskConical } from "../lib/icons.tsx";
+import FlaskConical from "../lib/icons/flask-conical.ts";
 import { Page } from "../ui/page.tsx";
 import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { OperationList } from "./explorer.list.tsx";

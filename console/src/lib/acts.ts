@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { Icon } from "./icons.tsx";
+import type { Icon } from "./icon.ts";
 
 /** Something that an operator can do with an object: immediately, or after a dialog. */
 export interface Act {

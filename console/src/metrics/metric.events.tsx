@@ -1,7 +1,7 @@
 import { listMetricEvents, type MetricEvent } from "../api/metrics.ts";
 import { usePages } from "../api/pages.ts";
 import { formatMs, showInvisible } from "../lib/format.ts";
-import { Activity } from "../lib/icons.tsx";
+import Activity from "../lib/icons/activity.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Split } from "../ui/page.tsx";

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import { readMetric } from "../api/metrics.ts";
 import { formatDay, formatNumber, showInvisible } from "../lib/format.ts";
-import { Download } from "../lib/icons.tsx";
+import Download from "../lib/icons/download.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, shiftRange } from "../lib/time-range.ts";
 import { useBack } from "../lib/use-back.ts";

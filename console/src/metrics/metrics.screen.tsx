@@ -2,7 +2,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { listMetrics, type Metric } from "../api/metrics.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
-import { ChartColumn } from "../lib/icons.tsx";
+import ChartColumn from "../lib/icons/chart-column.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { FilterChips, type FilterValues } from "../ui/filter-chips.tsx";

@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useLive } from "../api/live.ts";
 import { readOverview } from "../api/statistics.ts";
-import { GitCompareArrows } from "../lib/icons.tsx";
+import GitCompareArrows from "../lib/icons/git-compare-arrows.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, resolveRange, shiftRange } from "../lib/time-range.ts";
 import { useBack } from "../lib/use-back.ts";

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Smartphone } from "../lib/icons.tsx";
+import Smartphone from "../lib/icons/smartphone.ts";
 import { buttonClass } from "../ui/button.tsx";
 import { EmptyState } from "../ui/states.tsx";
 

@@ -1,7 +1,9 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTail } from "../api/requests.ts";
-import { CirclePause, CirclePlay, Radio } from "../lib/icons.tsx";
+import CirclePause from "../lib/icons/circle-pause.ts";
+import CirclePlay from "../lib/icons/circle-play.ts";
+import Radio from "../lib/icons/radio.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { CallList } from "../shell/call.list.tsx";

@@ -3,7 +3,7 @@ import type { CallOptions, Versioned } from "../api/call.ts";
 import { type ChangedSettings, changeSettings, type EffectiveSettings, type Settings } from "../api/settings.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
-import { Users } from "../lib/icons.tsx";
+import Users from "../lib/icons/users.ts";
 import { Button } from "../ui/button.tsx";
 import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";

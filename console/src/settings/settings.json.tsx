@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { CallOptions, Versioned } from "../api/call.ts";
 import { replaceSettings, type Settings } from "../api/settings.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
-import { Users } from "../lib/icons.tsx";
+import Users from "../lib/icons/users.ts";
 import { Button } from "../ui/button.tsx";
 import { Form, TextField } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";

@@ -1,5 +1,6 @@
 import { showInvisible } from "../lib/format.ts";
-import { Plus, X } from "../lib/icons.tsx";
+import Plus from "../lib/icons/plus.ts";
+import X from "../lib/icons/x.ts";
 import { Button } from "../ui/button.tsx";
 import { FieldGroup, TextField } from "../ui/fields.tsx";
 import type { SettingInputProps } from "./settings.input.ts";

@@ -4,7 +4,7 @@ import { listCrashGroups } from "../api/crashes.ts";
 import { listMetrics, readMetric } from "../api/metrics.ts";
 import type { EffectiveSettings } from "../api/settings.ts";
 import { formatBounded, formatCount, formatDay } from "../lib/format.ts";
-import { TriangleAlert } from "../lib/icons.tsx";
+import TriangleAlert from "../lib/icons/triangle-alert.ts";
 import styles from "./settings.module.css";
 import { type Draft, valueAt } from "./settings.values.ts";
 

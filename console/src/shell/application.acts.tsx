@@ -3,7 +3,12 @@ import { type Application, resumeApplication, suspendApplication } from "../api/
 import { refetch } from "../api/refetch.ts";
 import { changeSettings } from "../api/settings.ts";
 import { showInvisible } from "../lib/format.ts";
-import { CirclePause, CirclePlay, Clapperboard, LogOut, Pencil, Trash2 as Trash } from "../lib/icons.tsx";
+import CirclePause from "../lib/icons/circle-pause.ts";
+import CirclePlay from "../lib/icons/circle-play.ts";
+import Clapperboard from "../lib/icons/clapperboard.ts";
+import LogOut from "../lib/icons/log-out.ts";
+import Pencil from "../lib/icons/pencil.ts";
+import Trash from "../lib/icons/trash-2.ts";
 import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
 import { useRole } from "./session.ts";

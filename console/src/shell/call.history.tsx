@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTail } from "../api/requests.ts";
-import { Radio } from "../lib/icons.tsx";
+import Radio from "../lib/icons/radio.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";

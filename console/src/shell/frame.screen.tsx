@@ -8,18 +8,16 @@ import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
 import { signOut } from "../api/sessions.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
-import {
-  ChevronRight,
-  ChevronsUpDown,
-  CircleAlert,
-  CirclePause,
-  CircleUser,
-  Clapperboard,
-  Keyboard,
-  LogOut,
-  Menu as MenuIcon,
-  Search,
-} from "../lib/icons.tsx";
+import ChevronRight from "../lib/icons/chevron-right.ts";
+import ChevronsUpDown from "../lib/icons/chevrons-up-down.ts";
+import CircleAlert from "../lib/icons/circle-alert.ts";
+import CirclePause from "../lib/icons/circle-pause.ts";
+import CircleUser from "../lib/icons/circle-user.ts";
+import Clapperboard from "../lib/icons/clapperboard.ts";
+import Keyboard from "../lib/icons/keyboard.ts";
+import LogOut from "../lib/icons/log-out.ts";
+import MenuIcon from "../lib/icons/menu.ts";
+import Search from "../lib/icons/search.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "../ui/button.tsx";

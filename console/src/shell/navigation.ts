@@ -1,23 +1,21 @@
-import {
-  Bug,
-  ChartColumn,
-  ChartLine,
-  Clapperboard,
-  FlaskConical,
-  HeartPulse,
-  type Icon,
-  KeyRound,
-  LayoutGrid,
-  Radio,
-  Rocket,
-  ScrollText,
-  ShieldUser,
-  SlidersHorizontal,
-  Smartphone,
-  Users,
-  Webhook,
-  Zap,
-} from "../lib/icons.tsx";
+import type { Icon } from "../lib/icon.ts";
+import Bug from "../lib/icons/bug.ts";
+import ChartColumn from "../lib/icons/chart-column.ts";
+import ChartLine from "../lib/icons/chart-line.ts";
+import Clapperboard from "../lib/icons/clapperboard.ts";
+import FlaskConical from "../lib/icons/flask-conical.ts";
+import HeartPulse from "../lib/icons/heart-pulse.ts";
+import KeyRound from "../lib/icons/key-round.ts";
+import LayoutGrid from "../lib/icons/layout-grid.ts";
+import Radio from "../lib/icons/radio.ts";
+import Rocket from "../lib/icons/rocket.ts";
+import ScrollText from "../lib/icons/scroll-text.ts";
+import ShieldUser from "../lib/icons/shield-user.ts";
+import SlidersHorizontal from "../lib/icons/sliders-horizontal.ts";
+import Smartphone from "../lib/icons/smartphone.ts";
+import Users from "../lib/icons/users.ts";
+import Webhook from "../lib/icons/webhook.ts";
+import Zap from "../lib/icons/zap.ts";
 
 export interface Destination {
   /** A path of `routes.tsx`, with `$appid` for the application that is open. */

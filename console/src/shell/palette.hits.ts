@@ -1,20 +1,18 @@
 import type { ApplicationHits, DeploymentHits, Hit } from "../api/search.ts";
 import type { listActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
-import {
-  Bug,
-  ChartColumn,
-  Hash,
-  type Icon,
-  KeyRound,
-  LayoutGrid,
-  Radio,
-  ScrollText,
-  ShieldUser,
-  Smartphone,
-  User,
-  Zap,
-} from "../lib/icons.tsx";
+import type { Icon } from "../lib/icon.ts";
+import Bug from "../lib/icons/bug.ts";
+import ChartColumn from "../lib/icons/chart-column.ts";
+import Hash from "../lib/icons/hash.ts";
+import KeyRound from "../lib/icons/key-round.ts";
+import LayoutGrid from "../lib/icons/layout-grid.ts";
+import Radio from "../lib/icons/radio.ts";
+import ScrollText from "../lib/icons/scroll-text.ts";
+import ShieldUser from "../lib/icons/shield-user.ts";
+import Smartphone from "../lib/icons/smartphone.ts";
+import User from "../lib/icons/user.ts";
+import Zap from "../lib/icons/zap.ts";
 import type { Shortcut } from "../lib/shortcuts.ts";
 import { addressOfId } from "./ids.ts";
 import { applicationNavigation, deploymentNavigation } from "./navigation.ts";

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
-import { Check, Copy } from "../lib/icons.tsx";
+import Check from "../lib/icons/check.ts";
+import Copy from "../lib/icons/copy.ts";
 import { IconButton } from "./button.tsx";
 
 const copiedMs = 2000;

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { TriangleAlert } from "../lib/icons.tsx";
+import TriangleAlert from "../lib/icons/triangle-alert.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import styles from "./dialog.module.css";

@@ -10,7 +10,8 @@ import {
 } from "react";
 import { useActs } from "../lib/acts.ts";
 import { formatBounded, formatNumber } from "../lib/format.ts";
-import { ArrowUp, Ellipsis } from "../lib/icons.tsx";
+import ArrowUp from "../lib/icons/arrow-up.ts";
+import Ellipsis from "../lib/icons/ellipsis.ts";
 import { leaveRow, takeLeftRow } from "../lib/left-rows.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useNarrow } from "../lib/use-narrow.ts";

@@ -7,7 +7,7 @@ import { Text } from "react-aria-components/Text";
 import { TextArea } from "react-aria-components/TextArea";
 import { TextField as AriaTextField, type TextFieldProps as AriaTextFieldProps } from "react-aria-components/TextField";
 import { CallError, fieldErrors } from "../lib/call-error.ts";
-import { CircleAlert } from "../lib/icons.tsx";
+import CircleAlert from "../lib/icons/circle-alert.ts";
 import { Busy } from "./busy.ts";
 import styles from "./fields.module.css";
 

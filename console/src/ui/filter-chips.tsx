@@ -1,6 +1,9 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { showInvisible } from "../lib/format.ts";
-import { Bookmark, ListFilter, Search, X } from "../lib/icons.tsx";
+import Bookmark from "../lib/icons/bookmark.ts";
+import ListFilter from "../lib/icons/list-filter.ts";
+import Search from "../lib/icons/search.ts";
+import X from "../lib/icons/x.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";
 import styles from "./filter-chips.module.css";

@@ -1,5 +1,6 @@
 import { formatClock } from "../lib/format.ts";
-import { Pause, Play } from "../lib/icons.tsx";
+import Pause from "../lib/icons/pause.ts";
+import Play from "../lib/icons/play.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button } from "./button.tsx";

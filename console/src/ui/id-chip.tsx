@@ -1,6 +1,6 @@
 import { useContext, useState } from "react";
 import { Button } from "react-aria-components/Button";
-import { Check } from "../lib/icons.tsx";
+import Check from "../lib/icons/check.ts";
 import { ActiveRow } from "./active-row.ts";
 import { copyText } from "./copy-button.tsx";
 import styles from "./parts.module.css";

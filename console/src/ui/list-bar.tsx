@@ -1,4 +1,4 @@
-import { ArrowDownUp } from "../lib/icons.tsx";
+import ArrowDownUp from "../lib/icons/arrow-down-up.ts";
 import { Button } from "./button.tsx";
 import { FilterChips, type FilterChipsProps } from "./filter-chips.tsx";
 import styles from "./list-bar.module.css";

@@ -1,5 +1,5 @@
 import { showInvisible } from "../lib/format.ts";
-import { SearchX } from "../lib/icons.tsx";
+import SearchX from "../lib/icons/search-x.ts";
 import { Button } from "./button.tsx";
 import { type FilterChipsProps, type FilterValues, labelOf } from "./filter-chips.tsx";
 import { EmptyState } from "./states.tsx";

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { X } from "../lib/icons.tsx";
+import X from "../lib/icons/x.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./page.module.css";

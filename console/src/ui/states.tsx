@@ -1,6 +1,9 @@
 import { type ComponentType, createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { CallError } from "../lib/call-error.ts";
-import { CircleX, type Icon, Lock, SearchX } from "../lib/icons.tsx";
+import type { Icon } from "../lib/icon.ts";
+import CircleX from "../lib/icons/circle-x.ts";
+import Lock from "../lib/icons/lock.ts";
+import SearchX from "../lib/icons/search-x.ts";
 import { Button } from "./button.tsx";
 import { IdChip } from "./id-chip.tsx";
 import styles from "./parts.module.css";

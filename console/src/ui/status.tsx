@@ -1,5 +1,9 @@
 import type { ReactNode } from "react";
-import { Ban, CircleAlert, CircleCheck, Info, Minus } from "../lib/icons.tsx";
+import Ban from "../lib/icons/ban.ts";
+import CircleAlert from "../lib/icons/circle-alert.ts";
+import CircleCheck from "../lib/icons/circle-check.ts";
+import Info from "../lib/icons/info.ts";
+import Minus from "../lib/icons/minus.ts";
 import styles from "./parts.module.css";
 
 const icons = { good: CircleCheck, notice: Info, warning: CircleAlert, danger: Ban, neutral: Minus };

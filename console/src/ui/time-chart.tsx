@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from "react";
 import { formatMoment, formatNumber } from "../lib/format.ts";
-import { ChartLine, TableProperties } from "../lib/icons.tsx";
+import ChartLine from "../lib/icons/chart-line.ts";
+import TableProperties from "../lib/icons/table-properties.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./time-chart.module.css";

@@ -1,7 +1,7 @@
 import { type FormEvent, useRef, useState } from "react";
 import { Dialog, DialogTrigger } from "react-aria-components/Dialog";
 import { Popover } from "react-aria-components/Popover";
-import { CalendarClock } from "../lib/icons.tsx";
+import CalendarClock from "../lib/icons/calendar-clock.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import {

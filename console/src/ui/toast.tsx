@@ -1,6 +1,8 @@
 import { useSyncExternalStore } from "react";
 import { CallError } from "../lib/call-error.ts";
-import { CircleCheck, CircleX, X } from "../lib/icons.tsx";
+import CircleCheck from "../lib/icons/circle-check.ts";
+import CircleX from "../lib/icons/circle-x.ts";
+import X from "../lib/icons/x.ts";
 import { takeChange } from "../lib/last-change.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "./button.tsx";

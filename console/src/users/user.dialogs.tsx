@@ -9,7 +9,7 @@ import {
   type UserToken,
 } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Download } from "../lib/icons.tsx";
+import Download from "../lib/icons/download.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";

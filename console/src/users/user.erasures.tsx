@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type Erasures, listErasures } from "../api/users.ts";
 import { formatBytes, formatCount } from "../lib/format.ts";
-import { Eraser } from "../lib/icons.tsx";
+import Eraser from "../lib/icons/eraser.ts";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Notice } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";

@@ -3,7 +3,7 @@ import { type AuditEntry, listAudit } from "../api/audit.ts";
 import { usePages } from "../api/pages.ts";
 import type { OfUser } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
-import { History } from "../lib/icons.tsx";
+import History from "../lib/icons/history.ts";
 import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { buttonClass } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";

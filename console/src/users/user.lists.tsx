@@ -13,7 +13,11 @@ import {
   type UserToken,
 } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
-import { IdCard, KeyRound, LogOut, MapPin, Smartphone } from "../lib/icons.tsx";
+import IdCard from "../lib/icons/id-card.ts";
+import KeyRound from "../lib/icons/key-round.ts";
+import LogOut from "../lib/icons/log-out.ts";
+import MapPin from "../lib/icons/map-pin.ts";
+import Smartphone from "../lib/icons/smartphone.ts";
 import { useRole } from "../shell/session.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";

@@ -1,6 +1,6 @@
 import type { User } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
-import { ArrowRight } from "../lib/icons.tsx";
+import ArrowRight from "../lib/icons/arrow-right.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";

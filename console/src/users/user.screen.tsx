@@ -4,7 +4,7 @@ import { useState } from "react";
 import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
 import { useActs } from "../lib/acts.ts";
 import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
-import { Ellipsis } from "../lib/icons.tsx";
+import Ellipsis from "../lib/icons/ellipsis.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

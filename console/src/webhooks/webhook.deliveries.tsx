@@ -5,7 +5,7 @@ import { usePages } from "../api/pages.ts";
 import { refetch } from "../api/refetch.ts";
 import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
 import { showInvisible } from "../lib/format.ts";
-import { Send } from "../lib/icons.tsx";
+import Send from "../lib/icons/send.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";

@@ -11,16 +11,14 @@ import {
 } from "../api/webhooks.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
-import {
-  CirclePause,
-  CirclePlay,
-  Ellipsis,
-  Pencil,
-  RefreshCw,
-  RotateCcwKey,
-  Send,
-  Trash2 as Trash,
-} from "../lib/icons.tsx";
+import CirclePause from "../lib/icons/circle-pause.ts";
+import CirclePlay from "../lib/icons/circle-play.ts";
+import Ellipsis from "../lib/icons/ellipsis.ts";
+import Pencil from "../lib/icons/pencil.ts";
+import RefreshCw from "../lib/icons/refresh-cw.ts";
+import RotateCcwKey from "../lib/icons/rotate-ccw-key.ts";
+import Send from "../lib/icons/send.ts";
+import Trash from "../lib/icons/trash-2.ts";
 import { useRole } from "../shell/session.ts";
 import { TabLinks } from "../shell/tab.links.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

@@ -1,0 +1,3 @@
+import { icon } from "../icon.ts";
+
+export default icon("M3 16l4 4 4-4M7 20V4M21 8l-4-4-4 4M17 4v16");

@@ -1,0 +1,3 @@
+import { icon } from "../icon.ts";
+
+export default icon("M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0ZM4.929 4.929 19.07 19.071");

@@ -1,0 +1,3 @@
+import { icon } from "../icon.ts";
+
+export default icon("M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0ZM15 9l-6 6M9 9l6 6");

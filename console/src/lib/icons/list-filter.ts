@@ -1,0 +1,3 @@
+import { icon } from "../icon.ts";
+
+export default icon("M2 5h20M6 12h12M9 19h6");
