@@ -2,17 +2,18 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import postgres from "postgres";
 import { newFolder } from "./children.ts";
 import { startDurablePostgres } from "./durable-postgres.ts";
-import { plainEnvironment, readTreeCpuSeconds } from "./server-process.ts";
+import { ownProgram, plainEnvironment, readTreeCpuSeconds } from "./server-process.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 /** A database for one server, as environment variables. */
 export interface Deployment {
   readonly settings: Readonly<Record<string, string>>;
+  /** The `rollcall` program of another checkout; default: of this one. */
+  readonly program?: string;
 }
 
 /** The request and response of a ceiling without a load generator: a duration, and operations per second. */
@@ -33,8 +34,6 @@ export interface Engine {
   /** The engine's own durable inserts into this table of the deployment, of rows like its existing one. */
   startInsertCeiling(deployment: Deployment, table: string, concurrency: number): Promise<RateWorker>;
 }
-
-const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 
 /** SQLite, with a folder for each deployment. */
 export function createSqlite(): Engine {
@@ -91,6 +90,12 @@ export async function startPostgres(): Promise<Engine> {
   };
 }
 
+/** The same engine, with servers of another checkout of Rollcall. */
+export function ofCheckout(engine: Engine, checkout: string): Engine {
+  const program = path.join(checkout, "server/bin/rollcall.mjs");
+  return { ...engine, newDeployment: async () => ({ ...(await engine.newDeployment()), program }) };
+}
+
 /** Creates an application in the deployment with the command that operators use. */
 export async function createApplication(deployment: Deployment): Promise<{ appid: string; appkey: string }> {
   const { appid, appkey } = await runCommand(deployment, "apps", "create", "--name", "Bench");
@@ -104,8 +109,11 @@ export async function createOperator(deployment: Deployment): Promise<{ name: st
   return { name, password: String(password) };
 }
 
-async function runCommand({ settings }: Deployment, ...args: readonly string[]): Promise<Record<string, unknown>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [rollcall, ...args, "--json"], {
+async function runCommand(
+  { settings, program = ownProgram }: Deployment,
+  ...args: readonly string[]
+): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, "--json"], {
     cwd: import.meta.dirname,
     env: { ...plainEnvironment(), ...settings },
   });

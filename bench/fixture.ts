@@ -40,7 +40,7 @@ export async function startFixture(
 ): Promise<Fixture> {
   const deployment = await engine.newDeployment();
   const credentials = await createApplication(deployment);
-  const server = await startServer(deployment.settings);
+  const server = await startServer(deployment.settings, deployment.program);
   await whenIdle(server);
 
   const { port } = server;

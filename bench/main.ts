@@ -99,7 +99,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
     await measure("events", (report) => measureEvents(engine, options, report));
     if (options.only.length === 0 || options.only.some((name) => name !== "start" && name !== "events")) {
       const fixture: Fixture = await startFixture(engine, (server) =>
-        measure("memory", () => measureIdleMemory(server, engine)),
+        measure("memory", () => measureIdleMemory(server)),
       );
       await engine.settle(fixture.deployment);
       for (const scenario of scenarios) {

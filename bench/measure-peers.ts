@@ -1,5 +1,6 @@
-import { createSqlite, startPostgres } from "./engine.ts";
+import { createSqlite, ofCheckout, startPostgres } from "./engine.ts";
 import { preferredTool, runLoad } from "./load.ts";
+import type { LoadResult } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { type Peer, type PeerRow, peerRows, type RunningPeer } from "./peer.ts";
 import { nakama } from "./peer-nakama.ts";
@@ -17,7 +18,7 @@ const loginSecondsMin = 5;
 /** A table: a line for each row, a column for each product. */
 export interface PeersTable {
   readonly products: readonly string[];
-  readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  readonly lines: readonly { readonly name: string; readonly values: readonly (string | undefined)[] }[];
   /** The products without a path, and those that failed with the reason. */
   readonly leftOut: readonly string[];
 }
@@ -27,7 +28,10 @@ export async function measurePeers(options: Options, report: (line: string) => v
   if (preferredTool() !== "wrk") throw new Error("--peers needs wrk, which reads the responses of every product");
   const postgres = await startPostgres();
   const given = [
-    ...[rollcall(createSqlite()), rollcall(postgres)],
+    ...[createSqlite(), postgres].flatMap((engine) => [
+      rollcall(engine),
+      ...optional(options.before, (before) => rollcall(ofCheckout(engine, before), `before, ${engine.name}`)),
+    ]),
     ...optional(options.peers.pocketbase, pocketbase),
     ...optional(options.peers.nakama, nakama),
     ...optional(options.peers.parseServer, parseServer),
@@ -48,19 +52,19 @@ export async function measurePeers(options: Options, report: (line: string) => v
   const lines: PeersTable["lines"][number][] = [];
   let loads = 0;
   for (const [row, name] of Object.entries(peerRows)) {
-    const rates = running.map((): number[] => []);
+    const loadsOf = running.map((): PeerLoad[] => []);
     for (let run = 0; run <= options.runs; run += 1) {
       for (const [index, { peer }] of running.entries()) {
         loads += 1;
-        const rate = await measure(peer, row as PeerRow, loads, options); // Object.entries forgets the keys
-        if (run > 0 && rate !== undefined) rates[index]?.push(rate); // the first run warms up
+        const load = await measure(peer, row as PeerRow, loads, options); // Object.entries forgets the keys
+        if (run > 0 && load !== undefined) loadsOf[index]?.push(load); // the first run warms up
       }
     }
-    lines.push({ name, values: rates.map((each) => (each.length === 0 ? undefined : median(each))) });
+    lines.push({ name, values: loadsOf.map(describeLoads) });
     report(`${name}: ${lines.at(-1)?.values.map(formatValue).join(", ")}`);
   }
-  lines.push({ name: "start, ms", values: running.map(({ peer }) => peer.startedInMs) });
-  lines.push({ name: "idle memory, MB", values: running.map(({ peer }) => peer.idleBytes / 1e6) });
+  lines.push({ name: "start, ms", values: running.map(({ peer }) => formatMany(peer.startedInMs)) });
+  lines.push({ name: "idle memory, MB", values: running.map(({ peer }) => formatMany(peer.idleBytes / 1e6)) });
   for (const { peer } of running) await peer.stop();
   return { products: running.map(({ name }) => name), lines, leftOut };
 }
@@ -69,23 +73,37 @@ function optional(path: string | undefined, makePeer: (program: string) => Peer)
   return path === undefined ? [] : [makePeer(path)];
 }
 
-/** Requests per second, or undefined for a product that has no such request. */
+interface PeerLoad extends LoadResult {
+  /** Processor time of the product per request. */
+  readonly cpuMicros: number;
+}
+
+/** The medians of the rounds: requests per second, p99 in ms, and processor time per request in µs. */
+function describeLoads(loads: readonly PeerLoad[]): string | undefined {
+  if (loads.length === 0) return undefined;
+  const of = (figure: "perSecond" | "p99Ms" | "cpuMicros") => median(loads.map((load) => load[figure]));
+  return `${formatMany(of("perSecond"))}  ${of("p99Ms").toFixed(1)}  ${of("cpuMicros").toFixed(0)}`;
+}
+
+/** Undefined for a product that has no such request. */
 async function measure(
-  { port, requests }: RunningPeer,
+  peer: RunningPeer,
   row: PeerRow,
   loads: number,
   { connections, seconds, patienceSeconds }: Options,
-): Promise<number | undefined> {
-  const request = requests[row];
+): Promise<PeerLoad | undefined> {
+  const { port } = peer;
+  const request = peer.requests[row];
   if (request === undefined) return undefined;
   await untilQuiet(patienceSeconds);
   const { status, numbersMax = 10_000_000_000 } = request;
   const firstNumber = (loads * numbersPerLoad) % numbersMax;
   const plan = { port, request, status, connections, seconds, firstNumber, numbersMax };
-  if (row !== "login") return (await runLoad(plan, "wrk")).perSecond;
+  const cpuBefore = peer.cpuSeconds();
   // Hashes of passwords are slow, and wrk would cut them off.
   const logins = { ...plan, connections: 16, seconds: Math.max(seconds, loginSecondsMin) };
-  return (await runLoad(logins, "own")).perSecond;
+  const load = row === "login" ? await runLoad(logins, "own") : await runLoad(plan, "wrk");
+  return { ...load, cpuMicros: ((peer.cpuSeconds() - cpuBefore) / load.requests) * 1e6 };
 }
 
 export function formatPeers({ products, lines, leftOut }: PeersTable): string {
@@ -96,9 +114,10 @@ export function formatPeers({ products, lines, leftOut }: PeersTable): string {
       .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
       .join("  "),
   );
-  return [...table, ...leftOut.map((line) => `left out: ${line}`)].join("\n");
+  const legend = "Requests per second, p99 in ms, processor time of the product per request in µs.";
+  return [legend, ...table, ...leftOut.map((line) => `left out: ${line}`)].join("\n");
 }
 
-function formatValue(value: number | undefined): string {
-  return value === undefined ? "–" : formatMany(value);
+function formatValue(value: string | undefined): string {
+  return value ?? "–";
 }

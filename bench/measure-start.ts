@@ -7,7 +7,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
 const startMsGoals = { SQLite: 450, PostgreSQL: 700 };
-const idleBytesGoals = { SQLite: 90_000_000, PostgreSQL: 90_000_000 };
+const idleBytesGoal = 90_000_000;
 const idleSeconds = 3;
 
 /**
@@ -48,8 +48,7 @@ function emptyList(): number[] {
 }
 
 /** The memory of the process a few seconds after its start. */
-export async function measureIdleMemory(server: ServerProcess, engine: Engine): Promise<Row> {
-  const idleBytesGoal = idleBytesGoals[engine.name];
+export async function measureIdleMemory(server: ServerProcess): Promise<Row> {
   await delay(idleSeconds * 1000);
   const bytes = server.residentBytes();
   return {

@@ -33,6 +33,8 @@ export interface Options {
   readonly isPeers: boolean;
   /** The programs of other products; those without a path are left out. */
   readonly peers: PeerPrograms;
+  /** Another checkout of Rollcall, which `--peers` measures too. */
+  readonly before?: string | undefined;
   /** Of the sizes of the grown database. */
   readonly scalePercent: number;
   /** The folder that keeps the grown SQLite database for further runs. */
@@ -75,6 +77,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
   --scale N          the size of that database in percent (100; with --quick 1)
   --grown FOLDER     keep that database in this folder, and take it from there if an earlier run has filled it; SQLite only
   --peers            compare Rollcall with other products, in place of everything else; requires wrk
+  --before FOLDER    with --peers: also measure the Rollcall of another checkout, for the effect of a change
   --pocketbase PATH, --nakama PATH, --parse-server PATH
                      their programs (or POCKETBASE, NAKAMA, PARSE_SERVER); one without a path is left out
   --quick            one run of one second each, to check that everything works
@@ -121,6 +124,7 @@ export function readOptions(args: readonly string[], names: readonly string[], d
       nakama: resolved(values.nakama ?? process.env["NAKAMA"]),
       parseServer: resolved(values["parse-server"] ?? process.env["PARSE_SERVER"]),
     },
+    before: resolved(values.before),
     scalePercent: number("scale", isQuick ? 1 : 100, 1_000),
     grownFolder: resolved(values.grown),
     json: values.json ?? defaultJson,
@@ -151,6 +155,7 @@ function parse(args: readonly string[], usage: string) {
         pocketbase: { type: "string" },
         nakama: { type: "string" },
         "parse-server": { type: "string" },
+        before: { type: "string" },
         scale: { type: "string" },
         grown: { type: "string" },
         quick: { type: "boolean" },

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { adopt, end } from "./children.ts";
 import type { Engine } from "./engine.ts";
 import type { RequestShape } from "./load-plan.ts";
-import { findFreePort, plainEnvironment, readTreeResidentBytes } from "./server-process.ts";
+import { findFreePort, plainEnvironment, readTreeCpuSeconds, readTreeResidentBytes } from "./server-process.ts";
 
 /** The requests that are measured of every product, in the order of the table. */
 export const peerRows = {
@@ -30,6 +30,8 @@ export interface RunningPeer {
   readonly startedInMs: number;
   /** Some seconds after its start, before its first request. */
   readonly idleBytes: number;
+  /** Processor time so far, of the product's own processes, without a database server. */
+  cpuSeconds(): number;
   /** A product may lack a row, such as the registration of devices. */
   readonly requests: Partial<Record<PeerRow, PeerRequest>>;
   stop(): Promise<void>;
@@ -45,6 +47,7 @@ export interface PeerProcess {
   readonly port: number;
   readonly startedInMs: number;
   readonly idleBytes: number;
+  cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -81,7 +84,14 @@ export async function startPeer(
   }
   const startedInMs = performance.now() - startedAt;
   await delay(idleSeconds * 1000);
-  return { port, startedInMs, idleBytes: readTreeResidentBytes(child.pid ?? 0), stop: () => end(child) };
+  const pid = child.pid ?? 0; // defined, because the product answers
+  return {
+    port,
+    startedInMs,
+    idleBytes: readTreeResidentBytes(pid),
+    cpuSeconds: () => readTreeCpuSeconds(pid),
+    stop: () => end(child),
+  };
 }
 
 async function isHealthy(url: string): Promise<boolean> {

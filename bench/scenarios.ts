@@ -42,7 +42,6 @@ export const scenarios: readonly Scenario[] = [
       body: JSON.stringify({ ...credentials, platform: "bench", uniqueId: `bench-a-device-${numberMark}` }),
     }),
     startCeiling: durableInserts("devices"),
-    goals: { SQLite: { perSecond: 15_000 }, PostgreSQL: { perSecond: 6_000 } },
   },
   {
     key: "sign-up",
@@ -75,7 +74,6 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     request: ownProfileRequest,
     startCeiling: bareHttp,
-    goals: { SQLite: { ratio: 0.75 }, PostgreSQL: { perSecond: 16_000 } },
   },
   {
     key: "check-in",
@@ -88,7 +86,6 @@ export const scenarios: readonly Scenario[] = [
       body: JSON.stringify({ location: "48.2082,16.3738", comment: commentOf(numberMark) }),
     }),
     startCeiling: durableInserts("checkins"),
-    goals: { SQLite: { perSecond: 20_000 }, PostgreSQL: { perSecond: 6_000 } },
   },
   {
     key: "change",
@@ -121,7 +118,6 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     request: ({ reader }) => ({ method: "GET", path: "/checkins?pageSize=20", token: reader.token }),
     startCeiling: bareHttp,
-    goals: { SQLite: { perSecond: 20_000 }, PostgreSQL: { perSecond: 8_000 } },
   },
   {
     key: "get",
@@ -129,7 +125,6 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     request: ({ reader, checkinId }) => ({ method: "GET", path: `/checkins/${checkinId}`, token: reader.token }),
     startCeiling: bareHttp,
-    goals: { SQLite: { ratio: 0.75 }, PostgreSQL: { perSecond: 16_000 } },
   },
   {
     key: "metadata-put",

@@ -19,7 +19,8 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
+/** The `rollcall` program of this checkout. */
+export const ownProgram = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 const startMsMax = 30_000;
 const pollMs = 2;
 
@@ -28,11 +29,14 @@ const pollMs = 2;
  *
  * @param settings the environment variables of its database and folder
  */
-export async function startServer(settings: Readonly<Record<string, string>>): Promise<ServerProcess> {
+export async function startServer(
+  settings: Readonly<Record<string, string>>,
+  program = ownProgram,
+): Promise<ServerProcess> {
   const port = await findFreePort();
   const startedAt = performance.now();
   const child = adopt(
-    spawn(process.execPath, [rollcall, "serve"], {
+    spawn(process.execPath, [program, "serve"], {
       cwd: import.meta.dirname, // a folder without .env
       env: {
         ...plainEnvironment(),
