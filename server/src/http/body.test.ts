@@ -87,6 +87,15 @@ describe("an empty body means no parameters: spec/transport#bodies", () => {
 });
 
 describe("JSON bodies: spec/transport#bodies", () => {
+  it("are read whole when many chunks arrive in one packet", async () => {
+    const connection = openRaw(test.port);
+    const chunks = [...'{"location":"1,2"}'].map((byte) => `1\r\n${byte}\r\n`).join("");
+    const head = `POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${user.token}\r\n`;
+    connection.write(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+    assert.equal((await connection.receive())?.status, 201);
+    connection.close();
+  });
+
   it("are recognized by the first { regardless of the content type, even if they are invalid", async () => {
     const labels = [
       "application/json",

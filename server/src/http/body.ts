@@ -31,7 +31,7 @@ export class HeldBody {
  */
 export function readArrivedBody(stream: IncomingMessage, bytesMax: number): Buffer | undefined {
   if (!stream.complete || stream.readableLength > Math.min(uncountedBytesMax, bytesMax)) return undefined;
-  return stream.read() ?? undefined;
+  return stream.read(stream.readableLength) ?? undefined; // without a size, it may return the first chunk only
 }
 
 /**
