@@ -114,7 +114,8 @@ const scopes = createScopes();
 export function createClient(options: RollcallOptions, context: Scopes): Rollcall {
   const checked = checkOptions(Object(options));
   const { url, signInMs, logger = consoleLogger } = checked;
-  const transport = createTransport({ ...checked, clock: context.clock }, { uploads });
+  const onSuccess = () => identity.outbox.flushSoon(client);
+  const transport = createTransport({ ...checked, clock: context.clock }, { uploads, onSuccess });
   const events = createEvents<RollcallEvent>();
   const views = new Map<string, Session>();
   const client: IdentityClient = { transport, options: checked, url, signInMs };
@@ -195,7 +196,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     async start() {
       await ready();
       await device.start(client);
-      identity.outbox.flushSoon(client);
+      inBackground(identity.outbox.flush(client));
     },
     signUp: async (input, options) => viewOf((await signIn(createUser(input), options)).session),
     signIn: async (input, options) => viewOf((await signIn(loginUser(input), options)).session),

@@ -39,6 +39,7 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const notify = (event: IdentityEvent) =>
     onEvent(event.type === "sessionChanged" ? { ...event, session: sessions.current } : event);
   const tabs = createTabs(scope, () => {
+    outbox.invalidate();
     if (state.now) inBackground(state.refresh());
   });
   const onWarning = (message: string) => notify({ type: "warning", message });
@@ -54,6 +55,7 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const close = () => {
     tabs.close();
     device.close();
+    outbox.close();
   };
   return { state, device, sessions, outbox, serviceClock, close };
 }

@@ -15,12 +15,18 @@ export interface Outbox {
   add(token: UserToken): Promise<void>;
   /** Tries to revoke all tokens, once each. Never rejects. */
   flush(client: IdentityClient, options?: CallOptions): Promise<void>;
-  /** Tries in the background if there may be tokens and the last attempt was not very recent. */
+  /** Tries in the background: now, or after the pause that follows an attempt. */
   flushSoon(client: IdentityClient): void;
+  /** Notes that another tab may have stored tokens. */
+  invalidate(): void;
+  /** Cancels the timer. The stored tokens stay. */
+  close(): void;
 }
 
 const tokensMax = 20;
-const pauseMs = 30_000;
+/** The pause after an attempt, which doubles with each failure. */
+const pauseMsMin = 1_000;
+const pauseMsMax = 600_000;
 
 /** @param onDeviceToken called with the token of the device that a logout answers */
 export function createOutbox(
@@ -30,7 +36,9 @@ export function createOutbox(
   /** Whether there may be tokens, as at the start. */
   let isFilled = true;
   let flushing = Promise.resolve();
+  let pauseMs = pauseMsMin;
   let nextFlush = 0;
+  let cancel: (() => void) | undefined;
   let order = 0;
 
   /** The names of the tokens, the oldest first. */
@@ -45,6 +53,8 @@ export function createOutbox(
         await secrets.remove(name);
       else isFilled = true;
     }
+    nextFlush = clock.now() + pauseMs;
+    pauseMs = isFilled ? Math.min(pauseMsMax, pauseMs * 2) : pauseMsMin;
   }
 
   /** Whether the token is invalid by now. */
@@ -72,12 +82,24 @@ export function createOutbox(
       for (const name of (await list()).slice(0, -tokensMax)) await secrets.remove(name);
     },
     flush(client, options) {
-      nextFlush = clock.now() + pauseMs;
+      outbox.close();
       flushing = flushing.then(() => revokeAll(client, options));
       return flushing;
     },
     flushSoon(client) {
-      if (isFilled && clock.now() >= nextFlush) inBackground(outbox.flush(client));
+      if (!isFilled || cancel) return;
+      // Without a bound, a clock that is set back would make the pause longer.
+      const waitMs = Math.min(pauseMs, nextFlush - clock.now());
+      const flush = () => inBackground(outbox.flush(client));
+      if (waitMs > 0) cancel = clock.after(waitMs, flush, "background");
+      else flush();
+    },
+    invalidate() {
+      isFilled = true;
+    },
+    close() {
+      cancel?.();
+      cancel = undefined;
     },
   };
   return outbox;

@@ -109,10 +109,9 @@ export function createSessions(
   }
 
   /** Updates the session from the answers about the user. */
-  function observe(client: IdentityClient, userId: string, { token }: Credentials, answer: Answered): void {
+  function observe(userId: string, { token }: Credentials, answer: Answered): void {
     const { call, error, time } = answer;
     serviceClock.observe(time);
-    if (!error) outbox.flushSoon(client);
     const session = find(userId);
     if (session?.token?.token !== token) return;
     const { login } = session;
@@ -264,7 +263,7 @@ export function createSessions(
               cause: error,
             });
           },
-          answered: (credentials, answer) => observe(client, userId, credentials, answer),
+          answered: (credentials, answer) => observe(userId, credentials, answer),
         };
       };
       return () => {

@@ -52,6 +52,8 @@ export interface TransportParts {
   readonly uploads?: Uploads;
   /** The members of results that are dates beside those of the application API. */
   readonly moreDates?: ReadonlySet<string>;
+  /** Called after each successful answer of the service. */
+  readonly onSuccess?: () => void;
 }
 
 /** A call that the client is sending. */
@@ -70,7 +72,7 @@ interface Sending extends Started, AttemptedCall {
 
 export function createTransport(
   options: TransportOptions = {},
-  { uploads, moreDates }: TransportParts = {},
+  { uploads, moreDates, onSuccess }: TransportParts = {},
 ): Transport {
   const { clock = systemClock, logger = consoleLogger, scheme = "Service" } = options;
   const { totalMs = 90_000 } = options.timeouts ?? {};
@@ -146,6 +148,7 @@ export function createTransport(
         principal.answered?.(credentials, { call, error, time: timeOf(headers) });
       if (!error) {
         repeats.succeed();
+        onSuccess?.();
         sending.last = judged;
         return isDownload ? result : decodeResult(result, moreDates);
       }

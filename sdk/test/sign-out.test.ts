@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startTestApp, type TestApp } from "../../server/test/harness.ts";
+import { memoryStore } from "../src/identity/memory-store.ts";
+import { systemClock } from "../src/lib/clock.ts";
+import { breakableNetwork, testClient, until } from "./clients.ts";
+import { createSimulatedClock } from "./simulated-clock.ts";
+
+const password = "correct horse";
+let count = 0;
+
+describe("a sign-out without a network", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startTestApp();
+  });
+  after(() => app.close());
+
+  async function isAlive(token: string): Promise<boolean> {
+    return (await app.call("GET /users/me", { token })).status === 200;
+  }
+
+  /** A client whose clock stands still, after a sign-out that did not reach the service. */
+  async function signedOut() {
+    const [network, store, clock] = [breakableNetwork(), memoryStore(), createSimulatedClock()];
+    const options = { store, fetch: (...request: Parameters<typeof fetch>) => network.fetch(...request) };
+    const client = testClient(app, options, clock);
+    const session = await client.signUp({ userName: `leaver ${++count}`, password });
+    const { token } = session.handoff();
+    network.state = "off";
+    await clock.settle(session.signOut());
+    assert.ok(await isAlive(token));
+    return { network, store, clock, client, token };
+  }
+
+  it("takes effect at once, and the token is revoked after a restart, even if it has expired by the clock of the device", async () => {
+    const network = breakableNetwork();
+    const store = memoryStore();
+    const first = testClient(app, { store, fetch: (...request) => network.fetch(...request) });
+    const { token } = (await first.signUp({ userName: `leaver ${++count}`, password })).handoff();
+    network.state = "off";
+    const done = first.session?.signOut();
+    assert.equal(first.session, null);
+    await done;
+    await first.close();
+    assert.ok(await isAlive(token));
+    const second = testClient(app, { store }, { ...systemClock, now: () => Date.now() + 400 * 86_400_000 });
+    await second.start();
+    await until(async () => !(await isAlive(token)));
+    await until(async () => (await store.list("")).every((key) => !key.includes("outbox")));
+    await second.close();
+  });
+
+  it("is completed by the first call of the device that the service answers", async () => {
+    const { network, client, clock, token } = await signedOut();
+    await clock.advance(1_000);
+    network.state = "on";
+    await client.device.get();
+    await until(async () => !(await isAlive(token)));
+    await client.close();
+  });
+
+  it("is completed after a restart by any call, without start()", async () => {
+    const { store, client, clock, token } = await signedOut();
+    await client.close();
+    const second = testClient(app, { store }, clock);
+    await second.ping();
+    await until(async () => !(await isAlive(token)));
+    assert.deepEqual(second.requests, ["GET /service/ping", "POST /users/me/logout"]);
+    await second.close();
+  });
+
+  it("is completed by start() without a pause after the last attempt", async () => {
+    const { network, client, token } = await signedOut();
+    network.state = "on";
+    await client.start();
+    await until(async () => !(await isAlive(token)));
+    await client.close();
+  });
+
+  it("is completed after a pause when a call succeeds soon after a failed attempt, though no other call follows", async () => {
+    const { network, client, clock, token } = await signedOut();
+    network.state = "on";
+    await client.device.get();
+    assert.ok(await isAlive(token));
+    await clock.advance(1_000);
+    await until(async () => !(await isAlive(token)));
+    await client.close();
+  });
+
+  it("is completed by another tab that stays open", async () => {
+    const { network, store, client, clock, token } = await signedOut();
+    const other = testClient(app, { store }, clock);
+    await other.device.get();
+    await until(async () => !(await isAlive(token)));
+    network.state = "on";
+    const { token: second } = (await client.signUp({ userName: `leaver ${++count}`, password })).handoff();
+    await until(() => other.session?.state === "active");
+    network.state = "off";
+    await clock.settle(client.session?.signOut() ?? assert.fail());
+    await until(() => other.session === null);
+    await client.close();
+    await until(async () => {
+      await other.device.get();
+      return !(await isAlive(second));
+    });
+    await other.close();
+  });
+
+  it("is attempted with growing pauses while other calls succeed", async () => {
+    const clock = createSimulatedClock();
+    const client = testClient(
+      app,
+      {
+        retry: false,
+        async fetch(input, init) {
+          if (`${input}`.endsWith("/logout")) throw new TypeError("fetch failed");
+          return fetch(input, init);
+        },
+      },
+      clock,
+    );
+    await client.signUp({ userName: `leaver ${++count}`, password });
+    await client.session?.signOut();
+    const attempts = () => client.requests.filter((request) => request === "POST /users/me/logout").length;
+    for (let second = 0; second < 60; second += 1) {
+      await client.device.get();
+      await clock.advance(1_000);
+    }
+    assert.ok(attempts() >= 4 && attempts() <= 7, `${attempts()} attempts`); // after 1, 2, 4, 8, 16 and 32 s
+    await client.close();
+  });
+});
