@@ -276,32 +276,6 @@ describe("the sessions of a client", () => {
     }
   });
 
-  it("a clock that is ahead by more than a token lives renews it now and then, and not with every call", async () => {
-    const clock = createSimulatedClock();
-    // As in a browser, which cannot read the time of the service.
-    const withoutDate: typeof fetch = async (input, init) => {
-      const { status, headers: answered, body } = await fetch(input, init);
-      const headers = new Headers(answered);
-      headers.delete("date");
-      return new Response(body, { status, headers });
-    };
-    const ahead = { ...clock, now: () => clock.now() - Date.UTC(2026, 0, 1) + Date.now() + 400 * 86_400_000 };
-    const client = testClient(app, { fetch: withoutDate }, ahead);
-    await client.signUp({ userName: newName(), password });
-    const renewals = () => client.events.filter((event) => event === "renewed").length;
-    app.advance(1_000);
-    await client.users.me();
-    await until(() => renewals() === 1);
-    for (let call = 0; call < 5; call += 1) {
-      app.advance(1_000);
-      await client.users.me();
-    }
-    assert.equal(client.requests.filter((request) => request === "POST /users/me/tokens").length, 1);
-    await clock.advance(10_000);
-    await client.users.me();
-    await until(() => renewals() === 2);
-  });
-
   it("tokens are stored only in the store for secrets, in records of at most 1,000 bytes", async () => {
     const [store, secrets] = [memoryStore(), memoryStore()];
     const client = await signedUp({ store, secrets, device: { pushToken: "push me" } });

@@ -68,8 +68,12 @@ const ofDevice = new Set([
 ]);
 
 const hourMs = 3_600_000;
+/** The shortest pause after a renewal that failed: a token may have expired by a wrong clock. */
+const retryMsMin = 1_000;
 /** By a clock that is ahead of the service, each new token is in the second half of its life. */
 const renewalPauseMs = 10_000;
+/** The header Date has whole seconds, and a busy server may write it late: its time is that much behind at most. */
+const dateLagMsMax = 2_000;
 const reauthenticateMsMax = 30_000;
 const signOutMsMax = 10_000;
 
@@ -137,7 +141,7 @@ export function createSessions(
     if (token.token !== dead.token) return token;
     const { root, expires } = token;
     const isMoved = cause.serviceRoot !== undefined && normalizeAddress(cause.serviceRoot) !== root;
-    const reason = isMoved ? "moved" : expires <= serviceClock.now() ? "expired" : "revoked";
+    const reason = isMoved ? "moved" : expires <= serviceClock.now() + dateLagMsMax ? "expired" : "revoked";
     const ask = async () => client.options.reauthenticate?.({ userId, userName, reason });
     const warn = () => notify({ type: "warning", message: "The function reauthenticate failed." });
     const input = await within(
@@ -210,19 +214,20 @@ export function createSessions(
     const { token, root, issued, expires } = old;
     const isEarly = expires - serviceClock.now() >= (expires - issued) / 2;
     if (isEarly || clock.now() < (nextRenewal.get(login) ?? 0) || options.renewal === "never") return;
+    const pause = (ms: number) => void nextRenewal.set(login, clock.now() + ms);
     const renew = async () => {
-      nextRenewal.set(login, clock.now() + hourMs);
       await state.refresh();
       if (find(userId)?.token?.token !== token) return;
       try {
         const renewed = await transport.send(renewToken(), fixedPrincipal(`user:${userId}`, old));
         const next = { ...tokenOf(renewed, root, serviceClock.now()), id: userId };
-        if (next.expires <= expires) return;
-        nextRenewal.set(login, clock.now() + renewalPauseMs);
+        if (next.expires <= expires) return pause(hourMs);
+        pause(renewalPauseMs);
         await update(login, (now) => ({ ...now, token: next }));
       } catch (error) {
-        if (!isNamed(error, "OperationNotFound")) return;
-        nextRenewal.set(login, Number.POSITIVE_INFINITY);
+        const leftMs = expires - serviceClock.now();
+        if (!isNamed(error, "OperationNotFound")) return pause(Math.min(hourMs, Math.max(retryMsMin, leftMs / 4)));
+        pause(Number.POSITIVE_INFINITY);
         const message = "This server does not renew user tokens: sessions end when their tokens expire.";
         notify({ type: "warning", message });
       }
