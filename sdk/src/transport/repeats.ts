@@ -6,7 +6,7 @@ import type { Retry } from "./options.ts";
 /** Decides on repetitions: returns the milliseconds to wait before the next attempt, if there may be one. */
 export type NextRepeat = (judged: Judged, msLeft: number) => number | undefined;
 
-/** Limits the repeats of all calls of a client while few of them succeed. */
+/** Limits the repeats of all calls of a client: one in five seconds, one for ten successes, and ten at once. */
 export interface Repeats {
   /** The repeats of one call. */
   of(retry: Retry | undefined): NextRepeat;
@@ -15,12 +15,15 @@ export interface Repeats {
 }
 
 export const repeatsMax = 10;
-const budgetMax = 10;
+/** A repeat uses up so much of the budget, which time returns, and a success a tenth of it. */
+const repeatMs = 5_000;
+const budgetMs = 10 * repeatMs;
 const backoffMs = 250;
 const backoffMsMax = 20_000;
 
 export function createRepeats(clock: Clock, usual: Retry | undefined): Repeats {
-  let budget = budgetMax;
+  /** The time at which the whole budget is available again. */
+  let fullAt = 0;
   return {
     of(retry = usual) {
       let left = retry === false ? 0 : Math.min(repeatsMax, retry?.repeats ?? 3);
@@ -30,15 +33,17 @@ export function createRepeats(clock: Clock, usual: Retry | undefined): Repeats {
         if (repeats === "once") errors += 1;
         if (!repeats || errors > 1 || left < 1) return undefined;
         const waitMs = retryAfterMs === undefined ? clock.random() * backoff : spread(retryAfterMs, clock);
-        if (waitMs >= msLeft || budget < 1) return undefined;
+        const now = clock.now();
+        fullAt = Math.min(now + budgetMs, Math.max(now, fullAt)); // also after the clock was set back
+        if (waitMs >= msLeft || fullAt + repeatMs > now + budgetMs) return undefined;
         backoff = Math.min(backoffMsMax, backoff * 2);
-        budget -= 1;
+        fullAt += repeatMs;
         left -= 1;
         return waitMs;
       };
     },
     succeed() {
-      budget = Math.min(budgetMax, budget + 0.1);
+      fullAt -= repeatMs / 10;
     },
   };
 }

@@ -176,11 +176,39 @@ describe("the transport", () => {
     assert.deepEqual([long.requests.length, error.retryAfterMs, error.isRetryable], [1, 3_600_000, true]);
   });
 
-  it("stops retrying when the retry budget of the client is used up", async () => {
-    const { clock, requests, send } = startTransport(["cut"]);
+  it("stops retrying when the retry budget of the client is used up, and regains one repeat in five seconds", async () => {
+    const { clock, requests, send, fail } = startTransport(["cut"]);
     const calls = Array.from({ length: 10 }, () => send(readCall));
     await clock.settle(Promise.allSettled(calls));
     assert.equal(requests.length, 20);
+    assert.equal((await fail(readCall)).attempts, 1);
+    await clock.advance(5_000);
+    assert.equal((await fail(readCall)).attempts, 2);
+    assert.equal((await fail(readCall)).attempts, 1);
+    await clock.advance(86_400_000);
+    await clock.settle(Promise.allSettled(Array.from({ length: 10 }, () => send(readCall))));
+    assert.equal((await fail(readCall)).attempts, 1);
+  });
+
+  it("regains a repeat by ten successes, and no more than ten by any number", async () => {
+    const replies = [...Array<Reply>(20).fill("cut"), ...Array<Reply>(10).fill(success(true)), "cut" as const];
+    const { clock, send, fail } = startTransport(replies);
+    await clock.settle(Promise.allSettled(Array.from({ length: 10 }, () => send(readCall))));
+    for (let call = 0; call < 10; call += 1) await clock.settle(send(readCall));
+    assert.equal((await fail(readCall)).attempts, 2);
+    const many = startTransport([...Array<Reply>(200).fill(success(true)), "cut"]);
+    for (let call = 0; call < 200; call += 1) await many.clock.settle(many.send(readCall));
+    await many.clock.settle(Promise.allSettled(Array.from({ length: 20 }, () => many.send(readCall))));
+    assert.equal(many.requests.length, 200 + 20 + 10);
+  });
+
+  it("has a retry budget also after the clock was set back", async () => {
+    const { clock, send, fail } = startTransport(["cut"]);
+    await clock.settle(Promise.allSettled(Array.from({ length: 10 }, () => send(readCall))));
+    await clock.advance(-86_400_000);
+    assert.equal((await fail(readCall)).attempts, 1);
+    await clock.advance(50_000);
+    assert.equal((await fail(readCall)).attempts, 4);
   });
 
   it("ends a call when its time-out expires", async () => {
