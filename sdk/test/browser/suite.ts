@@ -11,6 +11,7 @@ import { longSessions, startTestApp, type TestApp } from "../../../server/test/h
 import { until } from "../clients.ts";
 import { storeRules } from "../store-rules.ts";
 import { walkExample } from "./example.ts";
+import { playLinks, readTexts, showInIsolation } from "./files.ts";
 
 const dayMs = 86_400_000;
 const password = "correct horse";
@@ -275,6 +276,10 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     });
     assert.deepEqual(errors, ["ConnectionError", "ConnectionError"]);
   },
+
+  "films and sounds play when their link is opened": ({ app, context }) => playLinks(app, context),
+  "a text whose link is opened is shown in its charset": ({ app, context }) => readTexts(app, context),
+  "a page that isolates itself shows pictures": ({ app, context }) => showInIsolation(app, context),
 
   "examples/web: two tabs, a check-in with a photo, and a wrong password": ({ context }) => walkExample(context),
 };

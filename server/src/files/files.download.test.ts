@@ -123,6 +123,8 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     assert.deepEqual([head.status, head.bytes.length], [200, 0]);
   });
 
+  const player = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
+
   it("prevents browsers from executing a file: active types are sent as attachments, with nosniff (hostile.md 24)", async () => {
     for (const [type, kind] of [
       ["text/html", "attachment"],
@@ -141,11 +143,40 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
       assert.equal(headers.get("content-disposition"), `${kind}; filename="a"; filename*=UTF-8''a`);
       assert.equal(headers.get("content-type"), type);
       assert.equal(headers.get("x-content-type-options"), "nosniff");
-      assert.equal(headers.get("content-security-policy"), "default-src 'none'; sandbox");
+      const policy = type === "video/mp4" ? player : "default-src 'none'; sandbox";
+      assert.equal(headers.get("content-security-policy"), policy);
     }
     for (const type of ["nonsense", "a/b/c", "text/html\u00e9", "a b"]) {
       const blob = await upload(test, owner.token, "/blobs", dataPart("x", type));
       assert.equal(blob.contentType, "application/octet-stream", type);
+    }
+  });
+
+  it("sends films and sounds so that browsers play them, and all files so that pages of other origins may show them", async () => {
+    for (const type of ["video/webm", "audio/mpeg", "audio/x-m4a", "audio/wav; rate=8000"]) {
+      const blob = await upload(test, owner.token, "/blobs", dataPart("x", type));
+      const { headers } = await download(test, blob.signedUrl);
+      assert.equal(headers.get("content-security-policy"), player, type);
+      assert.match(headers.get("content-disposition") ?? "", /^inline/);
+    }
+    for (const given of [{}, { range: "bytes=0-0" }, { "if-none-match": "*" }]) {
+      const { headers } = await read(given);
+      assert.equal(headers.get("cross-origin-resource-policy"), "cross-origin");
+    }
+  });
+
+  it("keeps the charset of a text, and no other parameter of its type", async () => {
+    for (const [type, stored] of [
+      ["text/plain; charset=UTF-8", "text/plain; charset=utf-8"],
+      ['Text/CSV; header=present; charset="windows-1252"', "text/csv; charset=windows-1252"],
+      ["text/plain; charset=a%20b", "text/plain"],
+    ] as const) {
+      const blob = await upload(test, owner.token, "/blobs", dataPart("x", type));
+      assert.equal(blob.contentType, stored);
+      const { headers } = await download(test, blob.signedUrl);
+      assert.equal(headers.get("content-type"), stored);
+      const kind = stored.startsWith("text/plain") ? "inline" : "attachment";
+      assert.ok(headers.get("content-disposition")?.startsWith(kind));
     }
   });
 

@@ -117,7 +117,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
   it("has the id from its creation and its parameters once it is complete, and leaves nothing else behind", async () => {
     const bytes = randomBytes(100_000);
     const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
-    const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4", ...own };
+    const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4; codecs=avc1", ...own };
     const created = await createUpload(test, jane.token, bytes.length, values);
     assert.equal(created.status, 201);
     assert.equal(created.text, "");

@@ -39,7 +39,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
     it("are returned identical by token, accessToken and signedUrl, with their type and name", async () => {
       for (const length of [1, 65_537, 9_000_000]) {
         const bytes = randomBytes(length);
-        const data = dataPart(bytes, "text/html", "it's (a) ü.html");
+        const data = dataPart(bytes, "text/html; charset=utf-8", "it's (a) ü.html");
         const { id, signedUrl } = await upload(test, owner.token, "/blobs", data);
         const path = `/blobs/${id}/file`;
         for (const [url, token] of [
@@ -50,7 +50,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
           const read = await download(test, url, token === undefined ? {} : { token });
           assert.equal(read.status, 200, url);
           assert.ok(read.bytes.equals(bytes), url);
-          assert.equal(read.headers.get("content-type"), "text/html");
+          assert.equal(read.headers.get("content-type"), "text/html; charset=utf-8");
           assert.equal(read.headers.get("cache-control"), "private, no-cache");
           const disposition = `attachment; filename="it's (a) _.html"; filename*=UTF-8''it%27s%20%28a%29%20%C3%BC.html`;
           assert.equal(read.headers.get("content-disposition"), disposition);

@@ -6,6 +6,7 @@ import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import { readMediaType } from "../lib/media-types.ts";
 import { sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -174,12 +175,9 @@ function requirePicture(head: Uint8Array): string {
   return type;
 }
 
-const contentTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
-
 function claimedType(claimed: string): string {
-  const type = claimed.trim().toLowerCase();
-  if (type === "image/jpg") return "image/jpeg";
-  return contentTypePattern.test(type) ? type : "application/octet-stream";
+  const type = readMediaType(claimed) ?? "application/octet-stream";
+  return type === "image/jpg" ? "image/jpeg" : type;
 }
 
 const fileNameCharactersMax = 255;

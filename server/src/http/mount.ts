@@ -85,6 +85,8 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     if (ignored !== undefined) exchange.setHeader(ignoredHeader, ignored);
     if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
+      // Pages that isolate themselves (Cross-Origin-Embedder-Policy) may show files, which need a token or a signature anyway.
+      if (!isForOperators(route)) exchange.setHeader("cross-origin-resource-policy", "cross-origin");
       if (answered.quota !== undefined) setQuota(exchange, answered.quota);
       if (answered.file instanceof ArchiveResult) {
         inFlight.beginArchive(exchange);

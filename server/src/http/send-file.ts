@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import type { ArchiveResult, ByteRange, FileResult } from "../contract/file-result.ts";
 import { ApiError } from "../errors.ts";
+import { essenceOf } from "../lib/media-types.ts";
 import { parseRanges } from "./byte-ranges.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -50,6 +51,7 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
   exchange.setHeaders({
     ...lasting,
     ...body.headers,
+    "content-security-policy": policyOf(file),
     etag,
     "content-length": body.length,
     "content-disposition": contentDisposition,
@@ -85,6 +87,16 @@ const inert = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
 };
+
+/**
+ * For a film or a sound that is opened in a tab: the browser shows it in a document that loads it from its own origin. That
+ * document contains nothing of the file and runs no scripts.
+ */
+const playerPolicy = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
+
+function policyOf({ contentType }: FileResult): string {
+  return playedTypes.has(essenceOf(contentType)) ? playerPolicy : inert["content-security-policy"];
+}
 
 const lasting = {
   ...inert,
@@ -163,17 +175,22 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return header.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")));
 }
 
+/** The types that browsers play. */
+const playedTypes: ReadonlySet<string> = new Set([
+  ...["video/mp4", "video/webm", "video/ogg", "video/quicktime", "video/x-m4v"],
+  ...["audio/mpeg", "audio/mp4", "audio/x-m4a", "audio/aac", "audio/ogg", "audio/webm", "audio/flac"],
+  ...["audio/wav", "audio/x-wav", "audio/wave"],
+]);
+
 /** The types that browsers show inline without running code. All others are downloaded. */
 const shownTypes: ReadonlySet<string> = new Set([
-  ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"],
-  ...["video/mp4", "video/webm", "video/ogg", "video/quicktime"],
-  ...["audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/webm", "audio/flac"],
-  "text/plain",
+  ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "text/plain"],
+  ...playedTypes,
 ]);
 
 /** RFC 6266: the file name in ASCII, and exactly in UTF-8 (RFC 8187). */
 function dispositionOf({ contentType, fileName }: FileResult): string {
-  const kind = shownTypes.has(contentType) ? "inline" : "attachment";
+  const kind = shownTypes.has(essenceOf(contentType)) ? "inline" : "attachment";
   if (fileName === undefined) return kind;
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, "_");
   const exact = encodeURIComponent(fileName.toWellFormed()).replaceAll(

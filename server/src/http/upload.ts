@@ -92,8 +92,12 @@ export async function receiveUpload<File extends StoredUpload>(
       return;
     }
     incoming = bytes;
-    const contentType = label?.split(";", 1)[0]?.trim().toLowerCase() || "application/octet-stream";
-    storing = store({ contentType, fileName, bytes: readFile(bytes, limits, fail), signal: stopping.signal });
+    storing = store({
+      contentType: label ?? "",
+      fileName,
+      bytes: readFile(bytes, limits, fail),
+      signal: stopping.signal,
+    });
     storing.catch(fail);
   }
 
