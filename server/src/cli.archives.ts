@@ -98,7 +98,7 @@ export const commands = {
     return withDatabase(config, async (database) => {
       const imported = await importApplication(
         readWithProgress(file, "imported", notices.progress),
-        { database, bytes, clock, region: config.region, secrets },
+        { ...config, database, bytes, clock, secrets },
         {
           name: wanted,
           admit: (applicationId) => requireKnownHere(applicationId, config),

@@ -26,8 +26,7 @@ import { exportedTables } from "./tables.ts";
 
 function servicesOf({ app, config }: TestApp) {
   const { database, bytes, clock } = app;
-  const { databaseUrl, region } = config;
-  return { database, bytes, clock, databaseUrl, region, secrets: loadSecrets(config) };
+  return { ...config, database, bytes, clock, secrets: loadSecrets(config) };
 }
 
 function exportFrom(test: TestApp, applicationId = test.application.appid): Readable {

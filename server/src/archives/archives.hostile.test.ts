@@ -58,8 +58,7 @@ function servicesOf({ app, config }: TestApp) {
     database,
     bytes,
     clock,
-    databaseUrl: config.databaseUrl,
-    region: config.region,
+    ...config,
     secrets: loadSecrets(config),
   };
 }
@@ -327,6 +326,10 @@ function renamed(pieces: ArchivePieces, from: string, to: string): ArchivePieces
   return { ...pieces, entries: pieces.entries.map((entry) => (entry.name === from ? { ...entry, name: to } : entry)) };
 }
 
+function withHash(pieces: ArchivePieces, costs: string): ArchivePieces {
+  return withValue(pieces, "users", "password_hash", `${costs}${"a".repeat(22)}$${"a".repeat(43)}`);
+}
+
 /** Moves a second part of a table behind another table. */
 function moved(pieces: ArchivePieces, of: string, name: string): ArchivePieces {
   const index = pieces.entries.findIndex((entry) => entry.name === of);
@@ -389,13 +392,36 @@ describe("a forged archive of an application (hostile.md 39)", () => {
       (pieces) => withFirst(withFirst(pieces, "signing-secret", "x".repeat(16)), "signing-secret", "y".repeat(16)),
       /is out of order$/,
     ],
-    ...["$argon2id$v=19$m=4194304,t=1,p=1$", "$argon2id$v=19$m=8,t=99,p=1$", "$argon2id$v=19$m=8,t=1,p=64$", "x"].map(
+    ...[
+      ...["$argon2id$v=19$m=40,t=1,p=1$", "$argon2id$v=19$m=8,t=5,p=1$", "$argon2id$v=19$m=9,t=4,p=1$"],
+      ...["$argon2id$v=19$m=8,t=1,p=64$", "$argon2id$v=19$m=8,t=0,p=1$", "x"],
+    ].map(
       (costs): Attack => [
-        `a password that costs ${costs}`,
-        (pieces) => withValue(pieces, "users", "password_hash", `${costs}${"a".repeat(22)}$${"a".repeat(43)}`),
-        /^Row 1 of users cannot be stored: password_hash must be a hash of this server$/,
+        `a password that costs ${costs}, where own passwords cost 8 KiB and one pass`,
+        (pieces) => withHash(pieces, costs),
+        /^Row 1 of users cannot be stored: password_hash must be a hash of this server that costs at most four times/,
       ],
     ),
+    ...[
+      ["a sketch that was merged 2^52 times", "AgAAAAAAAAAAAAAAAQRwaW5nAQABgICAgICAgAgBAAAAAAAAAAA="],
+      ["a tally that is cut off", "AgAAAAAA"],
+    ].map(
+      ([what, base64]): Attack => [
+        `statistics with ${what}`,
+        (pieces) => withValue(pieces, "statistics", "data", { base64 }),
+        /^Row 1 of statistics cannot be stored: data is not what a server writes\. /,
+      ],
+    ),
+    [
+      "a roll-up of metrics that is cut off",
+      (pieces) => withValue(pieces, "metric_rollups", "data", { base64: "AAAA" }),
+      /^Row 1 of metric_rollups cannot be stored: data is not what a server writes\. /,
+    ],
+    [
+      "a roll-up of metrics with an id behind all others",
+      (pieces) => withValue(pieces, "metric_rollups", "id", `${"a".repeat(16)}d${"a".repeat(16)}\u00e9`),
+      /^Row 1 of metric_rollups cannot be stored: data is not what a server writes\. The id/,
+    ],
   ];
 
   for (const [name, forge, message] of [...attacks, ...ofApplication]) {
@@ -428,11 +454,10 @@ describe("a forged archive of an application (hostile.md 39)", () => {
       ["checkins", "lat", 1e308],
       ["metric_inbox", "payload", "a row that is not JSON"],
       ["metric_batches", "row_ids", "a row that is not JSON"],
-      ["metric_rollups", "data", { base64: "AAAA" }],
       ["unfinished_erasures", "object_id", "../../x"],
     ] as const;
-    const forged = odd.reduce((pieces, [table, column, value]) => withValue(pieces, table, column, value), application);
-    await importing(forged);
+    const costly = withHash(application, "$argon2id$v=19$m=8,t=4,p=1$"); // four times as much as own ones
+    await importing(odd.reduce((pieces, [table, column, value]) => withValue(pieces, table, column, value), costly));
     const other = await target.createApplication();
     const { token } = await target.signUp("Jane", other);
     await target.call("POST /metrics/events/level", { token, body: { value: 1 } });

@@ -22,11 +22,11 @@ import {
 } from "./imports.store.ts";
 import { loadArchive } from "./load.ts";
 import { removeDeleted } from "./missing-objects.ts";
-import { isBoundedHash } from "./password-hashes.ts";
+import { isBoundedHash, type PasswordCosts } from "./password-hashes.ts";
 import { type LoadedRows, piecesOf, RowLoader } from "./row-loader.ts";
 import { sealSettingsRow } from "./settings-row.ts";
 
-export interface ImportServices {
+export interface ImportServices extends PasswordCosts {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly clock: Clock;
@@ -156,7 +156,7 @@ export async function importApplication(
         if (begun === undefined) throw new ArchiveError("The archive does not contain exactly one application");
         if (table === "user_tokens" && !hasTokens) return;
         if (table !== "users") return insert(begun, part);
-        requirePasswordHashes(part);
+        requirePasswordHashes(part, services);
         await insert(begun, { ...part, rows: rows.map((row) => postpone(row, unfinished)) });
       },
       async file(file) {
@@ -229,11 +229,11 @@ function requireSigningSecret(content: string): void {
 }
 
 /** Bounds the cost of checking a password, which its hash determines. @throws ArchiveError */
-function requirePasswordHashes({ table, rows, rowsBefore }: LoadedRows): void {
-  const index = rows.findIndex(({ password_hash: hash }) => hash !== "" && !isBoundedHash(String(hash)));
+function requirePasswordHashes({ table, rows, rowsBefore }: LoadedRows, own: PasswordCosts): void {
+  const index = rows.findIndex(({ password_hash: hash }) => hash !== "" && !isBoundedHash(String(hash), own));
   if (index === -1) return;
   throw new ArchiveError(
-    `Row ${rowsBefore + index + 1} of ${table} cannot be stored: password_hash must be a hash of this server`,
+    `Row ${rowsBefore + index + 1} of ${table} cannot be stored: password_hash must be a hash of this server that costs at most four times its own, the product of PASSWORD_HASH_MEMORY_KIB and PASSWORD_HASH_PASSES`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { isSmtpUrl } from "../tenancy/mail-settings.ts";
 import { type ArchiveEntry, readArchive } from "./archive-reader.ts";
+import { requireDecodable } from "./binary-columns.ts";
 import {
   type ArchiveEnd,
   ArchiveError,
@@ -80,7 +81,10 @@ export async function loadArchive(source: AsyncIterable<Uint8Array>, load: Archi
       const rowsBefore = rows.get(table) ?? 0;
       const part = await readRows(await contentOf(entry, bytesMax), { table, columns, rowsBefore, bytesMax });
       const loaded = { table, rows: part, rowsBefore };
-      if (head.kind === "application") requireOfApplication(head.applicationId, loaded);
+      if (head.kind === "application") {
+        requireOfApplication(head.applicationId, loaded);
+        requireDecodable(loaded);
+      }
       rows.set(table, rowsBefore + part.length);
       await load.rows?.(loaded);
     } else if (kind === "file") {

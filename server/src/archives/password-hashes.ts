@@ -1,13 +1,18 @@
+import type { Config } from "../config.ts";
+
 /** The format of `auth/passwords.ts`. */
-const pattern = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=1\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/;
-const memoryKibMax = 1_048_576;
-const passesMax = 32;
+const pattern = /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d?),p=1\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/;
+const timesOwnMax = 4;
+
+/** The costs of the deployment's own hashes. */
+export type PasswordCosts = Pick<Config, "passwordHashMemoryKib" | "passwordHashPasses">;
 
 /**
  * True if a hash from another deployment may be stored: the hash determines the memory and time for checking a
- * password, so a forged one could exhaust the server. The bounds are far above any useful parameters.
+ * password, so a forged one could exhaust the server. It may cost at most four times as much as the deployment's own.
  */
-export function isBoundedHash(storedHash: string): boolean {
+export function isBoundedHash(storedHash: string, own: PasswordCosts): boolean {
   const [, memoryKib, passes] = pattern.exec(storedHash) ?? [];
-  return memoryKib !== undefined && Number(memoryKib) <= memoryKibMax && Number(passes) <= passesMax;
+  const costMax = timesOwnMax * own.passwordHashMemoryKib * own.passwordHashPasses;
+  return memoryKib !== undefined && Number(memoryKib) * Number(passes) <= costMax;
 }

@@ -1,14 +1,21 @@
 const firstBytes = 1_024;
+/** Of an integer: seven bits in each. */
+const integerBytesMax = 8;
+
+/** Bytes that no {@link ByteWriter} has written in this form: truncated, altered or forged. */
+export class MalformedBytesError extends Error {
+  override name = "MalformedBytesError";
+}
 
 /** Writes numbers and texts as bytes; {@link ByteReader} reads them in the same order. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(firstBytes);
   #length = 0;
 
-  /** @param value an integer from 0 to 2^53 - 1 */
+  /** @param value an integer from 0; above 2^53 - 1, as a sum of forged counts can be, that number is written */
   integer(value: number): void {
     this.#reserve(8);
-    let rest = value;
+    let rest = Math.min(value, Number.MAX_SAFE_INTEGER);
     while (rest >= 0x80) {
       this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
@@ -59,7 +66,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads the output of {@link ByteWriter}. */
+/** Reads the output of {@link ByteWriter}. Each method throws a MalformedBytesError for other bytes. */
 export class ByteReader {
   readonly #buffer: Buffer;
   #at = 0;
@@ -68,13 +75,19 @@ export class ByteReader {
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  integer(): number {
+  /** @param max the largest number that is accepted; decoders name it for every count and length */
+  integer(max = Number.MAX_SAFE_INTEGER): number {
     let value = 0;
-    for (let scale = 1; ; scale *= 0x80) {
-      const byte = this.#buffer.readUInt8(this.#at++);
+    let scale = 1;
+    for (let count = 0; count < integerBytesMax; count += 1) {
+      const byte = this.#buffer[this.#at++];
+      if (byte === undefined) throw new MalformedBytesError("The bytes are truncated");
       value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
+      if (byte < 0x80 && value <= max) return value;
+      if (byte < 0x80) break;
+      scale *= 0x80;
     }
+    throw new MalformedBytesError(`There is a number above ${max}`);
   }
 
   /** Whether everything has been read. */
@@ -88,15 +101,15 @@ export class ByteReader {
   }
 
   double(): number {
-    const value = this.#buffer.readDoubleLE(this.#at);
-    this.#at += 8;
-    return value;
+    const at = this.#at;
+    this.raw(8);
+    return this.#buffer.readDoubleLE(at);
   }
 
   /** A view of the bytes, not a copy. */
   raw(count: number): Uint8Array {
     const end = this.#at + count;
-    if (end > this.#buffer.length) throw new RangeError("There are not so many bytes");
+    if (end > this.#buffer.length) throw new MalformedBytesError("The bytes are truncated");
     const bytes = this.#buffer.subarray(this.#at, end);
     this.#at = end;
     return bytes;
@@ -107,9 +120,7 @@ export class ByteReader {
   }
 
   text(): string {
-    const count = this.integer();
-    const text = this.#buffer.toString("utf8", this.#at, this.#at + count);
-    this.#at += count;
-    return text;
+    const { length } = this.bytes();
+    return this.#buffer.toString("utf8", this.#at - length, this.#at);
   }
 }

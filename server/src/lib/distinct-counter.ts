@@ -1,4 +1,4 @@
-import type { ByteReader, ByteWriter } from "./bytes.ts";
+import { type ByteReader, type ByteWriter, MalformedBytesError } from "./bytes.ts";
 
 /** The number of hash bits in use: one less than a number holds exactly. */
 const hashBits = 52;
@@ -69,14 +69,19 @@ export class DistinctCounter {
 
   static read(precision: number, reader: ByteReader): DistinctCounter {
     const counter = new DistinctCounter(precision);
-    const size = reader.integer();
+    const size = reader.integer(counter.#exactMax + 1);
     if (size > counter.#exactMax) {
       counter.#registers = Uint8Array.from(reader.raw(2 ** precision));
+      const rankMax = hashBits - precision + 1;
+      if (counter.#registers.some((rank) => rank > rankMax))
+        throw new MalformedBytesError("A register of a distinct count is too large");
     } else if (size > 0) {
       const bytes = Buffer.from(reader.raw(size * bytesPerHash));
       const hashes = new Set<number>();
       for (let at = 0; at < bytes.length; at += bytesPerHash) {
-        hashes.add(bytes.readUIntLE(at, 3) * 2 ** 32 + bytes.readUInt32LE(at + 3));
+        const high = bytes.readUIntLE(at, 3);
+        if (high >= 2 ** highBits) throw new MalformedBytesError("A hash of a distinct count is too large");
+        hashes.add(high * 2 ** 32 + bytes.readUInt32LE(at + 3));
       }
       counter.#hashes = hashes;
     }

@@ -1,4 +1,4 @@
-import type { ByteReader, ByteWriter } from "./bytes.ts";
+import { type ByteReader, type ByteWriter, MalformedBytesError } from "./bytes.ts";
 
 const accuracy = 0.01;
 const gamma = (1 + accuracy) / (1 - accuracy);
@@ -8,6 +8,10 @@ const logGamma = Math.log(gamma);
  * halves.
  */
 const binsMax = 2_100;
+/** Larger than the bin of any number. */
+const binMax = 40_000;
+/** After this many merges of pairs, the bins of all numbers are fewer than {@link binsMax}. */
+const joinsMax = 7;
 
 type Bins = Map<number, number>;
 
@@ -72,10 +76,10 @@ export class QuantileSketch {
 
   static read(reader: ByteReader): QuantileSketch {
     const sketch = new QuantileSketch();
-    sketch.#joined = reader.integer();
+    sketch.#joined = reader.integer(joinsMax);
     sketch.#zeros = reader.integer();
-    sketch.#positive = readBins(reader);
-    sketch.#negative = readBins(reader);
+    sketch.#positive = readBins(reader, sketch.#joined);
+    sketch.#negative = readBins(reader, sketch.#joined);
     return sketch;
   }
 
@@ -121,14 +125,16 @@ function writeBins(bins: Bins | undefined, writer: ByteWriter): void {
   }
 }
 
-function readBins(reader: ByteReader): Bins | undefined {
-  const size = reader.integer();
+function readBins(reader: ByteReader, joined: number): Bins | undefined {
+  const size = reader.integer(binsMax);
   if (size === 0) return undefined;
   const bins: Bins = new Map();
   let bin = 0;
   for (let left = size; left > 0; left -= 1) {
     bin += reader.signed();
+    if (Math.abs(bin) > binMax / 2 ** joined) throw new MalformedBytesError(`A sketch has the bin ${bin}`);
     bins.set(bin, reader.integer());
   }
+  if (bins.size < size) throw new MalformedBytesError("A sketch has a bin twice");
   return bins;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { deleteApplicationRows } from "../applications/applications.store.ts";
 import { ArchiveError } from "../archives/format.ts";
 import { importApplication } from "../archives/import-application.ts";
+import type { PasswordCosts } from "../archives/password-hashes.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Background } from "../background.ts";
@@ -25,7 +26,7 @@ import { directoryHandlers } from "./moves.directory.ts";
 import { onApplication } from "./moves.messages.ts";
 import { dropArrived, findPresence, isServed, listArrived, markMoving, serveArrived } from "./moves.store.ts";
 
-interface Services {
+interface Services extends PasswordCosts {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly secrets: readonly string[];
@@ -117,7 +118,8 @@ export function moveHandlers(services: Services): RegionHandlers {
 }
 
 /** Imports the application. It is not served before the sending region has confirmed the digest. */
-function importHandler({ database, bytes, clock, regions: { own }, secrets }: Services): StreamHandler {
+function importHandler(services: Services): StreamHandler {
+  const { own } = services.regions;
   return {
     takes: "bytes",
     async answer(chunks, { subject, isWhole }) {
@@ -132,7 +134,7 @@ function importHandler({ database, bytes, clock, regions: { own }, secrets }: Se
       try {
         const { rows, end } = await importApplication(
           archive,
-          { database, bytes, clock, region: own, secrets },
+          { ...services, region: own },
           {
             async finish(appid, { queries }) {
               if (appid !== subject) throw new ArchiveError(`The archive is of ${appid}`);

@@ -1,5 +1,5 @@
 import type { AnsweredCall } from "../http/request-observer.ts";
-import { ByteReader, ByteWriter } from "../lib/bytes.ts";
+import { ByteReader, ByteWriter, MalformedBytesError } from "../lib/bytes.ts";
 import { DistinctCounter } from "../lib/distinct-counter.ts";
 import { isOrigin } from "../lib/origins.ts";
 import { binOf, QuantileSketch } from "../lib/quantile-sketch.ts";
@@ -34,6 +34,10 @@ export interface KeyTally {
 const sums = ["rateLimited", "failedLogins", "newDevices", "newUsers", "files", "bytes", "otherErrors"] as const;
 
 const devicePrecision = 12;
+/** Above the size of any stored tally. */
+const storedBytesMax = 262_144;
+/** Operations are known to the code; a tally of a day may have those of several releases. */
+const operationsMax = 1_000;
 /** Different failures are counted up to this number, and further ones together. */
 const errorsInMemoryMax = 200;
 const errorsWrittenMax = 50;
@@ -185,33 +189,35 @@ export class Tally {
     }
   }
 
+  /** @throws MalformedBytesError */
   static read(bytes: Uint8Array): Tally {
+    if (bytes.length > storedBytesMax) throw new MalformedBytesError(`A tally has ${bytes.length} bytes`);
     const reader = new ByteReader(bytes);
     const tally = new Tally();
     if (reader.integer() !== format) return tally; // of a later version, which is still being rolled out
     for (const index of [0, 1, 2, 3] as const) tally.byClass[index] = reader.integer();
     for (const name of sums) tally[name] = reader.integer();
-    for (let left = reader.integer(); left > 0; left -= 1) {
+    for (let left = reader.integer(operationsMax); left > 0; left -= 1) {
       const [operation, calls, errors] = [reader.text(), reader.integer(), reader.integer()];
-      const latency = reader.integer() === 1 ? QuantileSketch.read(reader) : undefined;
+      const latency = reader.integer(1) === 1 ? QuantileSketch.read(reader) : undefined;
       tally.operations.set(operation, { calls, errors, latency });
     }
-    for (let left = reader.integer(); left > 0; left -= 1) {
+    for (let left = reader.integer(errorsInMemoryMax); left > 0; left -= 1) {
       const [operation, error, message, count] = [reader.text(), reader.text(), reader.text(), reader.integer()];
       tally.#errors.set(keyOf(operation, error, message), { operation, error, message, count });
     }
-    if (reader.integer() === 1) tally.#addOtherLatency(QuantileSketch.read(reader));
+    if (reader.integer(1) === 1) tally.#addOtherLatency(QuantileSketch.read(reader));
     tally.devices.merge(DistinctCounter.read(devicePrecision, reader));
     if (reader.isAtEnd) return tally; // of a version that did not count by key
-    for (let left = reader.integer(); left > 0; left -= 1) {
+    for (let left = reader.integer(keysMax + 1); left > 0; left -= 1) {
       const keyId = reader.text();
       const [calls, signed, registrations] = [reader.integer(), reader.integer(), reader.integer()];
       tally.keys.set(keyId, { calls, signed, registrations });
     }
     if (reader.isAtEnd) return tally; // of a version that did not count by origin
-    for (let left = reader.integer(); left > 0; left -= 1) tally.origins.set(reader.text(), reader.integer());
+    for (let left = reader.integer(originsMax); left > 0; left -= 1) tally.origins.set(reader.text(), reader.integer());
     if (reader.isAtEnd) return tally; // of a version that did not keep peaks
-    for (let left = reader.integer(); left > 0; left -= 1) tally.peaks.set(reader.text(), reader.integer());
+    for (let left = reader.integer(peaksMax); left > 0; left -= 1) tally.peaks.set(reader.text(), reader.integer());
     return tally;
   }
 

@@ -127,7 +127,8 @@ export class Cell {
     cell.count = reader.integer();
     cell.#devices = DistinctCounter.read(precisions[kind], reader);
     cell.#users = DistinctCounter.read(precisions[kind], reader);
-    for (let left = reader.integer(); left > 0; left -= 1) cell.#values.set(reader.text(), ValueStats.read(reader));
+    for (let left = reader.integer(namesMax[kind]); left > 0; left -= 1)
+      cell.#values.set(reader.text(), ValueStats.read(reader));
     return cell;
   }
 

@@ -49,8 +49,8 @@ export class Groups {
 
   static read(reader: ByteReader): Groups {
     const groups = new Groups();
-    for (let left = reader.integer(); left > 0; left -= 1) groups.#groups.set(reader.text(), reader.bytes());
-    if (reader.integer() === 1) groups.#rest = Cell.read("group", reader);
+    for (let left = reader.integer(textsMax); left > 0; left -= 1) groups.#groups.set(reader.text(), reader.bytes());
+    if (reader.integer(1) === 1) groups.#rest = Cell.read("group", reader);
     return groups;
   }
 

@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter } from "../../lib/bytes.ts";
+import { ByteReader, ByteWriter, MalformedBytesError } from "../../lib/bytes.ts";
 import { Cell } from "./cell.ts";
 import { Groups } from "./groups.ts";
 
@@ -45,9 +45,15 @@ export function readGroups(data: Uint8Array): Groups {
   return Groups.read(open(data));
 }
 
+/** Decodes all of a stored roll-up. @throws MalformedBytesError */
+export function checkRollup(dimension: string, data: Uint8Array): void {
+  const rollup = readRollup(dimension, data);
+  if (rollup instanceof Groups) for (const _ of rollup.entries()); // each group is decoded when it is read
+}
+
 function open(data: Uint8Array): ByteReader {
   const reader = new ByteReader(data);
-  if (reader.integer() !== version) throw new Error("The roll-up was written by a later version");
+  if (reader.integer() !== version) throw new MalformedBytesError("The roll-up has another version");
   return reader;
 }
 

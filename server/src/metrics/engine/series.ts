@@ -41,6 +41,15 @@ export function rollupId(series: string, granularity: Granularity, start: number
   return series + letters[granularity] + digest(dimension) + sortable(start);
 }
 
+const rollupPattern = new RegExp(
+  `^[\\w-]{${digestCharacters}}[${Object.values(letters).join("")}][\\w-]{${digestCharacters}}[0-9a-z]{${timeDigits}}$`,
+);
+
+/** Whether an id has the form of {@link rollupId}, by which retention walks through the roll-ups. */
+export function isRollupId(id: string): boolean {
+  return rollupPattern.test(id);
+}
+
 /** What the id of a roll-up of all events has behind its series. */
 export function rollupSuffix(granularity: Granularity, start: number): string {
   return rollupId("", granularity, start, "");
