@@ -38,7 +38,7 @@ const ladder = [
   ["archives", "user-exporters.ts"],
   ["moves"],
   ["create-services.ts", "operations.ts"],
-  ["app.ts", "maintenance.ts"],
+  ["app.ts", "maintenance.ts", "maintenance.steps.ts"],
   ["serve.ts", "start.ts", "throwaway.ts", "main.ts", "cli.ts"],
 ];
 const ofHttp = new Set(["contract", "api", "http"]);

@@ -18,6 +18,7 @@ import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
 import { type ByteBudget, createByteBudget } from "./lib/byte-budget.ts";
 import type { Log } from "./log.ts";
+import { createMaintenanceSteps, type MaintenanceSteps } from "./maintenance.steps.ts";
 import { moveHandlers } from "./moves/moves.import.ts";
 import { createRoutes } from "./operations.ts";
 import { type RegionHandlers, regionsEndpoint } from "./regions/regions.endpoint.ts";
@@ -38,7 +39,7 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
   /** Undefined when no metrics consumer is configured. */
   readonly insight: Insight | undefined;
   /** When this process last finished a round, in `Date.now()` milliseconds. */
-  readonly maintenance: { finishedAt: number | undefined };
+  readonly maintenance: { finishedAt: number | undefined; readonly steps: MaintenanceSteps };
   /**
    * Refuses new requests, lets requests in flight finish for at most `graceMs`, and closes the database. Further calls
    * wait for the same shutdown.
@@ -52,7 +53,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const own = await createServices(config, () => config.publicUrl ?? transport.url(), overrides);
   const { log, clock, bytes, regions, routeTable, rateLimits, findLocation } = own;
 
-  const maintenance: App["maintenance"] = { finishedAt: undefined };
+  const maintenance: App["maintenance"] = { finishedAt: undefined, steps: createMaintenanceSteps(log) };
   const describe = (name: string) => describeOperation(name, routes, endpoints);
   const insight = await openInsight(config, { ...own, ...own.signInAlerts, maintenance, describeOperation: describe });
   const traces = await openTracing(config, log, describe);

@@ -12,7 +12,7 @@ import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { endLease, takeLease } from "./db/leases.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { eraseTestDevice } from "./devices/devices.erasure.ts";
-import { finishErasures } from "./erasure/metadata-erasure.ts";
+import { finishErasure, listUnfinishedErasures } from "./erasure/metadata-erasure.ts";
 import { settleUploads } from "./files/files.resumable.expiry.ts";
 import { deleteExpiredReplies } from "./idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "./idempotency/idempotency.usage.ts";
@@ -112,13 +112,104 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   };
 }
 
-/** Continues with other work when the log of an application is locked. */
-async function maintainEvents(appid: string, { eventLog, log }: App, signal?: AbortSignal): Promise<void> {
-  const dropped = await eventLog.maintain(appid, signal).catch((err) => {
-    signal?.throwIfAborted();
-    log.warn({ err, appid }, "the log of events could not be maintained, which is retried in a minute");
-    return 0;
+/** Runs a step of an application, or of the whole deployment. */
+type Run = (step: string, applicationId: string, work: () => Promise<unknown>) => Promise<void>;
+
+/** Runs one round of maintenance. A step that fails stops no other one. */
+export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
+  const run: Run = (step, applicationId, work) => app.maintenance.steps.run(step, applicationId, work, signal);
+  await maintainDeployment(app, run, signal);
+  await continueErasures(app, run, signal);
+  for (const application of await listApplications(app.database.reads)) {
+    if (application.isBeingDeleted) await eraseApplication(application, app, run, signal);
+    else await maintainApplication(application.appid, app, run, signal);
+  }
+  await finishMoves(app, run, signal);
+  await run("settleUploads", "", () => settleUploads(app, signal));
+  // Last, because an unreachable file store must not block the other work.
+  await run("eraseOldOrphans", "", () => eraseOldOrphans(app.clock.now(), app, signal));
+  await run("cleanUpFiles", "", () => app.bytes.cleanUp(unfinishedWritesMs, signal));
+}
+
+/** Deletes what has expired in the tables of all applications. */
+async function maintainDeployment({ database, config, clock, tokenUses }: App, run: Run, signal?: AbortSignal) {
+  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+    saveTokenUses: () => tokenUses.save(),
+    deleteExpiredUserTokens: () => deleteExpiredUserTokens(clock.now(), database, signal),
+    deleteExpiredOperatorSessions: () => deleteExpiredOperatorSessions(clock.now(), config, database, signal),
+    deleteOldAuditRows: () => deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal),
+    countAuditLog: () => countAuditLog(clock.now(), database, signal),
+    deleteOldAuditCounts: () => deleteOldAuditCounts(clock.now(), config.auditDays, database, signal),
+    deleteExpiredReplies: () => deleteExpiredReplies(clock.now(), database, signal),
+    deleteEndedUsage: () => deleteEndedUsage(clock.now(), database, signal),
+    deleteExpiredMailLimits: () => deleteExpiredMailLimits(clock.now(), database, signal),
+    deleteExpiredCounters: () => deleteExpiredCounters(clock.now(), database, signal),
+    compactStatistics: () => compactStatistics("", clock.now(), database, signal),
+  };
+  for (const [step, work] of Object.entries(steps)) await run(step, "", work);
+}
+
+/** Continues erasures that the process which began them did not finish. */
+async function continueErasures(app: App, run: Run, signal?: AbortSignal): Promise<void> {
+  const { database, clock, fuzzing } = app;
+  for (const ended of await listEndedTestCallers(clock.now(), testCallersPerRound, database.reads)) {
+    await run("endTestCaller", ended.application_id, () => endTestCaller(ended, app, signal));
+  }
+  for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
+    if (deleted_at !== null)
+      await run("eraseUser", application_id, () => eraseUser(application_id, id, database, { signal }));
+    else
+      await run("reshiftUser", application_id, () =>
+        reshiftUser(application_id, id, { database, fuzzing }, { signal }),
+      );
+  }
+  for (const { application_id, object_id } of await listUnfinishedErasures(objectsPerRound, database.reads)) {
+    await run("finishErasure", application_id, () => finishErasure(application_id, object_id, database, signal));
+  }
+  await run("dropLeftovers", "", () => dropLeftovers(app, signal));
+}
+
+type ListedApplication = Awaited<ReturnType<typeof listApplications>>[number];
+
+async function eraseApplication(
+  { appid, importingUntil }: ListedApplication,
+  app: App,
+  run: Run,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { database, clock } = app;
+  // Its file store may be unreachable.
+  await run("eraseApplication", appid, async () => {
+    const isImported =
+      importingUntil !== null && !(await database.write(({ queries }) => endLapsedImport(appid, clock.now(), queries)));
+    if (!isImported) await deleteApplicationRows(appid, app, { signal });
   });
+}
+
+async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
+  const { database, clock, compactor, policies, settingsSealer } = app;
+  const loadSettings = () => loadGuardedSettings(appid, database.reads);
+  const loadRetention = async () => retentionOf((await loadSettings()).settings);
+  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+    compactMetrics: () => compactor.compact(appid, signal),
+    sealSettings: async () => sealOutdatedSettings(appid, await loadSettings(), { database, sealer: settingsSealer }),
+    resealPolicy: () => policies.resealOutdated(appid),
+    keepLogSettings: async () => keepLogSettings(appid, (await loadSettings()).settings, app),
+    maintainWebhooks: () => maintainWebhooks(appid, app, signal),
+    maintainEvents: () => maintainEvents(appid, app, signal),
+    deleteOldCrashReports: async () =>
+      deleteOldCrashReports(appid, clock.now() - (await loadRetention()).crashReportsDays * dayMs, database, signal),
+    compactStatistics: () => compactStatistics(appid, clock.now(), database, signal),
+    deleteRareVersions: () => deleteRareVersions(appid, database),
+    keepCounts: () => keepCounts(appid, clock.now(), database, signal),
+    deleteOldMetrics: async () =>
+      deleteOldMetrics(appid, clock.now() - (await loadRetention()).metricsDays * dayMs, database, signal),
+  };
+  for (const [step, work] of Object.entries(steps)) await run(step, appid, work);
+}
+
+async function maintainEvents(appid: string, { eventLog, log }: App, signal?: AbortSignal): Promise<void> {
+  const dropped = await eventLog.maintain(appid, signal);
   if (dropped === 0) return;
   log.warn(
     { appid, dropped },
@@ -126,72 +217,14 @@ async function maintainEvents(appid: string, { eventLog, log }: App, signal?: Ab
   );
 }
 
-/** Runs one round of maintenance. */
-export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const { database, config, clock, fuzzing, tokenUses, compactor, bytes, policies, settingsSealer, log } = app;
-  await tokenUses.save();
-  await deleteExpiredUserTokens(clock.now(), database, signal);
-  await deleteExpiredOperatorSessions(clock.now(), config, database, signal);
-  await deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal);
-  await countAuditLog(clock.now(), database, signal);
-  await deleteOldAuditCounts(clock.now(), config.auditDays, database, signal);
-  await deleteExpiredReplies(clock.now(), database, signal);
-  await deleteEndedUsage(clock.now(), database, signal);
-  await deleteExpiredMailLimits(clock.now(), database, signal);
-  await deleteExpiredCounters(clock.now(), database, signal);
-  await compactStatistics("", clock.now(), database, signal);
-  for (const ended of await listEndedTestCallers(clock.now(), testCallersPerRound, database.reads)) {
-    await endTestCaller(ended, app, signal);
-  }
-  for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
-    if (deleted_at !== null) await eraseUser(application_id, id, database, { signal });
-    else await reshiftUser(application_id, id, { database, fuzzing }, { signal });
-  }
-  await finishErasures(objectsPerRound, database, signal);
-  await dropLeftovers(app, signal);
-  for (const { appid, isBeingDeleted, importingUntil } of await listApplications(database.reads)) {
-    if (isBeingDeleted) {
-      const isImported =
-        importingUntil !== null &&
-        !(await database.write(({ queries }) => endLapsedImport(appid, clock.now(), queries)));
-      if (isImported) continue;
-      await deleteApplicationRows(appid, app, { signal }).catch((err) => {
-        signal?.throwIfAborted();
-        log.warn({ err, appid }, "an application could not be erased, which is retried in a minute"); // its file store may be unreachable
-      });
-      continue;
-    }
-    await compactor.compact(appid, signal).catch((err) => {
-      signal?.throwIfAborted();
-      log.warn({ err, appid }, "metrics could not be compacted, which is retried in a minute"); // continue with the other applications
-    });
-    const stored = await loadGuardedSettings(appid, database.reads);
-    await sealOutdatedSettings(appid, stored, { database, sealer: settingsSealer });
-    await policies.resealOutdated(appid);
-    const { crashReportsDays, metricsDays } = retentionOf(stored.settings);
-    await keepLogSettings(appid, stored.settings, app);
-    await maintainWebhooks(appid, app, signal);
-    await maintainEvents(appid, app, signal);
-    await deleteOldCrashReports(appid, clock.now() - crashReportsDays * dayMs, database, signal);
-    await compactStatistics(appid, clock.now(), database, signal);
-    await deleteRareVersions(appid, database);
-    await keepCounts(appid, clock.now(), database, signal);
-    await deleteOldMetrics(appid, clock.now() - metricsDays * dayMs, database, signal);
-  }
+async function finishMoves(app: App, run: Run, signal?: AbortSignal): Promise<void> {
+  const { database, config } = app;
   for (const { application_id, state } of await listApplicationRegions(database.reads)) {
     if (state !== "handing over") continue;
-    await finishMove(application_id, { ...app, region: config.region }, signal).catch((err) => {
-      signal?.throwIfAborted();
-      log.warn(
-        { err, appid: application_id },
-        "an application move could not be finished, which is retried in a minute",
-      );
-    });
+    await run("finishMove", application_id, () =>
+      finishMove(application_id, { ...app, region: config.region }, signal),
+    );
   }
-  await settleUploads(app, signal);
-  // Last, because an unreachable file store must not block the other work.
-  await eraseOldOrphans(clock.now(), app, signal);
-  await bytes.cleanUp(unfinishedWritesMs, signal);
 }
 
 type EndedTestCaller = Awaited<ReturnType<typeof listEndedTestCallers>>[number];

@@ -43,12 +43,12 @@ export async function finishErasure(
   }
 }
 
-/** Deletes the remaining metadata of about `count` deleted objects, across all applications. */
-export async function finishErasures(count: number, database: Database, signal?: AbortSignal): Promise<void> {
-  const unfinished = await database.reads.selectFrom("unfinished_erasures").selectAll().limit(count).execute();
-  for (const { application_id, object_id } of unfinished) {
-    await finishErasure(application_id, object_id, database, signal);
-  }
+/** Deleted objects with remaining metadata, of all applications. */
+export function listUnfinishedErasures(
+  count: number,
+  queries: Queries,
+): Promise<{ application_id: string; object_id: string }[]> {
+  return queries.selectFrom("unfinished_erasures").selectAll().limit(count).execute();
 }
 
 /** @returns true if nothing is left */

@@ -350,6 +350,12 @@ export const metricCatalogue = {
     across: "max",
     help: "Time of the last maintenance run; it runs every minute.",
   },
+  rollcall_maintenance_failures_total: {
+    type: "counter",
+    labels: ["step", "application"],
+    across: "sum",
+    help: "Steps of maintenance that failed, and are retried in a minute; application is empty for steps of the whole deployment.",
+  },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof metricCatalogue;

@@ -66,7 +66,12 @@ export interface Sources {
   /** By the delayed party: an address, or a recognized origin. */
   readonly lockOuts: Readonly<Record<string, number>>;
   readonly storageHealth: Pick<StorageHealth, "latestProblems">;
-  readonly maintenance: { readonly finishedAt: number | undefined };
+  readonly maintenance: {
+    readonly finishedAt: number | undefined;
+    readonly steps: {
+      failures(): Iterable<{ readonly step: string; readonly application: string; readonly count: number }>;
+    };
+  };
   /** Returns the operation id of a route, if it is an operation. */
   describeOperation(name: string): { readonly method: string; readonly route: string } | undefined;
 }
@@ -186,6 +191,10 @@ export function createReaders(sources: Sources): Readers {
     *rollcall_maintenance_finished_timestamp_seconds() {
       const { finishedAt } = sources.maintenance;
       if (finishedAt !== undefined) yield one(finishedAt / 1_000);
+    },
+    *rollcall_maintenance_failures_total() {
+      for (const { step, application, count } of sources.maintenance.steps.failures())
+        yield one(count, { step, application });
     },
   };
 }

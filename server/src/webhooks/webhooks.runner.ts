@@ -128,7 +128,9 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   async function mailAll(services: RunnerServices): Promise<void> {
     for (const name of await listMailed(services.clock.now(), services.database.reads)) {
       if (stopping.signal.aborted) return;
-      await mailAboutDisabled(name, services);
+      await mailAboutDisabled(name, services).catch((err) => {
+        services.log.warn({ err, appid: name.applicationId, webhook: name.id }, "a mail about a webhook was not sent");
+      });
     }
   }
 
