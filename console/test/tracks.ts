@@ -3,6 +3,7 @@ import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { budgets } from "./budgets.ts";
 import { callJourneys } from "./call-journeys.ts";
 import { changeJourneys } from "./change-journeys.ts";
+import { firstStartJourney } from "./first-start-journey.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
 import { interruptedJourneys } from "./interrupted-journeys.ts";
 import { jobs } from "./jobs.ts";
@@ -33,6 +34,7 @@ const toursOfOneEngine: Checks = {
   ...listJourney,
   ...pictureJourney,
   ...regionJourney,
+  ...firstStartJourney,
   ...traceJourney,
 };
 

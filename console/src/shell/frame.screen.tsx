@@ -5,7 +5,6 @@ import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
-import { signOut } from "../api/sessions.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import ChevronRight from "../lib/icons/chevron-right.ts";
@@ -25,25 +24,19 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Page } from "../ui/page.tsx";
 import { EmptyState, Notice, RemedyContext } from "../ui/states.tsx";
-import { showError, Toasts } from "../ui/toast.tsx";
+import { Toasts } from "../ui/toast.tsx";
 import { useApplicationActs, useRehearsalSwitch } from "./application.acts.tsx";
+import { FirstPassword } from "./first-password.tsx";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
-import { PasswordForm } from "./password.form.tsx";
 import { PasswordQuestion } from "./proof.tsx";
 import { Remedy } from "./remedy.tsx";
 import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
-import {
-  leaveEverywhere,
-  useContinueSession,
-  useFollowingOthers,
-  useRole,
-  useSession,
-  useSessionEnded,
-} from "./session.ts";
+import { useContinueSession, useFollowingOthers, useRole, useSession, useSessionEnded } from "./session.ts";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
+import { leaveConsole } from "./sign-out.ts";
 
 /** Loaded when it is opened for the first time. */
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
@@ -138,19 +131,6 @@ function ApplicationActs({ appid }: { readonly appid: string }) {
     <Suspense>
       <RenameApplication application={application} onClose={() => setRenaming(false)} />
     </Suspense>
-  );
-}
-
-/** A password that another operator or the first start made is good for nothing but its change. */
-function FirstPassword() {
-  return (
-    <>
-      <Dialog title="Choose your own password" isSticky onClose={() => undefined}>
-        <p>The password that you were given works only once.</p>
-        <PasswordForm />
-      </Dialog>
-      <Toasts />
-    </>
   );
 }
 
@@ -293,15 +273,6 @@ const listDepth = 4;
 function AccountMenu() {
   const { operator } = useSession();
   const navigate = useNavigate();
-  async function leave() {
-    try {
-      await signOut({});
-    } catch (error) {
-      showError(error);
-      return;
-    }
-    leaveEverywhere();
-  }
   return (
     <Menu
       label="Account"
@@ -313,7 +284,7 @@ function AccountMenu() {
       }
       items={[
         { label: "Account", icon: CircleUser, run: () => void navigate({ to: "/account" }) },
-        { label: "Sign out", icon: LogOut, run: () => void leave() },
+        { label: "Sign out", icon: LogOut, run: () => void leaveConsole() },
       ]}
     >
       <IconButton label={`Account: ${operator.name}`}>

@@ -7,7 +7,7 @@ import styles from "./sign-in.module.css";
 
 interface SignInFormProps {
   readonly name?: string;
-  readonly onSignedIn: () => Promise<void>;
+  readonly onSignedIn: (password: string) => Promise<void>;
 }
 
 export function SignInForm({ name: known, onSignedIn }: SignInFormProps) {
@@ -19,7 +19,7 @@ export function SignInForm({ name: known, onSignedIn }: SignInFormProps) {
     await signIn({ name, password, cookie: true, isPersistent });
     enterEverywhere();
     setPassword("");
-    await onSignedIn();
+    await onSignedIn(password);
   }
 
   return (

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { handOverPassword } from "./handed-password.ts";
 import { Mark } from "./mark.tsx";
 import { sessionQuery } from "./session.ts";
 import { SignInForm } from "./sign-in.form.tsx";
@@ -14,8 +15,9 @@ export function SignInScreen() {
     document.title = "Sign in · Rollcall";
   }, []);
 
-  async function enter() {
-    await queries.fetchQuery({ ...sessionQuery, staleTime: 0 });
+  async function enter(password: string) {
+    const { operator } = await queries.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    if (operator.mustChangePassword === true) handOverPassword(password);
     await navigate({ href: next, replace: true });
   }
 

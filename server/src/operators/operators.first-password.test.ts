@@ -30,9 +30,9 @@ async function createWithFirstPassword(name: string) {
 
 // spec/operators#first-password
 describe("an operator whose first password was printed to a log", () => {
-  it("may only read the own account, set a password and sign out, in every process", async () => {
+  it("may only read the own account and session, set a password and sign out, in every process", async () => {
     const { token } = await createWithFirstPassword("first");
-    const allowed = new Set(["getOwnOperator", "changeOwnOperator", "deleteOperatorSession"]);
+    const allowed = new Set(["getOwnOperator", "getOperatorSession", "changeOwnOperator", "deleteOperatorSession"]);
     const routes = test.app.routes.filter(({ caller }) => caller === "operator");
     assert.ok(routes.length > 20);
     for (const { method, path, operation } of routes) {
@@ -44,6 +44,8 @@ describe("an operator whose first password was printed to a log", () => {
     }
     const own = await test.call("GET /_/api/operators/me", { token });
     assert.equal(own.body.result.mustChangePassword, true);
+    const session = await test.call("GET /_/api/sessions/current", { token });
+    assert.deepEqual([session.status, session.body.result.operator.mustChangePassword], [200, true]);
     assertResult(await test.call("DELETE /_/api/sessions/current", { token }), 200, true);
   });
 

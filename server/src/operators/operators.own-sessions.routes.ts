@@ -58,6 +58,7 @@ const getSession = operation({
   description: "Answers with the operator, the end of the session, and the deployment.",
   tag: "Operators",
   caller: "operator",
+  withFirstPassword: true,
   status: 200,
   result: CurrentSession,
   errors: [],

@@ -1,0 +1,14 @@
+import { signOut } from "../api/sessions.ts";
+import { showError } from "../ui/toast.tsx";
+import { leaveEverywhere } from "./session.ts";
+
+/** Ends the session, in all tabs of this browser. */
+export async function leaveConsole(): Promise<void> {
+  try {
+    await signOut({});
+  } catch (error) {
+    showError(error);
+    return;
+  }
+  leaveEverywhere();
+}
