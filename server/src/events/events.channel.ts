@@ -10,6 +10,7 @@ import { Confirmation, type ConfirmationHooks, type ConfirmationServices } from 
 import { Delivery, type DeliveryHooks, type DeliveryServices, type LogRows } from "./events.delivery.ts";
 import { type ResetReason, resetFrame } from "./events.frames.ts";
 import { type EventStream, live } from "./events.stream.ts";
+import { type Walk, Walks } from "./events.walks.ts";
 
 /** The services that streams use. */
 export interface StreamServices extends ConfirmationServices, DeliveryServices {
@@ -22,30 +23,23 @@ interface ChannelHooks extends Pick<ConfirmationHooks, "end" | "refusalOf">, Pic
   keepLog(channel: EventChannel): void;
 }
 
-/** The number of rows of the log that one round reads, fewer if many streams want them. */
+/** The number of rows of the log that a round of live streams reads, fewer if many streams want them. */
 const rowsPerRound = 50;
+/** A walk may pass many rows that none of its streams receives. */
+const rowsPerWalk = 500;
 const retryMs = 250;
 /** The time for which a round lets other work of the process wait. */
 const heldMsMax = 1;
-/** How many times as long as a walk the pause after it is, in which clients connect that walk together next. */
-const restFactor = 3;
-const restMsMax = 500;
 /** New streams wait for so long for others, with which they are confirmed. */
 const joinMs = 20;
 
-/**
- * The streams of one application. Those that have everything are live and share their position. Others catch up: they walk
- * through the log together, and those that come meanwhile with older cursors wait for the next walk, so that none of them makes
- * all others read the same events again.
- */
+/** The streams of one application. Those that have everything are live and share their position; others catch up in walks. */
 export class EventChannel {
   readonly applicationId: string;
   readonly #services: StreamServices;
   readonly #hooks: ChannelHooks;
   readonly #live = new Audience();
-  readonly #walking = new Audience();
-  /** Streams that join the others before the next round. */
-  readonly #waiting = new Set<EventStream>();
+  readonly #walks = new Walks();
   readonly #blocked = new Set<EventStream>();
   readonly #confirmation: Confirmation;
   readonly #delivery: Delivery;
@@ -54,10 +48,6 @@ export class EventChannel {
   #position: number;
   #lastId: string;
   #cursor: string | undefined;
-  /** The position up to which the walk has come. */
-  #walkedTo = 0;
-  #walkBeganAt = 0;
-  #restsUntil = 0;
   #alarm: NodeJS.Timeout | undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
   #giveWay = createYield(heldMsMax);
@@ -98,13 +88,12 @@ export class EventChannel {
   }
 
   get behindCount(): number {
-    return this.#walking.size + this.#waiting.size + this.#blocked.size;
+    return this.#walks.size + this.#blocked.size;
   }
 
   *streams(): Generator<EventStream> {
     yield* this.#live;
-    yield* this.#walking;
-    yield* this.#waiting;
+    yield* this.#walks.streams();
     yield* this.#blocked;
   }
 
@@ -117,7 +106,7 @@ export class EventChannel {
     this.#confirmation.add(stream);
     stream.position = position;
     if (log !== this.#log) stream.resetReason = "log";
-    this.#waiting.add(stream);
+    this.#walks.add(stream);
     this.#wakeAfter(joinMs);
   }
 
@@ -128,8 +117,7 @@ export class EventChannel {
 
   #take(stream: EventStream): void {
     this.#live.delete(stream);
-    this.#walking.delete(stream);
-    this.#waiting.delete(stream);
+    this.#walks.delete(stream);
     this.#blocked.delete(stream);
   }
 
@@ -137,7 +125,7 @@ export class EventChannel {
   cursorOf(stream: EventStream): string {
     const { eventLog } = this.#services;
     if (stream.position !== live) {
-      const position = this.#walking.has(stream) ? Math.max(stream.position, this.#walkedTo) : stream.position;
+      const position = this.#walks.positionOf(stream);
       return eventLog.seal(this.applicationId, { log: this.#log, position, id: "" });
     }
     return this.#cursorOfEnd();
@@ -239,26 +227,12 @@ export class EventChannel {
 
   /** Lets waiting streams join the others. Only between rounds, because a round has chosen the streams of its events. */
   #admit(): void {
-    const ready: EventStream[] = [];
-    for (const stream of this.#waiting) {
+    for (const stream of this.#walks.waiting()) {
       if (stream.resetReason !== undefined) this.#reset([stream], stream.resetReason);
       else if (stream.position === this.#position) this.#goLive(stream);
-      else if (stream.position < this.#position) ready.push(stream); // others are ahead of this process
     }
-    if (this.#walking.size === 0 && ready.length > 0) {
-      const restMs = this.#restsUntil - performance.now();
-      if (restMs > 0) {
-        this.#wakeAfter(restMs);
-        return;
-      }
-      this.#walkBeganAt = performance.now();
-      this.#walkedTo = ready.reduce((least, { position }) => Math.min(least, position), this.#position);
-    }
-    for (const stream of ready) {
-      if (stream.position < this.#walkedTo) continue;
-      this.#waiting.delete(stream);
-      this.#walking.add(stream);
-    }
+    const restMs = this.#walks.admit(this.#position, performance.now());
+    if (restMs !== undefined) this.#wakeAfter(restMs);
   }
 
   #goLive(stream: EventStream): void {
@@ -283,7 +257,7 @@ export class EventChannel {
   async #serveLive(): Promise<boolean> {
     const end = this.#head?.position ?? this.#position;
     if (this.#position >= end) return false;
-    const rows = await this.#list(this.#position, end);
+    const rows = await this.#list(this.#position, end, rowsPerRound);
     if (!isFilled(rows) || rows[0].position !== this.#position + 1) {
       await this.#skipGap(rows.at(-1));
       return false;
@@ -304,35 +278,43 @@ export class EventChannel {
 
   /** @returns false if there is more to send at once */
   async #walk(): Promise<boolean> {
-    if (this.#walking.size === 0) return true;
-    if (this.#walkedTo < this.#position) {
-      const rows = await this.#list(this.#walkedTo, this.#position);
-      const first = rows[0]?.position ?? this.#position + 1;
-      if (first > this.#walkedTo + 1) this.#walkOverGap(first - 1);
-      if (isFilled(rows)) {
-        const { last, cut } = await this.#delivery.send(rows, this.#log, this.#walking);
-        this.#walkedTo = last.position;
-        for (const [stream, position] of cut) this.#block(stream, position);
-      }
+    const walk = this.#walks.next(performance.now());
+    if (walk === undefined) {
+      const ms = this.#walks.waitMs(performance.now());
+      if (ms !== undefined) this.#wakeAfter(ms);
+      return true;
     }
-    if (this.#walkedTo < this.#position) return false;
-    for (const stream of this.#walking) {
+    if (walk.walkedTo < this.#position) await this.#continue(walk);
+    if (walk.walkedTo < this.#position) return false;
+    for (const stream of walk.streams) {
       this.#goLive(stream);
       const pause = this.#giveWay();
       if (pause !== undefined) await pause;
     }
-    const now = performance.now();
-    this.#restsUntil = now + Math.min(restMsMax, restFactor * (now - this.#walkBeganAt));
+    this.#walks.end(walk, performance.now());
     return false;
   }
 
-  /** Retention has dropped events that walking streams have not sent yet. */
-  #walkOverGap(to: number): void {
+  async #continue(walk: Walk): Promise<void> {
+    if (walk.rows.length === 0) {
+      walk.rows = await this.#list(walk.walkedTo, this.#position, rowsPerWalk);
+      const first = walk.rows[0]?.position ?? this.#position + 1;
+      if (first > walk.walkedTo + 1) this.#walkOverGap(walk, first - 1);
+    }
+    const { rows } = walk;
+    if (!isFilled(rows)) return;
+    const { last, cut, shown } = await this.#delivery.send(rows, this.#log, walk.streams);
+    this.#walks.pass(walk, { position: last.position, sent: shown }, performance.now());
+    for (const [stream, position] of cut) this.#block(stream, position);
+  }
+
+  /** Retention has dropped events that streams of a walk have not sent yet. */
+  #walkOverGap(walk: Walk, to: number): void {
     this.#reset(
-      [...this.#walking].filter(({ position }) => position < to),
+      [...walk.streams].filter(({ position }) => position < to),
       "expired",
     );
-    this.#walkedTo = to;
+    walk.walkedTo = to;
   }
 
   /** Stops a stream at a position until its client has read. */
@@ -346,14 +328,14 @@ export class EventChannel {
     stream.unreadBytes = stream.sink.waitingBytes;
     stream.sink.onDrain(() => {
       stream.isBlocked = false;
-      if (this.#blocked.delete(stream)) this.#waiting.add(stream);
+      if (this.#blocked.delete(stream)) this.#walks.add(stream);
       this.wake();
     });
   }
 
   /** The rows of the log after a position, up to another one. */
-  async #list(after: number, to: number): Promise<readonly PlacedEvent[]> {
-    const rows = await this.#services.eventLog.list(this.applicationId, after, rowsPerRound);
+  async #list(after: number, to: number, count: number): Promise<readonly PlacedEvent[]> {
+    const rows = await this.#services.eventLog.list(this.applicationId, after, count);
     return rows.filter(({ position }) => position <= to);
   }
 }

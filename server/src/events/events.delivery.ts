@@ -34,11 +34,15 @@ export type LogRows = readonly [PlacedEvent, ...PlacedEvent[]];
 /** A part of the log that was sent, up to a row, but for the streams whose clients must read first. */
 interface Sent {
   readonly last: PlacedEvent;
+  /** The number of rows that concerned a stream. */
+  readonly shown: number;
   /** The position up to which each of these streams was sent events. */
   readonly cut: ReadonlyMap<EventStream, number>;
 }
 
 const deliveriesPerRound = 20_000;
+/** Of each, an object is read. */
+const shownPerRound = 50;
 /** How long an event is read again whose object cannot be presented for an unexpected reason. */
 const failingMsMax = 2_000;
 /** No client sends this call. */
@@ -94,7 +98,7 @@ export class Delivery {
       }
       if (delivered > 0) this.#hooks.delivered(row, delivered);
     }
-    return { last, cut };
+    return { last, cut, shown: shown.length };
   }
 
   /** Finds the streams that each event concerns, before its object is read. */
@@ -107,7 +111,7 @@ export class Delivery {
     let [last] = rows;
     let deliveries = 0;
     for (const row of rows) {
-      if (deliveries >= deliveriesPerRound) break;
+      if (deliveries >= deliveriesPerRound || shown.length >= shownPerRound) break;
       const showings = audience.find(row).map((recipients) => this.#show(recipients, readers));
       if (showings.length > 0) shown.push({ row, showings });
       deliveries += showings.reduce((sum, { streams }) => sum + streams.length, 0);

@@ -368,6 +368,47 @@ describe("streams that come back to thousands of events: hostile.md 54, spec/str
   });
 });
 
+describe("a stream that missed one event, beside some that missed thousands: hostile.md 54, spec/streams#resume", () => {
+  const count = 30_000;
+
+  /** Adds changes of a value of a user to the end of a log, which no other user sees. */
+  async function addChanges(applicationId: string, userId: string): Promise<void> {
+    const { database } = test.app;
+    const number = database.dialect.hasRowLocks ? sql`` : sql`number, `;
+    const position = sql`start.position + step.n`;
+    await database.write(({ queries }) =>
+      sql`
+        with recursive step(n) as (select 1 union all select n + 1 from step where n < ${sql.lit(count)}),
+          start(position) as (select max(position) from events where application_id = ${applicationId})
+        insert into events (application_id, ${number} position, id, type, at, object_id, user_id, key, slot, changed, was_shown, is_shown)
+        select ${applicationId}, ${database.dialect.hasRowLocks ? sql`` : sql`${position}, `} ${position}, 'evt_' || step.n,
+          'metadata.changed', ${test.now()}, ${userId}, ${userId}, 'k', ${userId}, '', 0, 0
+        from start cross join step`.execute(queries),
+    );
+  }
+
+  it("receives it while they are on their way", async () => {
+    const application = await test.createApplication("Far");
+    const [far, near] = [await test.signUp(undefined, application), await test.signUp(undefined, application)];
+    await call("GET /events", undefined, far.token);
+    await call("PUT /metadata/me/k", { value: "1", visibility: "User" }, far.token);
+    const { currentToken: old } = await call("GET /events", undefined, far.token);
+    await addChanges(application.appid, far.id);
+    const { currentToken: recent } = await call("GET /events", undefined, near.token);
+    await checkIn("missed", far.token);
+    const behind = await Promise.all([1, 2, 3].map(() => listen(far, "", old)));
+    const received = () => behind.map(({ messages }) => messages.length);
+    await until(() => received().every((messages) => messages > 50));
+    const { isResumed, next } = await firstAfterReady(near, recent);
+    assert.equal(isResumed, true);
+    assert.equal((await next()).data.object.tag, "missed");
+    const soFar = received();
+    assert.ok(Math.max(...soFar) < count / 2, `${soFar} of ${count} messages before`);
+    await checkIn("now", far.token);
+    assert.equal((await next()).data.object.tag, "now");
+  });
+});
+
 describe("streams that come back while events flow: hostile.md 54, spec/streams#resume", () => {
   it("miss none of them, and receive them in order", async () => {
     const application = await test.createApplication("Flow");
