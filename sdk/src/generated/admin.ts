@@ -2296,8 +2296,10 @@ export interface RedeliverWebhookRequest {
   readonly state?: WebhookRedeliverable | undefined;
   /** Only events of this type. */
   readonly type?: string | undefined;
-  /** When the delivery began. */
+  /** When the delivery began; when the event was written, which logged requires. */
   readonly created?: DateRange | undefined;
+  /** With logged: next of the call before, to continue. */
+  readonly after?: string | undefined;
 }
 
 /**
@@ -2842,14 +2844,18 @@ export interface WebhookPage {
  * Deliveries that can be sent again together.
  *
  * - `dead`: All attempts failed.
+ * - `failed`: The last attempt failed, and the next one is made at once.
  * - `refused`: The URL led to an address that webhooks may not reach.
+ * - `logged`: Every event of the log that was written in the range `created`, also what was never sent to the webhook.
  */
-export type WebhookRedeliverable = "dead" | "refused";
+export type WebhookRedeliverable = "dead" | "failed" | "refused" | "logged";
 
 /** The numbers of deliveries to send again. */
 export interface WebhookRedelivery {
   /** The number of events, at most 10,000. */
   readonly accepted: number;
+  /** With logged, if there may be more events in the range: after of the next call. */
+  readonly next?: string;
 }
 
 /**
@@ -3556,7 +3562,7 @@ export const pauseWebhook: (appid: string, webhookId: string) => Call<Webhook> =
 /**
  * Send events to a webhook again
  *
- * Also to one that is failing or disabled.
+ * Also to one that is failing or disabled. Deliveries that wait for another attempt are due at once.
  */
 export const resumeWebhook: (appid: string, webhookId: string, fields?: ResumeWebhookRequest) => Call<Webhook> = /* @__PURE__ */ define("resumeWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/resume", "ops");
 
@@ -3575,9 +3581,9 @@ export const listWebhookDeliveries: (appid: string, webhookId: string, fields?: 
 export const repeatWebhookDelivery: (appid: string, webhookId: string, deliveryId: string) => Call<WebhookDelivery> = /* @__PURE__ */ define("repeatWebhookDelivery", "POST /_/api/applications/{appid}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", "ops");
 
 /**
- * Send the events of dead or refused deliveries again, the oldest 10,000
+ * Send the events of deliveries again, or those of a range of time, the oldest 10,000
  *
- * Another call takes the next.
+ * Another call takes the next; with logged, it sends next as after.
  */
 export const redeliverWebhook: (appid: string, webhookId: string, fields?: RedeliverWebhookRequest) => Call<WebhookRedelivery> = /* @__PURE__ */ define("redeliverWebhook", "POST /_/api/applications/{appid}/webhooks/{webhookId}/redeliver", "ops");
 

@@ -20,7 +20,9 @@ const State = enumeration<DeliveryState>("WebhookDeliveryState", "The state of a
 });
 const Redeliverable = enumeration("WebhookRedeliverable", "Deliveries that can be sent again together.", {
   dead: "All attempts failed.",
+  failed: "The last attempt failed, and the next one is made at once.",
   refused: "The URL led to an address that webhooks may not reach.",
+  logged: "Every event of the log that was written in the range `created`, also what was never sent to the webhook.",
 });
 
 const filters = {
@@ -34,15 +36,27 @@ export const ListDeliveries = Type.Object({
   ...filters,
   ...pagingParameters,
 });
+const sequenceCharactersMax = 20;
 export const RedeliverWebhook = Type.Object({
   state: Type.Optional(Choice(Redeliverable, { default: "dead" })),
   ...filters,
+  created: Type.Optional(
+    DateRangeInput({ description: "When the delivery began; when the event was written, which logged requires." }),
+  ),
+  after: Type.Optional(
+    Text({ maxLength: sequenceCharactersMax, description: "With logged: next of the call before, to continue." }),
+  ),
 });
 
 export const Accepted = named(
   "WebhookRedelivery",
   "The numbers of deliveries to send again.",
-  Type.Object({ accepted: Type.Integer({ description: "The number of events, at most 10,000." }) }),
+  Type.Object({
+    accepted: Type.Integer({ description: "The number of events, at most 10,000." }),
+    next: Type.Optional(
+      Type.String({ description: "With logged, if there may be more events in the range: after of the next call." }),
+    ),
+  }),
 );
 
 export const DeliveryResult = named(

@@ -1,4 +1,5 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import type { WebhookDeliveryRow } from "../db/tables.ts";
@@ -6,6 +7,7 @@ import { ApiError } from "../errors.ts";
 import { findEventId, listEvents } from "../event-log/log-rows.store.ts";
 import { operation } from "../operation.ts";
 import { mayDo } from "../roles.ts";
+import type { Services } from "../services.ts";
 import {
   Accepted,
   DeliveryPage,
@@ -22,11 +24,11 @@ import {
   listOldestDeliveries,
   reopenDeliveries,
 } from "./webhooks.deliveries.store.ts";
+import { acceptedMax, findLogged, replaysOf } from "./webhooks.logged.ts";
 import { WebhookPath } from "./webhooks.operator.contract.ts";
 import { requireWebhook } from "./webhooks.operator.routes.ts";
 import { updateWebhook } from "./webhooks.store.ts";
 
-const acceptedMax = 10_000;
 const rowsPerStep = 1_000;
 
 const listDeliveries = operation({
@@ -97,8 +99,8 @@ const redeliver = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/webhooks/{webhookId}/redeliver",
   operation: "redeliverWebhook",
-  summary: "Send the events of dead or refused deliveries again, the oldest 10,000",
-  description: "Another call takes the next.",
+  summary: "Send the events of deliveries again, or those of a range of time, the oldest 10,000",
+  description: "Another call takes the next; with logged, it sends next as after.",
   tag: "Operators",
   caller: "operator",
   pathParameters: WebhookPath,
@@ -106,8 +108,12 @@ const redeliver = operation({
   status: 200,
   result: Accepted,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId }, parameters: { state = "dead", ...filters } }, { database, clock }) {
+  async handle({ path, parameters }, services) {
+    const { appid, webhookId } = path;
+    const { state = "dead", after: _, ...filters } = parameters;
+    const { database, clock } = services;
     await requireApplication(appid, database.reads);
+    if (state === "logged") return redeliverLogged(path, parameters, services);
     const now = clock.now();
     const accepted = await database.write(async ({ queries }) => {
       await lockRow(database.dialect, "webhooks", appid, webhookId, queries);
@@ -138,6 +144,43 @@ const redeliver = operation({
     return { accepted };
   },
 });
+
+/** Sends events of the log in a range of time, whether the webhook has received them or not. */
+async function redeliverLogged(
+  { appid, webhookId }: Static<typeof WebhookPath>,
+  { created, type, after }: Static<typeof RedeliverWebhook>,
+  { database, clock, ids, eventLog }: Services,
+): Promise<Static<typeof Accepted>> {
+  if (created === undefined) {
+    throw new ApiError("ParameterMissingRequiredValue", "created is required with the state logged.", {
+      parameter: "created",
+    });
+  }
+  const row = await requireWebhook(appid, webhookId, database.reads);
+  await eventLog.settle(appid);
+  const found = await findLogged(
+    row,
+    { created, type, after: after === undefined ? undefined : readSequence(after) },
+    database,
+  );
+  const now = clock.now();
+  const replays = replaysOf(row, found, now, () => ids.newId("WebhookDelivery"));
+  await database.write(async ({ queries }) => {
+    await lockRow(database.dialect, "webhooks", appid, webhookId, queries);
+    await requireWebhook(appid, webhookId, queries);
+    for (let from = 0; from < replays.length; from += rowsPerStep)
+      await insertDeliveries(replays.slice(from, from + rowsPerStep), queries);
+    if (replays.length > 0) await updateWebhook(appid, webhookId, { wake_at: now }, queries);
+  });
+  return { accepted: replays.length, ...(found.next !== undefined && { next: `${found.next}` }) };
+}
+
+/** @throws ApiError ParameterIncorrectFormat */
+function readSequence(after: string): number {
+  const position = /^\d+$/.test(after) ? Number(after) : Number.NaN;
+  if (Number.isSafeInteger(position)) return position;
+  throw new ApiError("ParameterIncorrectFormat", "after must be next of an earlier call.", { parameter: "after" });
+}
 
 /** Whether the log still has the event. */
 async function isKept({ application_id, event_id, position }: WebhookDeliveryRow, queries: Queries): Promise<boolean> {

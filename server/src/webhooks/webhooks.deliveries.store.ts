@@ -97,6 +97,53 @@ export async function reopenDeliveries(
     .execute();
 }
 
+/** The events of the deliveries that wait for an attempt. */
+export async function listOpenEvents(
+  applicationId: string,
+  webhookId: string,
+  queries: Queries,
+): Promise<readonly string[]> {
+  const rows = await queries
+    .selectFrom("webhook_deliveries")
+    .select("event_id")
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", webhookId)
+    .where("next_attempt_at", "is not", null)
+    .execute();
+  return rows.map(({ event_id }) => event_id);
+}
+
+/** Makes the deliveries due that wait for a later attempt. */
+export async function hastenDeliveries(
+  applicationId: string,
+  webhookId: string,
+  now: number,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("webhook_deliveries")
+    .set({ next_attempt_at: now })
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", webhookId)
+    .where("next_attempt_at", ">", now)
+    .execute();
+}
+
+/** Ends the other deliveries of an event that wait, because one that an operator requested was accepted. */
+export async function endOtherDeliveries(
+  { application_id, webhook_id, event_id, status, ms, error, response }: WebhookDeliveryRow,
+  queries: Queries,
+): Promise<void> {
+  await queries
+    .updateTable("webhook_deliveries")
+    .set({ state: "delivered", next_attempt_at: null, status, ms, error, response })
+    .where("application_id", "=", application_id)
+    .where("webhook_id", "=", webhook_id)
+    .where("event_id", "=", event_id)
+    .where("next_attempt_at", "is not", null)
+    .execute();
+}
+
 interface OfWebhook {
   readonly applicationId: string;
   readonly webhookId: string;

@@ -291,10 +291,8 @@ describe("a failed delivery", () => {
     await serveAll();
     assert.deepEqual(
       receiver.received.map((each) => [each.id, each.headers["rollcall-replay"]]),
-      [
-        [eventID, "true"],
-        [eventID, "true"],
-      ],
+      [[eventID, "true"]],
+      "the first success ends the other delivery",
     );
   });
 
@@ -449,6 +447,105 @@ describe("a receiver that is down", () => {
       await serveAll();
     }
     assert.equal((await webhook(id)).state, "disabled");
+  });
+});
+
+describe("deliveries that wait for another attempt", () => {
+  async function failOnce(count = 3): Promise<{ id: string; ids: string[] }> {
+    const { id } = await create();
+    receiver.answer = () => 500;
+    const ids = await checkIn(count);
+    await serveAll();
+    receiver.answer = () => 200;
+    receiver.received.length = 0;
+    assert.equal((await deliveries(id, "failed")).length, count);
+    return { id, ids };
+  }
+
+  // spec/webhooks#pause-and-resume
+  it("are due when their webhook is resumed", async () => {
+    const { id, ids } = await failOnce();
+    await ask(`POST ${root}/${id}/pause`, {});
+    await ask(`POST ${root}/${id}/resume`, {});
+    await serveAll();
+    assert.deepEqual(objects(), ids);
+    assert.deepEqual(
+      (await deliveries(id)).map(({ state, attempt }: { state: string; attempt: number }) => [state, attempt]),
+      ids.map(() => ["delivered", 2]),
+    );
+  });
+
+  // spec/webhooks#redeliver
+  it("are sent again by the state failed, together", async () => {
+    const { id, ids } = await failOnce();
+    const { body } = await ask(`POST ${root}/${id}/redeliver`, { state: "failed" });
+    assert.deepEqual(body.result, { accepted: 3 });
+    await serveAll();
+    assert.deepEqual(objects(), ids);
+  });
+
+  // spec/webhooks#redeliver
+  it("end when the event is accepted because an operator sent it again, so that it is not sent once more", async () => {
+    const { id, ids } = await failOnce(1);
+    const [{ id: deliveryId }] = await deliveries(id, "failed");
+    await ask(`POST ${root}/${id}/deliveries/${deliveryId}/redeliver`, {});
+    await serveAll();
+    assert.deepEqual(
+      (await deliveries(id)).map(({ state, status }: { state: string; status: number }) => [state, status]),
+      [
+        ["delivered", 200],
+        ["delivered", 200],
+      ],
+    );
+    test.advance(10 * minuteMs);
+    await serveAll();
+    assert.deepEqual(objects(), ids);
+  });
+});
+
+// spec/webhooks#redeliver
+describe("events of the log in a range of time", () => {
+  const at = (ms: number) => `${test.now() + ms}`;
+
+  it("are sent to a webhook that never received them, and those that it has received once more", async () => {
+    const types = ["checkin.*"];
+    const first = await create({ types: ["user.*"] });
+    const before = await checkIn(2);
+    test.advance(hourMs);
+    const from = at(0);
+    const wanted = await checkIn(3);
+    await test.call("PATCH /users/me", { token: jane.token, body: { firstName: "J" } });
+    const to = at(0);
+    test.advance(hourMs);
+    await checkIn(1);
+    await serveAll();
+    receiver.received.length = 0;
+    await ask(`PATCH ${root}/${first.id}`, { types });
+    const second = await create();
+    for (const { id } of [first, second]) {
+      const { body, text } = await ask(`POST ${root}/${id}/redeliver`, { state: "logged", created: `${from}-${to}` });
+      assert.deepEqual(body.result, { accepted: 3 }, text);
+      const again = await ask(`POST ${root}/${id}/redeliver`, { state: "logged", created: `${from}-${to}` });
+      assert.deepEqual(again.body.result, { accepted: 0 }, "they wait already");
+      await serveAll();
+    }
+    assert.deepEqual(objects(), [...wanted, ...wanted]);
+    assert.ok(receiver.received.every(({ headers }) => headers["rollcall-replay"] === "true"));
+    assert.ok(!objects().some((each) => before.includes(each)));
+  });
+
+  it("need a range, and continue behind a sequence", async () => {
+    const { id } = await create();
+    await checkIn(2);
+    await serveAll();
+    const created = `${at(-minuteMs)}-${at(minuteMs)}`;
+    const missing = await ask(`POST ${root}/${id}/redeliver`, { state: "logged" });
+    assert.deepEqual([missing.status, missing.body.error], [400, "ParameterMissingRequiredValue"]);
+    const wrong = await ask(`POST ${root}/${id}/redeliver`, { state: "logged", created, after: "x" });
+    assert.equal(wrong.body.error, "ParameterIncorrectFormat");
+    const { sequence } = receiver.received[0]?.body ?? {};
+    const behind = await ask(`POST ${root}/${id}/redeliver`, { state: "logged", created, after: sequence });
+    assert.deepEqual(behind.body.result, { accepted: 1 });
   });
 });
 

@@ -11,6 +11,7 @@ import { operation } from "../operation.ts";
 import { mayDo } from "../roles.ts";
 import type { Services } from "../services.ts";
 import { findBacklog } from "./webhooks.backlog.ts";
+import { hastenDeliveries } from "./webhooks.deliveries.store.ts";
 import { readHeaders, readStoredPatterns, readTypes, writePatterns } from "./webhooks.fields.ts";
 import { calm } from "./webhooks.health.ts";
 import {
@@ -281,7 +282,7 @@ const resumeWebhook = operation({
   path: "/_/api/applications/{appid}/webhooks/{webhookId}/resume",
   operation: "resumeWebhook",
   summary: "Send events to a webhook again",
-  description: "Also to one that is failing or disabled.",
+  description: "Also to one that is failing or disabled. Deliveries that wait for another attempt are due at once.",
   tag: "Operators",
   caller: "operator",
   pathParameters: WebhookPath,
@@ -295,7 +296,8 @@ const resumeWebhook = operation({
     await requireWebhook(appid, webhookId, database.reads);
     const end = await findEnd(appid, services);
     const now = clock.now();
-    const resumed = await change(appid, webhookId, services, (current) => {
+    const hasten = (queries: Queries) => hastenDeliveries(appid, webhookId, now, queries);
+    const columnsFor = (current: WebhookRow): WebhookColumns => {
       if (webhookSealer.open(current, now) === undefined) {
         const message = "Set the headers and rotate the secret of the webhook first, which an import does not bring.";
         throw new ApiError("ParameterOutOfRange", message);
@@ -308,7 +310,8 @@ const resumeWebhook = operation({
         ...(isMoved && { ...cursorColumns(end, now), turn: current.turn + 1 }),
         modified_at: now,
       };
-    });
+    };
+    const resumed = await change(appid, webhookId, services, columnsFor, hasten);
     database.afterwards(() => webhookRunner.expect(appid));
     return resumed;
   },
@@ -377,20 +380,34 @@ type ColumnsFor = (current: WebhookRow) => WebhookColumns;
 
 /**
  * Changes a webhook according to its current state.
+ * @param also runs in the same transaction
  * @throws ApiError ItemDoesNotExist
  */
-function changeRow(appid: string, id: string, { database }: Services, columnsFor: ColumnsFor): Promise<WebhookRow> {
+function changeRow(
+  appid: string,
+  id: string,
+  { database }: Services,
+  columnsFor: ColumnsFor,
+  also?: (queries: Queries) => Promise<void>,
+): Promise<WebhookRow> {
   return database.write(async ({ queries }) => {
     await lockRow(database.dialect, "webhooks", appid, id, queries);
     const current = await requireWebhook(appid, id, queries);
     const columns = columnsFor(current);
     await updateWebhook(appid, id, columns, queries);
+    await also?.(queries);
     return { ...current, ...columns };
   });
 }
 
-async function change(appid: string, id: string, services: Services, columnsFor: ColumnsFor) {
-  return present(await changeRow(appid, id, services, columnsFor), services);
+async function change(
+  appid: string,
+  id: string,
+  services: Services,
+  columnsFor: ColumnsFor,
+  also?: (queries: Queries) => Promise<void>,
+) {
+  return present(await changeRow(appid, id, services, columnsFor, also), services);
 }
 
 async function present(row: WebhookRow, { database, clock }: Services) {

@@ -3,7 +3,7 @@ import type { WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { AttemptResult } from "./webhooks.attempt.ts";
-import { insertDeliveries } from "./webhooks.deliveries.store.ts";
+import { endOtherDeliveries, insertDeliveries } from "./webhooks.deliveries.store.ts";
 import type { Entry } from "./webhooks.entries.ts";
 import { judgeHealth, nextAttemptAt } from "./webhooks.health.ts";
 import { admitMailAboutDisabled, type MailServices } from "./webhooks.mail.ts";
@@ -60,6 +60,7 @@ export function storeResults(
       const row = nextRow(entry, result, current, health, now, () => ids.newId("WebhookDelivery"));
       if (entry.delivery === undefined) added.push(row);
       else await updateDelivery(row, queries);
+      if (isAccepted && row.is_replay === 1) await endOtherDeliveries(row, queries);
       if (entry.isProbe && entry.isNext && isOfTurn) {
         moved = { log: current.log, position: entry.position, id: entry.eventId, at: now };
       }
