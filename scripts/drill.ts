@@ -1,4 +1,4 @@
-/** Rolling upgrades, a change of certificates and kills in two regions behind proxies, under load: `npm run drill`. */
+/** Rolling upgrades, new secrets and certificates, and kills in two regions behind proxies, under load: `npm run drill`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
@@ -12,10 +12,10 @@ import { processNames, type Region, startRegions } from "./drill/region.ts";
 const usage = `Usage: npm run drill -- [options]
 
 Starts two regions on this machine, each with a PostgreSQL, two processes and HAProxy (deploy/haproxy.cfg), and puts load on
-them: upgrades every process in turn, changes the certificates, and kills a process every ten seconds. Every call must be
+them: upgrades every process in turn, rotates the secrets, changes the certificates, and kills a process every ten seconds. Every call must be
 answered, with a success or with 503 and Retry-After, and every answered write must be there at the end.
 
-  --seconds N          duration of the kills, at least 10 (60); the rest takes about two minutes
+  --seconds N          duration of the kills, at least 10 (60); the rest takes about three minutes
   --json               print the result as one JSON document
   --help               print this text
 
@@ -42,6 +42,13 @@ const parts: readonly Part[] = [
     promise,
     async happen(regions, tally) {
       for (const region of regions) for (const process of processNames) await region.replace(process, tally);
+    },
+  },
+  {
+    name: "new secret",
+    promise,
+    async happen(regions, tally) {
+      for (const region of regions) await region.rotateSecret(tally);
     },
   },
   {

@@ -1,4 +1,5 @@
 import { chmodSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { adopt, temporaryFolder } from "../../bench/children.ts";
 import { createDeployment, type Deployment } from "../../faults/deployment.ts";
 import { type Server, startServer } from "../../faults/server.ts";
@@ -13,6 +14,8 @@ export interface Region {
   readonly proxy: Haproxy;
   /** Drains the process, ends it as an operator would, and starts its successor. */
   replace(process: ProcessName, tally: Tally): Promise<void>;
+  /** Replaces the processes by others with a new secret before the old one, and resolves when the new one seals. */
+  rotateSecret(tally: Tally): Promise<void>;
   /** Kills the process and starts it again, as a supervisor would. */
   kill(process: ProcessName, tally: Tally): Promise<void>;
   /** Ends both processes. */
@@ -20,6 +23,9 @@ export interface Region {
 }
 
 export const processNames: readonly ProcessName[] = ["a", "b"];
+const rotationMsMax = 120_000;
+const followMs = 12_000;
+const pollMs = 200;
 
 /** Starts the regions `main` and `eu`, which know each other. @param haproxy the command that starts it */
 export async function startRegions(haproxy: string): Promise<readonly [Region, Region]> {
@@ -51,7 +57,9 @@ async function startRegion(
     DATABASE_URL: postgres.url,
     ROLLCALL_SECRET: `a secret of the region ${name}`,
   });
-  const begin = (process: ProcessName) => startServer({ ...deployment.settings, PORT: `${ports.processes[process]}` });
+  let secrets = deployment.settings["ROLLCALL_SECRET"] ?? "";
+  const begin = (process: ProcessName) =>
+    startServer({ ...deployment.settings, ROLLCALL_SECRET: secrets, PORT: `${ports.processes[process]}` });
   const servers: Record<ProcessName, Server> = { a: await begin("a"), b: await begin("b") };
   const proxy = await startHaproxy(haproxy, ports.proxy, ports.processes);
   for (const process of processNames) await proxy.untilUp(process);
@@ -60,17 +68,29 @@ async function startRegion(
     const code = await servers[process].end("SIGTERM");
     if (code !== 0) tally.wrong.push(`process ${process} of ${name} exited with ${code}`);
   }
+  async function replace(process: ProcessName, tally: Tally): Promise<void> {
+    await proxy.drain(process);
+    await terminate(process, tally);
+    servers[process] = await begin(process);
+    await proxy.undrain(process);
+    await proxy.untilUp(process);
+    tally.faults += 1;
+  }
   return {
     name,
     deployment,
     proxy,
-    async replace(process, tally) {
-      await proxy.drain(process);
-      await terminate(process, tally);
-      servers[process] = await begin(process);
-      await proxy.undrain(process);
-      await proxy.untilUp(process);
-      tally.faults += 1;
+    replace,
+    async rotateSecret(tally) {
+      secrets = `the next secret of the region ${name},${secrets}`;
+      for (const process of processNames) await replace(process, tally);
+      const isDone = () => processNames.some((process) => servers[process].output().includes("seals from now on"));
+      const deadline = performance.now() + rotationMsMax;
+      while (!isDone()) {
+        if (performance.now() > deadline) throw new Error(`the new secret of ${name} does not seal`);
+        await sleep(pollMs);
+      }
+      await sleep(followMs); // the other process follows with its next report
     },
     async kill(process, tally) {
       const startedAt = performance.now();

@@ -17,6 +17,7 @@ import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
 import { type ByteBudget, createByteBudget } from "./lib/byte-budget.ts";
+import type { OwnSecrets } from "./lib/secret-ring.ts";
 import type { Log } from "./log.ts";
 import { createMaintenanceSteps, type MaintenanceSteps } from "./maintenance.steps.ts";
 import { moveHandlers } from "./moves/moves.import.ts";
@@ -38,6 +39,7 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
   readonly endpoints: readonly Endpoint[];
   /** Undefined when no metrics consumer is configured. */
   readonly insight: Insight | undefined;
+  readonly secrets: OwnSecrets;
   /** When this process last finished a round, in `Date.now()` milliseconds. */
   readonly maintenance: { finishedAt: number | undefined; readonly steps: MaintenanceSteps };
   /**

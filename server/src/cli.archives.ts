@@ -14,13 +14,14 @@ import { type Command, createClockAndIds, recordCommand, requireId, UsageError, 
 import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
 import type { Config } from "./config.ts";
+import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { migrations, withBaseline } from "./db/migrations/list.ts";
 import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
 import { lowerThreadPriorities } from "./lib/thread-priority.ts";
 import { findApplicationRegion } from "./regions/regions.directory.store.ts";
-import { loadSecrets } from "./server-secret.ts";
+import { openSecrets } from "./server-secret.ts";
 import { mainRegion } from "./settings/regions.ts";
 import { openByteStore } from "./storage/open.ts";
 
@@ -29,9 +30,9 @@ export const commands = {
   backup: async (config, { "without-files": isWithoutFiles = false, fast: isFast }, [given], notices) => {
     const file = requireFile("backup", given);
     const throttle = isFast ? undefined : lowerPriority();
-    await recordBackup(config, notices);
+    const recordedSecret = await recordBackup(config, notices);
     const bytes = await openByteStore(config);
-    const services = { bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
+    const services = { bytes, throttle, secrets: openSecrets(config, recordedSecret), ...createClockAndIds() };
     const onProgress = reportArchive(notices.progress);
     const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress }));
     return describeWritten(file, end);
@@ -76,8 +77,9 @@ export const commands = {
     const file = requireFile("apps export", given);
     const throttle = isFast ? undefined : lowerPriority();
     const bytes = await openByteStore(config);
-    const services = { ...config, bytes, throttle, secrets: loadSecrets(config), ...createClockAndIds() };
     return withDatabase(config, async (database) => {
+      const secrets = openSecrets(config, await findRecordedSecret(database));
+      const services = { ...config, bytes, throttle, secrets, ...createClockAndIds() };
       await database.write(async ({ queries }) => {
         const found = await findLiveApplication(appid, queries);
         if (found === undefined) throw new UsageError(`there is no application ${appid}`);
@@ -93,9 +95,9 @@ export const commands = {
     const wanted = name === undefined ? undefined : requireName("apps import", name);
     lowerPriority();
     const { clock } = createClockAndIds();
-    const secrets = loadSecrets(config);
     const bytes = await openByteStore(config);
     return withDatabase(config, async (database) => {
+      const secrets = openSecrets(config, await findRecordedSecret(database));
       const imported = await importApplication(
         readWithProgress(file, "imported", notices.progress),
         { ...config, database, bytes, clock, secrets },
@@ -140,15 +142,17 @@ function lowerPriority(): Throttle {
 /**
  * Records the backup in the audit log if possible: a backup also works on an older schema, before its migration, and
  * with a full disk.
+ *
+ * @returns the fingerprint of the deployment's secret, if it is known
  */
 async function recordBackup(
   { databaseUrl, databaseTimeoutMs, databasePooled }: Config,
   { warn }: Notices,
-): Promise<void> {
+): Promise<string | undefined> {
   const snapshot = await openSnapshot(databaseUrl);
   await snapshot.close();
   const applied = withBaseline(snapshot.migrations);
-  if (migrations.some(({ name }) => !applied.includes(name))) return;
+  if (migrations.some(({ name }) => !applied.includes(name))) return undefined;
   const database = await openDatabase(databaseUrl, {
     connectionsMax: 2,
     timeoutMs: databaseTimeoutMs,
@@ -158,9 +162,8 @@ async function recordBackup(
     await database.write(({ queries }) => recordCommand({ action: "backup" }, queries));
   } catch (error) {
     warn(`the backup is not in the audit log: ${error instanceof Error ? error.message : error}`);
-  } finally {
-    await database.close();
   }
+  return findRecordedSecret(database).finally(() => database.close());
 }
 
 /** Fails when the archive is missing bytes of files. */

@@ -38,6 +38,9 @@ export interface Values {
   readonly fast?: boolean;
   readonly throwaway?: boolean;
   readonly resume?: string;
+  readonly "new-secret"?: boolean;
+  readonly "new-region"?: boolean;
+  readonly clock?: boolean;
 }
 
 /** A mistake in the command line; printed without a stack. */

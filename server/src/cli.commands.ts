@@ -14,6 +14,7 @@ export const commands: Commands = {
   ...from(() => import("./cli.health.ts"), ["health"]),
   ...from(() => import("./cli.migrate.ts"), ["migrate"]),
   ...from(() => import("./cli.distribute.ts"), ["distribute"]),
+  ...from(() => import("./cli.accept.ts"), ["accept"]),
 
   ...from(() => import("./cli.archives.ts"), ["backup", "verify-backup", "restore", "apps export", "apps import"]),
 

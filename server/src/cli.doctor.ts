@@ -5,10 +5,13 @@ import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
+import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { hasCitus, listUndistributed } from "./db/distribution.ts";
+import { requireFitting } from "./deployment/joining.ts";
 import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
 import { findMailProblem, targetOf } from "./mail/mail-check.ts";
+import { openSecrets } from "./server-secret.ts";
 import { openByteStore } from "./storage/open.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 
@@ -38,6 +41,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
         )
       : ok("the settings are valid"),
   database: checkDatabase,
+  deployment: checkDeployment,
   disk: async (config) => checkDisk(config),
   files: async (config) => {
     if (config.filesUrl.startsWith("file:") && !existsSync(fileURLToPath(config.filesUrl)))
@@ -59,7 +63,7 @@ export const commands = {
       findings.push({ check, ...found });
     }
     const failed = findings.filter(({ state }) => state === "fail").map(({ check }) => check);
-    const lines = findings.map(({ check, state, text }) => `${state.padEnd(4)}  ${check.padEnd(8)}  ${text}`);
+    const lines = findings.map(({ check, state, text }) => `${state.padEnd(4)}  ${check.padEnd(10)}  ${text}`);
     return {
       json: { ok: failed.length === 0, checks: findings },
       text: lines.join("\n"),
@@ -92,6 +96,21 @@ async function checkDatabase(config: Config): Promise<Finding> {
     const missing = await listUndistributed(database.reads);
     if (missing.length === 0) return ok(`${answers}; Citus has distributed every table`);
     return warn(`DATABASE_URL: Citus keeps ${missing.join(", ")} on the coordinator. Run rollcall distribute.`);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Compares the settings with those that the deployment has recorded; creates neither a database nor a secret. */
+async function checkDeployment(config: Config): Promise<Finding> {
+  if (config.databaseUrl.startsWith("file:") && !existsSync(fileURLToPath(config.databaseUrl)))
+    return ok("the first start will record the secret and the region");
+  const database = await openForCommand(config);
+  try {
+    const recorded = await findRecordedSecret(database);
+    if (recorded === undefined) return ok("the first start will record the secret and the region");
+    await requireFitting({ config, secrets: openSecrets(config, recorded) }, database.reads);
+    return ok("ROLLCALL_SECRET and REGION are those of the deployment");
   } finally {
     await database.close();
   }

@@ -40,7 +40,7 @@ export function asOperator<T>(
   run: (operator: ReturnType<typeof createOperator>) => Promise<T>,
 ): Promise<T> {
   return withDatabase(config, async (database) => {
-    const services = createCommandServices(config, database);
+    const services = await createCommandServices(config, database);
     try {
       return await run(createOperator(services, config.pageItemsMax));
     } finally {

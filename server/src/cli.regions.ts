@@ -17,6 +17,7 @@ import { formatCount } from "./cli.progress.ts";
 import { log } from "./cli.services.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { lockApplication } from "./db/lock.ts";
 import { ApiError } from "./errors.ts";
 import { fieldsOf } from "./lib/fields.ts";
@@ -28,7 +29,7 @@ import {
   listApplicationRegions,
   putApplicationRegion,
 } from "./regions/regions.directory.store.ts";
-import { loadSecrets } from "./server-secret.ts";
+import { openSecrets } from "./server-secret.ts";
 import type { CommandServices } from "./services.ts";
 import { isRegionKey, keysOfRegion } from "./settings/region-keys.ts";
 import { mainRegion } from "./settings/regions.ts";
@@ -110,7 +111,7 @@ export const commands = {
         throw new UsageError("apps move needs --region, another one of REGIONS");
       }
       const bytes = await openByteStore(config);
-      const secrets = loadSecrets(config);
+      const secrets = openSecrets(config, await findRecordedSecret(database));
       const stopping = new AbortController();
       const stop = () => stopping.abort(new MoveRefused(`${appid} stays in the region ${config.region}`));
       process.once("SIGINT", stop).once("SIGTERM", stop);

@@ -25,6 +25,9 @@ const options = {
   fast: { type: "boolean" },
   throwaway: { type: "boolean" },
   resume: { type: "string" },
+  "new-secret": { type: "boolean" },
+  "new-region": { type: "boolean" },
+  clock: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;

@@ -4,6 +4,7 @@ import { createRevocations } from "./auth/revocations.ts";
 import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
 import type { Database } from "./db/database.ts";
+import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { createEventRecorder } from "./event-log/recorder.ts";
 import { createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
@@ -12,7 +13,7 @@ import { createLog } from "./log.ts";
 import { createSaltedHashes } from "./metrics/engine/salted-hashes.ts";
 import { createLookUp } from "./outgoing/look-up.ts";
 import { createOutgoing } from "./outgoing/outgoing.ts";
-import { loadSecrets } from "./server-secret.ts";
+import { openSecrets } from "./server-secret.ts";
 import type { CommandServices } from "./services.ts";
 import { openByteStore } from "./storage/open.ts";
 import { createPolicies } from "./tenancy/policies.ts";
@@ -26,10 +27,11 @@ export const log = createLog("silent", { write() {} });
  * Creates the services of a command. Most commands need the database alone, so the secrets are loaded, and the store of
  * files is opened, at their first use: both may create a file or a folder.
  */
-export function createCommandServices(config: Config, database: Database): CommandServices {
+export async function createCommandServices(config: Config, database: Database): Promise<CommandServices> {
+  const recordedSecret = await findRecordedSecret(database);
   const clock = createClock();
   const ids = createIdGenerator(() => clock.now());
-  const secrets = once(() => loadSecrets(config));
+  const secrets = once(() => openSecrets(config, recordedSecret));
   const openStore = once(() => openByteStore(config));
   const bytes: CommandServices["bytes"] = {
     read: async (key, range) => (await openStore()).read(key, range),

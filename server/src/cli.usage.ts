@@ -15,6 +15,8 @@ const entries: readonly CommandUsage[] = Object.entries({
   health: "check that the server on this machine is ready; exit code 1 if it is not",
   migrate: "migrate the database schema to this release",
   distribute: "distribute the tables of a PostgreSQL with Citus that are not distributed yet",
+  "accept [--new-secret] [--new-region] [--clock]":
+    "confirm a change that the server refuses: another ROLLCALL_SECRET or REGION, which end all tokens; a clock that has jumped, on which maintenance waits",
   "backup FILE [--without-files] [--fast]":
     "back up the whole deployment to a new file; the server may run, and --fast does not give way to it",
   "verify-backup FILE": "check that a backup or an export is complete and intact",

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createDispatcher } from "./api/dispatch.ts";
 import type { Authenticate } from "./api/operations.ts";
 import { readRateLimits } from "./api/rate-limit-settings.ts";
@@ -19,6 +20,8 @@ import { createTokens } from "./auth/tokens.ts";
 import { createBackground } from "./background.ts";
 import type { Config } from "./config.ts";
 import { createPaging } from "./contract/paging.ts";
+import type { Database } from "./db/database.ts";
+import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { openDatabase } from "./db/open.ts";
 import { createEventLog } from "./event-log/event-log.ts";
 import { createLogFollower } from "./event-log/follower.ts";
@@ -33,6 +36,7 @@ import { createSlowQueryLog } from "./insight/slow-query-log.ts";
 import { createAddressRule } from "./lib/address-blocks.ts";
 import { type Clock, createClock } from "./lib/clock.ts";
 import { createIdGenerator } from "./lib/ids.ts";
+import { createSecretRing, type OwnSecrets } from "./lib/secret-ring.ts";
 import { createLimitCounters, type LimitCounters } from "./limits/counters.ts";
 import { createLocationFinder } from "./locations/locations.ids.ts";
 import { createLog, type Log } from "./log.ts";
@@ -51,7 +55,7 @@ import { createRegionCalls } from "./regions/regions.calls.ts";
 import { createRemoteRegistration } from "./regions/regions.registration.ts";
 import { createRegions } from "./regions/regions.ts";
 import { createRequests } from "./requests/requests.ts";
-import { loadSecrets } from "./server-secret.ts";
+import { loadSecrets, openSecrets, secretFile } from "./server-secret.ts";
 import type { Services } from "./services.ts";
 import { createStatistics } from "./statistics/statistics.ts";
 import { openByteStore } from "./storage/open.ts";
@@ -81,7 +85,7 @@ export interface ServiceOverrides {
 
 /** The services, with the parts that only the server itself uses. */
 export interface OwnServices extends Omit<Services, "observer" | "isDraining" | "ownReports"> {
-  readonly secrets: readonly string[];
+  readonly secrets: OwnSecrets;
   readonly callers: Callers;
   readonly authenticate: Authenticate;
   /** Filled by `createTransport`. */
@@ -104,7 +108,6 @@ export async function createServices(
   const clock = overrides.clock ?? createClock();
   const ids = createIdGenerator(() => clock.now());
   const peers = createPeers();
-  const secrets = loadSecrets(config);
   const opened = await openByteStore(config);
   const bytes = config.traces === undefined ? opened : traceStore(opened);
   const database = await openDatabase(config.databaseUrl, {
@@ -114,6 +117,7 @@ export async function createServices(
     onSlow: createSlowQueryLog(log),
     isPooled: config.databasePooled,
   });
+  const secrets = await openSecretsOf(config, database);
 
   const background = createBackground(log, database.afterwards);
   const policies = createPolicies({ secrets, database });
@@ -224,6 +228,23 @@ export async function createServices(
     delivery,
     regionCalls,
   };
+}
+
+/**
+ * Loads the secrets. The file with them is created only for a new deployment. The fingerprints are compared when the
+ * process joins the deployment, which waits for a database that cannot be reached.
+ *
+ * @throws PlainFailure if the file is missing beside an existing database
+ */
+async function openSecretsOf(config: Config, database: Database): Promise<OwnSecrets> {
+  if (config.secrets !== undefined || existsSync(secretFile(config.dataDir)))
+    return createSecretRing(loadSecrets(config));
+  try {
+    return openSecrets(config, await findRecordedSecret(database));
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }
 
 /** The services that identify callers, and that end their tokens. */

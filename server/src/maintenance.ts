@@ -10,6 +10,7 @@ import { deleteExpiredOperatorSessions } from "./auth/operator-sessions.ts";
 import { listEndedTestCallers } from "./auth/test-callers.ts";
 import { deleteExpiredUserTokens } from "./auth/user-tokens.ts";
 import { endLease, takeLease } from "./db/leases.ts";
+import { createClockGuard } from "./deployment/clock-guard.ts";
 import { deleteOldCrashReports } from "./devices/devices.crash-reports.store.ts";
 import { eraseTestDevice } from "./devices/devices.erasure.ts";
 import { finishErasure, listUnfinishedErasures } from "./erasure/metadata-erasure.ts";
@@ -56,6 +57,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   const { database, clock, log, tokenUses } = app;
   const stopping = new AbortController();
   const lease = { name: "maintenance", holder: randomUUID() };
+  const clockGuard = createClockGuard(app);
   let running = Promise.resolve();
 
   function acquireLease(now: number, endsAt: number): Promise<boolean> {
@@ -73,9 +75,11 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     }, leaseMs / 3);
     let nextAt = startedAt + intervalMs - toleranceMs;
     try {
+      if (!(await clockGuard.mayDelete(startedAt))) return;
       const signal = AbortSignal.any([stopping.signal, lost.signal]);
       await runInCall({ work: "maintenance" }, () => maintain(app, signal));
       app.maintenance.finishedAt = Date.now();
+      await clockGuard.finished(clock.now());
     } catch (err) {
       if (stopping.signal.aborted)
         nextAt = clock.now(); // another process continues at once

@@ -2,7 +2,9 @@ import { type App, buildApp } from "./app.ts";
 import { insertApplication, type NewApplication } from "./applications/applications.store.ts";
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
+import { deploymentFacts } from "./db/migrations/0062-deployment-facts.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
+import { joinDeployment, requireFitting } from "./deployment/joining.ts";
 import { startPlacing } from "./event-log/placing.ts";
 import { PlainFailure } from "./failure.ts";
 import { compileAddressPattern } from "./http/address-pattern.ts";
@@ -178,7 +180,7 @@ function createdAtFirst({ demo, owner }: FirstStart) {
   return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
 }
 
-/** Brings the schema up to date; a new embedded database gets a demo application in the same transaction. */
+/** Brings the schema up to date and joins the deployment; a new embedded database gets a demo application in the same transaction. */
 async function migrateFirst(
   config: Config,
   app: App,
@@ -195,6 +197,9 @@ async function migrateFirst(
       if (settings !== undefined) await updateApplicationSettings(demo.appid, settings, queries);
     },
     {
+      admit: async (applied, queries) => {
+        if (applied.includes(deploymentFacts.name)) await requireFitting(app, queries);
+      },
       onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
       onEmpty() {
         newOwner = makeOwner(); // its password is hashed in another thread while the schema is created
@@ -202,6 +207,7 @@ async function migrateFirst(
       },
     },
   );
+  await joinDeployment(app);
   const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());
   creatingOwner.catch(() => {}); // thrown by `serve`
   return { demo, creatingOwner };

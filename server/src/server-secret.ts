@@ -2,15 +2,48 @@ import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import { PlainFailure } from "./failure.ts";
 import { fieldsOf } from "./lib/fields.ts";
 import { makeFolder } from "./lib/make-folder.ts";
+import { createSecretRing, type OwnSecrets } from "./lib/secret-ring.ts";
 import { newServerSecret } from "./lib/secrets.ts";
+
+type SecretSettings = Pick<Config, "secrets" | "dataDir">;
+
+/**
+ * Loads the secrets of a process of a deployment, and seals as the deployment does.
+ *
+ * @param recorded the fingerprint of the secret that the deployment seals with; undefined for a new deployment
+ * @throws PlainFailure if they are not those of the deployment
+ */
+export function openSecrets(config: SecretSettings, recorded: string | undefined): OwnSecrets {
+  if (recorded !== undefined && config.secrets === undefined && !existsSync(secretFile(config.dataDir))) {
+    throw new PlainFailure(
+      `DATA_DIR: ${secretFile(config.dataDir)} is missing, and with it the secret of this deployment. Copy the file from a backup (\`tar -xOf FILE secret\`), or make a new secret: ${wayOut}`,
+    );
+  }
+  const secrets = createSecretRing(loadSecrets(config));
+  requireKnownSecret(recorded, secrets, config);
+  return secrets;
+}
+
+/** Seals with the recorded secret. @throws PlainFailure if it is none of these secrets */
+export function requireKnownSecret(recorded: string | undefined, secrets: OwnSecrets, config: SecretSettings): void {
+  if (recorded === undefined || secrets.sealWith(recorded)) return;
+  const where = config.secrets === undefined ? `DATA_DIR: ${secretFile(config.dataDir)} has` : "ROLLCALL_SECRET is";
+  throw new PlainFailure(
+    `${where} not the secret of this deployment. Set the one that its other processes have, or had before; to rotate it, put the new one first and keep the old one (new,old). To use another one nevertheless: ${wayOut}`,
+  );
+}
+
+const wayOut =
+  "`rollcall accept --new-secret`. Then all tokens end: users and operators must sign in again, and shared secrets of signed requests, `mail.smtpUrl` and secrets of webhooks must be set again.";
 
 /**
  * The secrets that seal tokens, newest first: those of ROLLCALL_SECRET, else the lines of the file `secret` in
  * DATA_DIR, which is created on first use with mode 0600. To rotate, put a new line on top.
  */
-export function loadSecrets(config: Pick<Config, "secrets" | "dataDir">): readonly string[] {
+export function loadSecrets(config: SecretSettings): readonly string[] {
   if (config.secrets !== undefined) return config.secrets;
   const file = secretFile(config.dataDir);
   if (!existsSync(file)) createSecretFile(config.dataDir, file);

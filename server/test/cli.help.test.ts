@@ -61,7 +61,7 @@ describe("rollcall doctor", () => {
     const { ok, checks } = JSON.parse(stdout);
     assert.deepEqual([code, ok], [0, true]);
     const found = checks.map(({ check }: { check: string }) => check);
-    assert.deepEqual(found, ["settings", "database", "disk", "files", "mail", "tls", "regions"]);
+    assert.deepEqual(found, ["settings", "database", "deployment", "disk", "files", "mail", "tls", "regions"]);
     assert.ok(!existsSync(settings.DATA_DIR));
   });
 
@@ -69,7 +69,7 @@ describe("rollcall doctor", () => {
     const deployment = await createTestDeployment();
     t.after(deployment.remove);
     const well = await runProgram("src/cli.ts", ["doctor"], deployment.settings);
-    assert.match(well.stdout, /^ok {4}database {2}DATABASE_URL: /m);
+    assert.match(well.stdout, /^ok {4}database {4}DATABASE_URL: /m);
     const { code, stdout } = await runProgram("src/cli.ts", ["doctor"], {
       ROLLCALL_SECRET: "a secret for tests",
       DATA_DIR: join(folder, "ill"),
@@ -82,10 +82,10 @@ describe("rollcall doctor", () => {
       REGION_SECRET: "a secret between regions",
     });
     assert.equal(code, 1);
-    assert.match(stdout, /^fail {2}database {2}DATABASE_URL: cannot connect to 127\.0\.0\.1:1 \(ECONNREFUSED\)/m);
-    assert.match(stdout, /^fail {2}mail {6}SMTP_URL: 127\.0\.0\.1:1 does not take mails from us \(ESOCKET|ECONN/m);
-    assert.match(stdout, /^fail {2}tls {7}.*TLS_CERT_FILE/ms);
-    assert.match(stdout, /^fail {2}regions {3}REGIONS: no answer from eu/m);
+    assert.match(stdout, /^fail {2}database {4}DATABASE_URL: cannot connect to 127\.0\.0\.1:1 \(ECONNREFUSED\)/m);
+    assert.match(stdout, /^fail {2}mail {8}SMTP_URL: 127\.0\.0\.1:1 does not take mails from us \(ESOCKET|ECONN/m);
+    assert.match(stdout, /^fail {2}tls {9}.*TLS_CERT_FILE/ms);
+    assert.match(stdout, /^fail {2}regions {5}REGIONS: no answer from eu/m);
     assert.doesNotMatch(stdout, /pa55word/);
   });
 });

@@ -67,6 +67,7 @@ const successes: Readonly<Record<string, () => Promise<[args: string[], members:
   migrate: async () => [[], ["applied"]],
   doctor: async () => [[], ["ok", "checks"]],
   health: async () => [[], ["state"]],
+  accept: async () => [["--new-secret", "--new-region", "--clock"], ["accepted"]],
   "apps create": async () => [
     ["--name", "Made"],
     ["appid", "appkey"],
@@ -259,13 +260,13 @@ describe("--json", () => {
   });
 
   it("warnings are a member of the document", async () => {
-    const settingsOfOther = { ROLLCALL_SECRET: "another secret of another deployment" };
+    const settingsOfOther = { REGION: "eu" };
     const { appid } = JSON.parse((await run("apps create", ["--name", "Exported"])).stdout);
     await run("apps export", [appid, pathOf("other.tar"), "--fast"]);
     await run("apps delete", [appid, "--yes"]);
     const { code, stdout, stderr } = await run("apps import", [pathOf("other.tar")], settingsOfOther);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(String(parseLine(stdout)["warnings"]), /another ROLLCALL_SECRET/);
+    assert.match(String(parseLine(stdout)["warnings"]), /another ROLLCALL_SECRET or another region/);
   });
 
   it("help, --version and an unknown command print one document", async () => {

@@ -30,6 +30,9 @@ const remedies: Readonly<Record<Code, string>> = {
   mailToFiles: "Users get no mails. Set SMTP_URL to send them.",
   clearTransport: "Tokens can be read on the way. Serve https, or set REQUIRE_HTTPS to refuse such calls.",
   mixedVersions: "Finish the upgrade, or take it back.",
+  secretsDiffer: "Give every process the same ROLLCALL_SECRET; until then each refuses the tokens of the other.",
+  regionsDiffer: "Give every process the same REGION; until then each refuses the tokens of the other.",
+  clockDiffers: "Synchronize the clocks of all machines with NTP.",
   regionAway: "See whether the other deployment runs, and whether this one reaches its URL in REGIONS.",
   signInGuard: "This can be password guessing.",
 };
@@ -49,6 +52,9 @@ const places: Readonly<Record<Code, string | { readonly label: string; readonly 
   mailToFiles: "Settings that differ from their defaults",
   clearTransport: "Settings that differ from their defaults",
   mixedVersions: "Processes",
+  secretsDiffer: "Processes",
+  regionsDiffer: "Processes",
+  clockDiffers: "Processes",
   regionAway: { label: "See the applications there", to: "/apps?state=elsewhere" },
   signInGuard: { label: "See the audit log", to: "/audit?action=lockOut" },
 };

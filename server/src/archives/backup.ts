@@ -1,10 +1,11 @@
 import type { Config } from "../config.ts";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Clock } from "../lib/clock.ts";
+import { listFingerprints, listSecrets, type Secrets } from "../lib/secret-ring.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
-import { type ArchiveEnd, fingerprintOf, secretName } from "./format.ts";
+import { type ArchiveEnd, secretName } from "./format.ts";
 import { archivedTables } from "./tables.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -24,13 +25,14 @@ export async function* backUp(
   services: {
     readonly bytes: ByteStore;
     readonly clock: Clock;
-    readonly secrets: readonly string[];
+    readonly secrets: Secrets;
     readonly throttle?: Throttle | undefined;
   },
   { isWithoutFiles = false, onProgress }: BackupOptions = {},
 ): AsyncGenerator<Uint8Array, ArchiveEnd> {
   const { databaseUrl, region } = config;
-  const { clock, secrets } = services;
+  const { clock } = services;
+  const secrets = listSecrets(services.secrets);
   const head = {
     format: "rollcall-archive",
     version: 1,
@@ -38,7 +40,7 @@ export async function* backUp(
     created: new Date(clock.now()).toISOString(),
     release: version,
     region,
-    secrets: secrets.map(fingerprintOf),
+    secrets: listFingerprints(services.secrets),
     isWithoutFiles,
   } as const;
   const isInDataDir = config.secrets === undefined;

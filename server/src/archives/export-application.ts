@@ -3,17 +3,18 @@ import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import type { Clock } from "../lib/clock.ts";
+import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
 import { version } from "../version.ts";
 import { type ArchiveProgress, type ArchiveServices, writeArchive } from "./archive.ts";
-import { type ArchiveEnd, fingerprintOf, signingSecretName, smtpUrlName } from "./format.ts";
+import { type ArchiveEnd, signingSecretName, smtpUrlName } from "./format.ts";
 import { openSettingsRow } from "./settings-row.ts";
 import { exportedTables } from "./tables.ts";
 
 export interface ExportServices extends ArchiveServices {
   readonly region: string;
   /** Newest first. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly clock: Clock;
 }
 
@@ -54,7 +55,7 @@ export async function* archiveApplication(
       region,
       applicationId,
       ...(await findStoredKey(applicationId, snapshot)),
-      secrets: secrets.map(fingerprintOf),
+      secrets: listFingerprints(secrets),
       isWithoutFiles: false,
     } as const;
     const extras = [

@@ -1,4 +1,3 @@
-import { hkdfSync } from "node:crypto";
 import { withBaseline } from "../db/migrations/list.ts";
 import { PlainFailure } from "../failure.ts";
 import { kindOfId } from "../lib/ids.ts";
@@ -23,7 +22,7 @@ export interface ArchiveHead {
   readonly storedKey?: string;
   /** The migrations of its schema, with the baseline in place of those that it replaced; a restore migrates an older schema. */
   readonly migrations: readonly string[];
-  /** Fingerprints of the secrets of the deployment, newest first. */
+  /** Fingerprints of the secrets of the deployment; the first is that of the secret that seals. */
   readonly secrets: readonly string[];
   /** True if the bytes of files were omitted, because they have a backup of their own. */
   readonly isWithoutFiles: boolean;
@@ -97,11 +96,6 @@ export function missingName(part: number): string {
 
 export function isMissingName(name: string): boolean {
   return name.startsWith("missing/");
-}
-
-/** Identifies a secret without revealing it. */
-export function fingerprintOf(secret: string): string {
-  return Buffer.from(hkdfSync("sha256", secret, "rollcall", "archive fingerprint", 16)).toString("hex");
 }
 
 /** @throws ArchiveError */

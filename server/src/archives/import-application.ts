@@ -6,11 +6,12 @@ import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
+import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
 import { type ByteStore, isKey } from "../storage/byte-store.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
 import { FileLoader } from "./file-loader.ts";
-import { type ArchiveEnd, ArchiveError, type ArchiveHead, fingerprintOf, signingSecretName } from "./format.ts";
+import { type ArchiveEnd, ArchiveError, type ArchiveHead, signingSecretName } from "./format.ts";
 import {
   findAnyApplication,
   giveUpImport,
@@ -33,7 +34,7 @@ export interface ImportServices extends PasswordCosts {
   /** The name of this region, because tokens are valid only in the region that issued them. */
   readonly region: string;
   /** Newest first. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
 }
 
 export interface ImportOptions {
@@ -137,7 +138,7 @@ export async function importApplication(
         applicationId = requireApplication(head);
         // Overrides the rows, so that every row is written into this application.
         loader = new RowLoader(schema, { application_id: applicationId });
-        hasTokens = head.region === region && secrets.some((secret) => fingerprintOf(secret) === head.secrets[0]);
+        hasTokens = head.region === region && listFingerprints(secrets).some((each) => each === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
         await requireSeparateStore(head, bytes);

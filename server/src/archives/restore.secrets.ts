@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { PlainFailure } from "../failure.ts";
+import { fingerprintOf } from "../lib/secret-ring.ts";
 import { readSecretFile, secretFile, secretLines } from "../server-secret.ts";
-import { type ArchiveHead, fingerprintOf } from "./format.ts";
+import type { ArchiveHead } from "./format.ts";
 
 /**
  * Makes sure that the restored deployment can unseal the data of the archived one.

@@ -1,4 +1,5 @@
 import type { StoredRow } from "../db/snapshot.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import {
   type ApplicationSettings,
   ApplicationSettingsError,
@@ -16,7 +17,7 @@ import { ArchiveError } from "./format.ts";
  */
 export function openSettingsRow(
   row: StoredRow,
-  secrets: readonly string[],
+  secrets: Secrets,
 ): { readonly row: StoredRow; readonly smtpUrl: string | undefined } {
   const { application_id: applicationId, sealed_settings: sealed } = row;
   const { settings, isLocked } = createSettingsSealer(secrets).open(String(applicationId), {
@@ -35,7 +36,7 @@ export function openSettingsRow(
  * @param smtpUrl from an entry of its own in the archive
  * @throws ArchiveError if the settings are invalid; later readers do not validate them
  */
-export function sealSettingsRow(row: StoredRow, smtpUrl: string | undefined, secrets: readonly string[]): StoredRow {
+export function sealSettingsRow(row: StoredRow, smtpUrl: string | undefined, secrets: Secrets): StoredRow {
   const read = requireSettings(row);
   const isSealed = read.mail?.smtpUrl === sealedSmtpUrl && smtpUrl !== undefined;
   const given = isSealed ? withSmtpUrl(read, smtpUrl) : read;

@@ -3,6 +3,7 @@ import type { Browser } from "../contract/browser.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createCookie } from "./operator-cookie.ts";
 
 /**
@@ -31,7 +32,7 @@ export interface OperatorMarks {
 const lifetimeMs = 180 * 86_400_000;
 
 export function createOperatorMarks(
-  settings: { readonly secrets: readonly string[]; readonly region: string; readonly publicUrl: string | undefined },
+  settings: { readonly secrets: Secrets; readonly region: string; readonly publicUrl: string | undefined },
   clock: Clock,
 ): OperatorMarks {
   const { secrets, region, publicUrl } = settings;

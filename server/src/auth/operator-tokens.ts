@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 
 /** Issues the tokens of operator sessions, and detects forged ones without asking the database (hostile.md 1). */
@@ -12,10 +13,7 @@ export interface OperatorTokens {
 /** The random bits and their signature. */
 const pattern = /^ro_([\w-]{43})([\w-]{43})$/;
 
-export function createOperatorTokens(settings: {
-  readonly secrets: readonly string[];
-  readonly region: string;
-}): OperatorTokens {
+export function createOperatorTokens(settings: { readonly secrets: Secrets; readonly region: string }): OperatorTokens {
   const signer = createSigner(settings.secrets, "operator token");
   const signed = (bits: string) => `${settings.region}.${bits}`;
   return {

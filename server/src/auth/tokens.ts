@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 
 /** The contents of a token. */
 export interface TokenClaims extends Omit<Caller, "policy"> {
@@ -49,7 +50,7 @@ export interface Tokens {
  */
 export function createTokens(
   settings: {
-    readonly secrets: readonly string[];
+    readonly secrets: Secrets;
     readonly region: string;
     readonly deviceTokenLifetimeMs: number;
     readonly userTokenLifetimeMs: number;

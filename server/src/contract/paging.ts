@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSeriesSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { Call } from "./call.ts";
 import type { Caller, OperatorCaller } from "./route.ts";
 import { named, nameOf, type ObjectSchema, type Schema, type Static, Type, withLimits } from "./schema.ts";
@@ -92,7 +93,7 @@ export interface Paging {
 }
 
 export function createPaging(settings: {
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
 }): Paging {

@@ -45,6 +45,8 @@ export interface Dialect {
   readonly lockMigrations: readonly RawBuilder<unknown>[];
   /** Reads the size of the database. */
   readonly databaseBytes: RawBuilder<{ readonly bytes: number }>;
+  /** Reads the clock of the database; undefined if it has none of its own. */
+  readonly time?: RawBuilder<{ readonly at: number }>;
 }
 
 export const sqliteDialect: Dialect = {
@@ -107,6 +109,7 @@ export const postgresDialect: Dialect = {
     sql`set local citus.multi_shard_modify_mode = 'sequential'`,
   ],
   databaseBytes: sql`select pg_database_size(current_database()) as bytes`,
+  time: sql`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`,
 };
 
 /** True if a join can refer to preceding tables; PostgreSQL needs that to keep the join order. */
@@ -118,6 +121,12 @@ export function hasLateralJoins(queries: QueryExecutorProvider): boolean {
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error;
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
+}
+
+/** True if a statement names a table that the database does not have. */
+export function isMissingTable(error: unknown): boolean {
+  const { code, errcode, message } = fieldsOf(error);
+  return code === "42P01" || (errcode === 1 && /^no such table/.test(String(message)));
 }
 
 /** True if a row violates a unique constraint. */

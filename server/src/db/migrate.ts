@@ -12,6 +12,8 @@ export interface MigrateOptions {
   readonly list?: readonly Migration[];
   /** Called with the migrations of a newer version that this one is compatible with. */
   onNewer?(names: readonly string[]): void;
+  /** Called with the names of the applied migrations, before any other is applied. Refuses by throwing. */
+  admit?(applied: readonly string[], queries: Queries): Promise<void>;
   /** Called before the first migration of an empty database. */
   onEmpty?(): void;
   /** Called before each migration; `done` of `total` have been applied. */
@@ -65,6 +67,7 @@ async function migrateNow(
     onNewer = () => {},
     onEmpty = () => {},
     onMigration = () => {},
+    admit,
     isRestoring = false,
   }: MigrateOptions,
 ): Promise<string[]> {
@@ -87,6 +90,7 @@ async function migrateNow(
     const refusing = newer.filter((name) => recorded.get(name) === 1);
     if (refusing.length > 0) throw schemaTooNew(refusing);
     if (newer.length > 0) onNewer(newer);
+    await admit?.(applied, queries);
 
     const missing = list.filter(({ name }) => !applied.includes(name));
     if (recorded.size === 0) onEmpty();

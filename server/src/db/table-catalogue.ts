@@ -80,6 +80,7 @@ export const tableCatalogue = {
   audit_counts: { owner: "deployment", archive: "backup" },
   deployment_statistics: { owner: "deployment", archive: "backup" },
   leases: { owner: "deployment", archive: "never" },
+  deployment_facts: { owner: "deployment", archive: "never" },
   deployment_limit_buckets: { owner: "deployment", key: ["application_id", "key"], archive: "never" },
   deployment_guess_counts: { owner: "deployment", key: ["application_id", "key"], archive: "never" },
   server_processes: { owner: "deployment", archive: "never" },

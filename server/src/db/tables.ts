@@ -46,6 +46,7 @@ export interface Tables {
   metric_keys: MetricKeysTable;
   metric_batches: MetricBatchesTable;
   leases: LeasesTable;
+  deployment_facts: DeploymentFactsTable;
   deployment_limit_buckets: LimitBucketsTable;
   deployment_guess_counts: GuessCountsTable;
   deployment_statistics: StatisticsTable;
@@ -74,6 +75,12 @@ interface LeasesTable {
   name: string;
   holder: string;
   ends_at: number;
+}
+
+/** Facts on which all processes of the deployment agree: see `deployment-facts.ts`. */
+interface DeploymentFactsTable {
+  name: string;
+  value: string;
 }
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };

@@ -23,9 +23,9 @@ const readDeployment = operation({
   status: 200,
   result: Deployment,
   errors: [],
-  async handle(_, { clock, config, database, ownReports }) {
-    const now = clock.now();
+  async handle(_, { config, database, ownReports }) {
     const own = await ownReports.take();
+    const now = own.heardAt;
     const [reports, { schema, ...storage }] = await Promise.all([
       listReports(now, database.reads),
       findStorage(database),

@@ -159,6 +159,19 @@ describe("the warnings of a deployment", () => {
         [old, since(hour)],
       ];
     },
+    secretsDiffer: () => {
+      const sealing = processOf({}, { secrets: ["new", "old"], sealsWith: "old" });
+      const other = (secrets: readonly string[]) => processOf({ id: "b" }, { secrets, sealsWith: "old" });
+      return [
+        [sealing, processOf({ id: "b" }, { secrets: ["stranger"], sealsWith: "stranger" })],
+        [sealing, other(["old"])],
+      ];
+    },
+    regionsDiffer: () => {
+      const other = (region: string) => [processOf({}, { region: "main" }), processOf({ id: "b" }, { region })];
+      return [other("eu"), other("main")];
+    },
+    clockDiffers: () => both({ clockAheadMs: -30_001 }, { clockAheadMs: 30_000 }),
     regionAway: () => both({ regionsAway: ["eu"] }, {}),
     signInGuard: () => both({ signInWaits: 10 }, { signInWaits: 9 }),
   };
@@ -223,10 +236,10 @@ describe("the report of a process", () => {
     const { database, ownReports } = test.app;
     const all = () => database.reads.selectFrom("server_processes").selectAll().execute();
     await save(
-      processOf({ id: "old", heardAt: test.now() - day - 1 }),
-      processOf({ id: "kept", heardAt: test.now() - day }),
+      processOf({ id: "old", heardAt: test.now() - day - minute }),
+      processOf({ id: "kept", heardAt: test.now() - day + minute }),
     );
-    const heartbeat = startHeartbeat({ database, ownReports });
+    const heartbeat = startHeartbeat(test.app);
     const { id } = await ownReports.take();
     while (!(await all()).some((row) => row.id === id)) await new Promise(setImmediate);
     assert.deepEqual((await all()).map((row) => row.id).sort(), [id, "kept"].sort());
@@ -239,7 +252,7 @@ describe("the report of a process", () => {
   it("reports that the database did not accept an earlier one", async (t) => {
     const { database, ownReports } = test.app;
     const broken = t.mock.method(database, "write", () => Promise.reject(new Error("on purpose")));
-    const heartbeat = startHeartbeat({ database, ownReports });
+    const heartbeat = startHeartbeat(test.app);
     while ((await ownReports.take()).report.databaseAwayAt === undefined) await new Promise(setImmediate);
     await heartbeat.stop();
     broken.mock.restore();

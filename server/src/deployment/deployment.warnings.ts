@@ -9,6 +9,7 @@ interface Warning {
 }
 
 const silentMs = 30_000;
+const clockMsMax = 30_000;
 
 /** Below this, writes begin to fail. */
 const diskBytesBroken = 500e6;
@@ -89,6 +90,22 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
     if (byVersion.size < 2 || now - Math.max(...firsts) <= hourMs) return undefined;
     return `Processes run the versions ${[...byVersion.keys()].sort().join(" and ")}.`;
   },
+  secretsDiffer({ reporting }) {
+    const inUse = reporting.flatMap(({ report }) => report.sealsWith ?? []);
+    const lacks = ({ report: { secrets } }: ReportingProcess) =>
+      secrets !== undefined && inUse.some((each) => !secrets.includes(each));
+    return about(reporting, lacks, "has another ROLLCALL_SECRET than other processes");
+  },
+  regionsDiffer({ reporting }) {
+    const regions = [...new Set(reporting.flatMap(({ report }) => report.region ?? []))].sort();
+    return regions.length < 2 ? undefined : `Processes run with REGION=${regions.join(" and REGION=")}.`;
+  },
+  clockDiffers: ({ reporting, now }) =>
+    about(
+      reporting,
+      ({ heardAt, report }) => isClockWrong(report.clockAheadMs) || heardAt > now + clockMsMax,
+      "has a clock that differs by more than 30 seconds from that of the database or of another process",
+    ),
   regionAway({ reporting }) {
     const regions = [...new Set(reporting.flatMap(({ report }) => report.regionsAway))].sort();
     return regions.length === 0 ? undefined : `Cannot be reached: ${regions.join(", ")}.`;
@@ -98,6 +115,11 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
     return waits < 10 ? undefined : `Waiting times were imposed on sign-ins ${waits} times in ten minutes.`;
   },
 };
+
+/** Whether a clock is too far ahead of that of the database, or behind it. */
+export function isClockWrong(aheadMs = 0): boolean {
+  return Math.abs(aheadMs) > clockMsMax;
+}
 
 /**
  * Finds the problems that operators should examine (spec/deployment#warnings).

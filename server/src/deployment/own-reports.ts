@@ -9,6 +9,7 @@ import type { Database } from "../db/database.ts";
 import type { HttpServer } from "../http/http-server.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { OwnSecrets } from "../lib/secret-ring.ts";
 import type { Log } from "../log.ts";
 import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -16,7 +17,7 @@ import type { RegionCalls } from "../regions/regions.calls.ts";
 import { createFreeSpace } from "../storage/free-space.ts";
 import { version } from "../version.ts";
 import { workerNumber } from "../worker-number.ts";
-import { findWarnings } from "./deployment.warnings.ts";
+import { findWarnings, isClockWrong } from "./deployment.warnings.ts";
 import type { ProcessReport, ReportingProcess } from "./process-report.ts";
 import { createRecentIncrease } from "./recent-increase.ts";
 import type { Traffic } from "./traffic.ts";
@@ -27,6 +28,10 @@ export interface OwnReports {
   /** Begins to measure the event loop. */
   start(): void;
   take(): Promise<ReportingProcess>;
+  /** Compares the clock with that of the database, for the next reports; logs a difference of more than 30 seconds. */
+  measureClock(): Promise<void>;
+  /** How far the clock is ahead of that of the database, if it was measured. */
+  readonly clockAheadMs: number | undefined;
   /** Records that the database did not accept a report. */
   noteDatabaseAway(): void;
   close(): void;
@@ -35,7 +40,8 @@ export interface OwnReports {
 export interface ReportSources {
   readonly clock: Clock;
   readonly traffic: Traffic;
-  readonly database: Pick<Database, "statistics">;
+  readonly database: Pick<Database, "dialect" | "reads" | "statistics">;
+  readonly secrets: OwnSecrets;
   readonly passwords: Pick<Passwords, "statistics">;
   readonly pictures: Pick<Pictures, "statistics">;
   readonly background: Pick<Background, "runningCount">;
@@ -45,7 +51,7 @@ export interface ReportSources {
   readonly regionCalls: Pick<RegionCalls, "unreachableSince">;
   readonly signInAlerts: { readonly lockOuts: Readonly<Record<string, number>> };
   readonly maintenance: { readonly finishedAt: number | undefined };
-  readonly log: Pick<Log, "losses">;
+  readonly log: Pick<Log, "losses" | "warn">;
   certificateEnds(): ReturnType<HttpServer["certificateEnds"]>;
 }
 
@@ -55,10 +61,10 @@ const loopResolutionMs = 50;
 const regionsShown = 16;
 
 export function createOwnReports(
-  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "smtpUrl">,
+  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "region" | "smtpUrl">,
   sources: ReportSources,
 ): OwnReports {
-  const { clock, traffic, database, passwords, pictures, background, compactor, audit, mails } = sources;
+  const { clock, traffic, database, passwords, pictures, background, compactor, audit, mails, secrets } = sources;
   const startedAt = clock.now();
   const ofProcess = {
     id: randomBytes(9).toString("base64url"),
@@ -75,6 +81,7 @@ export function createOwnReports(
   const signInWaits = createRecentIncrease(10 * minuteMs, startedAt);
   const since = new Map<WarningCode, number>();
   let databaseAwayAt: number | undefined;
+  let clockAheadMs: number | undefined;
 
   function sumOfRefused(): number {
     const { outbox } = mails.statistics().refused;
@@ -112,13 +119,17 @@ export function createOwnReports(
       certificateEnds: sources.certificateEnds(),
       regionsAway: sources.regionCalls.unreachableSince(now - 60 * minuteMs).slice(0, regionsShown),
       writesMailsToFiles: config.smtpUrl === undefined,
+      region: config.region,
+      secrets: secrets.fingerprints,
+      sealsWith: secrets.fingerprints[secrets.sealing],
+      clockAheadMs,
     };
   }
 
   return {
     start: loop.start,
     async take() {
-      const now = clock.now();
+      const now = clock.now() - (clockAheadMs ?? 0);
       const measured = await measure(now);
       const alone = { ...ofProcess, heardAt: now, report: { ...measured, since: {} } };
       const codes = new Set(findWarnings([alone], now).map(({ code }) => code));
@@ -126,11 +137,35 @@ export function createOwnReports(
       for (const code of codes) if (!since.has(code)) since.set(code, now);
       return { ...alone, report: { ...measured, since: Object.fromEntries(since) } };
     },
+    async measureClock() {
+      const wasWrong = isClockWrong(clockAheadMs);
+      clockAheadMs = await measureClockAhead(database, clock);
+      if (isClockWrong(clockAheadMs) && !wasWrong)
+        sources.log.warn(
+          { ahead_ms: clockAheadMs },
+          "the clock differs from that of the database: synchronize both with NTP",
+        );
+    },
+    get clockAheadMs() {
+      return clockAheadMs;
+    },
     noteDatabaseAway() {
       databaseAwayAt = clock.now();
     },
     close: loop.stop,
   };
+}
+
+/** Returns how far the clock of this process is ahead of the database's; undefined if the database has none. */
+async function measureClockAhead(
+  { dialect, reads }: ReportSources["database"],
+  clock: Clock,
+): Promise<number | undefined> {
+  if (dialect.time === undefined) return undefined;
+  const before = clock.now();
+  const { rows } = await dialect.time.execute(reads);
+  const [{ at } = { at: before }] = rows;
+  return Math.round((before + clock.now()) / 2 - at);
 }
 
 /** Measures the share of one processor between two calls. */

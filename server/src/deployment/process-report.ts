@@ -40,6 +40,12 @@ export interface ProcessReport {
   /** Regions whose last call failed within an hour. */
   readonly regionsAway: readonly string[];
   readonly writesMailsToFiles: boolean;
+  readonly region?: string;
+  /** The fingerprints of the secrets that this process can open, newest first, and of that with which it seals. */
+  readonly secrets?: readonly string[];
+  readonly sealsWith?: string | undefined;
+  /** How far its clock is ahead of that of the database; absent on SQLite, which has none. */
+  readonly clockAheadMs?: number | undefined;
   /** The time since which this process alone is a reason for a warning. */
   readonly since: Readonly<Partial<Record<WarningCode, number>>>;
   /** The process has shut down cleanly. */
@@ -53,6 +59,7 @@ export interface ReportingProcess {
   readonly worker: number;
   readonly version: string;
   readonly startedAt: number;
+  /** By the clock of the database, so that the processes are comparable. */
   readonly heardAt: number;
   readonly report: ProcessReport;
 }

@@ -13,6 +13,9 @@ export const warningCodes = {
   mailToFiles: "Mails are written to files: there is no mail server.",
   clearTransport: "Another machine called without https in the last hour.",
   mixedVersions: "Several versions have run for more than an hour.",
+  secretsDiffer: "A process cannot open what other processes seal: its ROLLCALL_SECRET is another one.",
+  regionsDiffer: "Processes run with different regions (REGION).",
+  clockDiffers: "The clock of a process differs by more than 30 seconds.",
   regionAway: "The last call to another region failed, within the last hour.",
   signInGuard: "Sign-ins had to wait ten times or more in ten minutes.",
 } as const;

@@ -1,4 +1,5 @@
 import { createSeriesSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { LogPosition } from "./log-rows.store.ts";
 
 /** The position of a client in the log of an application. */
@@ -17,7 +18,7 @@ export interface Cursors {
 /** Enough of an event's id to distinguish it from another one at its position. */
 const idCharacters = 10;
 
-export function createCursors({ secrets }: { readonly secrets: readonly string[] }): Cursors {
+export function createCursors({ secrets }: { readonly secrets: Secrets }): Cursors {
   const sealer = createSeriesSealer(secrets, "event cursor");
   return {
     seal: (applicationId, { log, position, id }) =>

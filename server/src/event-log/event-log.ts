@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Stream } from "../db/stream.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createSharedRuns } from "../lib/shared-runs.ts";
 import { type Backlog, createBacklogs, dropBacklog, listWaiting, measureBacklog } from "./backlog.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
@@ -65,11 +66,7 @@ export function createEventLog(
     eventsRowsMax,
     eventsBacklogMax,
   }: Pick<Config, "databaseTimeoutMs" | "eventsRowsMax" | "eventsBacklogMax">,
-  {
-    database,
-    clock,
-    secrets,
-  }: { readonly database: Database; readonly clock: Clock; readonly secrets: readonly string[] },
+  { database, clock, secrets }: { readonly database: Database; readonly clock: Clock; readonly secrets: Secrets },
 ): EventLog {
   const positions = createPositions({ database });
   const backlogs = createBacklogs();

@@ -4,6 +4,7 @@ import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { Policies } from "../tenancy/policies.ts";
 
 /** The content of a ticket. */
@@ -34,7 +35,7 @@ export function createTickets({
   policies,
   refresh,
 }: {
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly database: Database;
   readonly policies: Policies;

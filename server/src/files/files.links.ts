@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { FileKind } from "./files.kinds.ts";
 
@@ -27,7 +28,7 @@ const stepMs = 300_000;
 
 /** @param serverUrl the public address of the server; known once it listens */
 export function createFileLinks(services: {
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly serverUrl: () => string;
   readonly signedUrlLifetimeMs: number;

@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import {
   countStoredResponse,
   findKeyState,
@@ -47,7 +48,7 @@ class AnsweredMeanwhile extends Error {}
 export function createRunOnce(services: {
   readonly database: Database;
   readonly clock: Clock;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly limits: UsageLimits;
 }): RunOnce {
   const { database, clock, limits } = services;

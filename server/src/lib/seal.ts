@@ -9,6 +9,7 @@ import {
 } from "node:crypto";
 import { LruMap } from "./lru-map.ts";
 import { takeRandomBytes } from "./random.ts";
+import { type Derived, deriveFromEach, type Secrets } from "./secret-ring.ts";
 
 /** Encrypts bytes into a text that only the holder of the secret can read or create. */
 export interface Sealer {
@@ -18,7 +19,7 @@ export interface Sealer {
   open(sealed: string, context: string): string | undefined;
   /** The same for plain bytes. */
   openBytes(sealed: string, context: string): Buffer | undefined;
-  /** Whether the text was sealed with the newest secret. */
+  /** Whether the text was sealed with the secret that seals at the moment. */
   isNewest(sealed: string): boolean;
 }
 
@@ -43,19 +44,19 @@ interface SecretKey {
  * The key of a text is HMAC-SHA256(key of the secret, salt), under a constant nonce. Random 96-bit nonces under a single
  * key would limit the number of texts to about four billion; a 128-bit salt does not.
  *
- * @param secrets newest first: the first one seals, all of them open, so that secrets can be rotated
+ * @param secrets newest first: one of them seals, all of them open, so that secrets can be rotated
  * @param purpose texts of one purpose do not open under another
  */
-export function createSealer(secrets: readonly string[], purpose: string): Sealer {
-  const keys = secrets.map((secret) => singleKey(secret, purpose));
-  const newest = newestOf(keys);
-  return sealerOf(keys, newest, (plain, context) => {
+export function createSealer(secrets: Secrets, purpose: string): Sealer {
+  const keys = deriveFromEach(secrets, (secret) => singleKey(secret, purpose));
+  return sealerOf(keys, [], (plain, context) => {
+    const { id, key } = keys.sealing;
     const salt = takeRandomBytes(saltBytes);
-    const cipher = createCipheriv("aes-256-gcm", keyOfSalt(newest.key, salt), constantNonce);
+    const cipher = createCipheriv("aes-256-gcm", keyOfSalt(key, salt), constantNonce);
     cipher.setAAD(Buffer.from(context, "utf8"));
     const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
     cipher.final();
-    return Buffer.concat([newest.id, salt, body, cipher.getAuthTag()]);
+    return Buffer.concat([id, salt, body, cipher.getAuthTag()]);
   });
 }
 
@@ -96,12 +97,12 @@ const seriesRemembered = 16;
  *
  * The ciphertext is that of AES-256-CTR, and the tag half of the HMAC-SHA256 of everything before it and of the context.
  */
-export function createSeriesSealer(secrets: readonly string[], purpose: string): Sealer {
-  const keys = secrets.map((secret) => seriesKey(secret, purpose));
-  const newest = newestOf(keys);
-  let series = newSeries(newest);
-  return sealerOf([...keys, ...secrets.map((secret) => singleKey(secret, purpose))], newest, (plain, context) => {
-    if (series.texts === textsPerSeries) series = newSeries(newest);
+export function createSeriesSealer(secrets: Secrets, purpose: string): Sealer {
+  const keys = deriveFromEach(secrets, (secret) => seriesKey(secret, purpose));
+  const others = deriveFromEach(secrets, (secret) => singleKey(secret, purpose)).all;
+  let series = newSeries(keys.sealing);
+  return sealerOf(keys, others, (plain, context) => {
+    if (series.texts === textsPerSeries || series.of !== keys.sealing) series = newSeries(keys.sealing);
     const size = typeof plain === "string" ? Buffer.byteLength(plain) : plain.length;
     const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty text has a number of its own, too
     const { number, stream } = takeBlocks(series, blocks);
@@ -122,6 +123,7 @@ function encrypt(bytes: Buffer, stream: Buffer): void {
 
 /** The texts with one salt. */
 interface Series {
+  readonly of: SecretKey;
   /** Key id and salt. */
   readonly head: Buffer;
   readonly cipher: Cipheriv;
@@ -133,11 +135,12 @@ interface Series {
   stream: Buffer;
 }
 
-function newSeries({ id, key }: SecretKey): Series {
+function newSeries(of: SecretKey): Series {
+  const { id, key } = of;
   const salt = takeRandomBytes(saltBytes);
   const { cipherKey, tagKey } = keysOfSeries(key, salt);
   const cipher = createCipheriv("aes-256-ctr", cipherKey, counterAt(0));
-  return { head: Buffer.concat([id, salt]), cipher, tagKey, texts: 0, blocks: 0, stream: Buffer.alloc(0) };
+  return { of, head: Buffer.concat([id, salt]), cipher, tagKey, texts: 0, blocks: 0, stream: Buffer.alloc(0) };
 }
 
 /** Takes the next blocks of the key stream, which no other text gets. */
@@ -220,17 +223,20 @@ function counterAt(block: number): Buffer {
   return counter;
 }
 
+/** @param others keys that only open */
 function sealerOf(
-  keys: readonly SecretKey[],
-  newest: SecretKey,
+  keys: Derived<SecretKey>,
+  others: readonly SecretKey[],
   sealBytes: (plain: string | Uint8Array, context: string) => Buffer,
 ): Sealer {
+  const opening = [...keys.all, ...others];
+
   function openBytes(sealed: string, context: string): Buffer | undefined {
     if (!base64urlPattern.test(sealed)) return undefined;
     const bytes = Buffer.from(sealed, "base64url");
     // The unused bits of the last character would allow several spellings of one token.
     if (bytes.toString("base64url") !== sealed) return undefined;
-    return keys.find(({ id }) => id.equals(bytes.subarray(0, keyIdBytes)))?.open(bytes, context);
+    return opening.find(({ id }) => id.equals(bytes.subarray(0, keyIdBytes)))?.open(bytes, context);
   }
 
   return {
@@ -238,14 +244,8 @@ function sealerOf(
     open: (sealed, context) => openBytes(sealed, context)?.toString("utf8"),
     openBytes,
 
-    isNewest: (sealed) => Buffer.from(sealed, "base64url").subarray(0, keyIdBytes).equals(newest.id),
+    isNewest: (sealed) => Buffer.from(sealed, "base64url").subarray(0, keyIdBytes).equals(keys.sealing.id),
   };
-}
-
-function newestOf(keys: readonly SecretKey[]): SecretKey {
-  const [newest] = keys;
-  if (newest === undefined) throw new Error("a sealer needs a secret");
-  return newest;
 }
 
 function deriveKey(secret: string, info: string): { readonly id: Buffer; readonly key: Buffer } {

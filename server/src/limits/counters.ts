@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
 import type { Log } from "../log.ts";
@@ -33,7 +34,7 @@ export interface SharedCounters extends Pick<Ledger, "runPatiently"> {
 
 interface CounterServices {
   readonly database: Database;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly log: Log;
 }
 

@@ -1,6 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
 import { isOutboxFull } from "./outbox.store.ts";
@@ -45,7 +46,7 @@ const rowsMax = 10_000;
 
 type NamedLimit = MailLimit & { readonly refusal: MailRefusal };
 
-export function createMailAdmission(secrets: readonly string[], clock: Clock): MailAdmission {
+export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmission {
   const { sign: digest } = createSigner(secrets, "mail limit");
 
   function limit(refusal: MailRefusal, subject: string, max: number, periodMs: number): NamedLimit {

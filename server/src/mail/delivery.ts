@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { takeLease } from "../db/leases.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { Log } from "../log.ts";
 import { parseSender } from "../settings/mail-sender.ts";
 import { loadMailSettings, type SettingsSealer } from "../tenancy/sealed-settings.ts";
@@ -37,7 +38,7 @@ export function createDelivery(
     readonly background: Background;
     readonly mailer: Mailer;
     readonly settingsSealer: SettingsSealer;
-    readonly secrets: readonly string[];
+    readonly secrets: Secrets;
     readonly clock: Clock;
     readonly log: Log;
   },

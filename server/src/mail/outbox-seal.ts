@@ -1,4 +1,5 @@
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { MailText } from "./mail-texts.ts";
 
 /** The sealed content of an outbox row. */
@@ -14,7 +15,7 @@ export interface OutboxSealer {
   open(applicationId: string, id: string, sealed: string): MailContent | undefined;
 }
 
-export function createOutboxSealer(secrets: readonly string[]): OutboxSealer {
+export function createOutboxSealer(secrets: Secrets): OutboxSealer {
   const sealer = createSealer(secrets, "mail outbox");
   return {
     seal: (applicationId, id, content) => sealer.seal(JSON.stringify(content), `${applicationId} ${id}`),

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { Log } from "../log.ts";
 import { parseApplicationSettings } from "../tenancy/application-settings.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
@@ -73,7 +74,7 @@ export function createMails(
   { mailFrom }: Pick<Config, "mailFrom">,
   services: {
     readonly delivery: Pick<Delivery, "send">;
-    readonly secrets: readonly string[];
+    readonly secrets: Secrets;
     readonly clock: Clock;
     readonly ids: IdGenerator;
     readonly log: Log;

@@ -12,6 +12,7 @@ import { IdInput, Text } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import {
   deleteApplicationRegion,
@@ -29,7 +30,7 @@ import { dropArrived, findPresence, isServed, listArrived, markMoving, serveArri
 interface Services extends PasswordCosts {
   readonly database: Database;
   readonly bytes: ByteStore;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   readonly regions: Regions;
   readonly background: Background;
   readonly revocations: Revocations;

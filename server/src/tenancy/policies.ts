@@ -9,6 +9,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
 import { newRevision } from "./revision.ts";
@@ -53,7 +54,7 @@ interface Made extends PolicyColumns {
 const policiesMax = 10_000;
 const signingSecretPurpose = "signing secret";
 
-export function createPolicies({ secrets, database }: { secrets: readonly string[]; database: Database }): Policies {
+export function createPolicies({ secrets, database }: { secrets: Secrets; database: Database }): Policies {
   const sealer = createSealer(secrets, signingSecretPurpose);
   const made = new LruMap<string, Made>(policiesMax);
 
@@ -98,16 +99,12 @@ export function createPolicies({ secrets, database }: { secrets: readonly string
 }
 
 /** Seals a shared secret for storage. */
-export function sealSigningSecret(applicationId: string, secret: string, secrets: readonly string[]): string {
+export function sealSigningSecret(applicationId: string, secret: string, secrets: Secrets): string {
   return createSealer(secrets, signingSecretPurpose).seal(secret, applicationId);
 }
 
 /** Decrypts a stored shared secret; undefined when it was sealed under none of these secrets. */
-export function openSigningSecret(
-  applicationId: string,
-  sealed: string,
-  secrets: readonly string[],
-): string | undefined {
+export function openSigningSecret(applicationId: string, sealed: string, secrets: Secrets): string | undefined {
   return createSealer(secrets, signingSecretPurpose).open(sealed, applicationId);
 }
 

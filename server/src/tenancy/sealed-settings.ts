@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 import { type ApplicationSettings, loadGuardedSettings, type SealedSettings } from "./application-settings.ts";
 import { type GuardedMailSettings, sealedSmtpUrl } from "./mail-settings.ts";
 import { smtpUrlSetting } from "./public-only.ts";
@@ -23,7 +24,7 @@ export interface SettingsSealer {
 }
 
 /** @param secrets newest first */
-export function createSettingsSealer(secrets: readonly string[]): SettingsSealer {
+export function createSettingsSealer(secrets: Secrets): SettingsSealer {
   const sealer = createSealer(secrets, "application settings");
   const contextOf = (applicationId: string) => `${applicationId} ${smtpUrlSetting}`;
 

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { WebhookRow } from "../db/tables.ts";
 import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
 
 const secretPrefix = "whsec_";
 const secretBytes = 32;
@@ -33,7 +34,7 @@ export interface WebhookSealer {
 }
 
 /** @param given newest first */
-export function createWebhookSealer(given: readonly string[]): WebhookSealer {
+export function createWebhookSealer(given: Secrets): WebhookSealer {
   const sealer = createSealer(given, "webhooks");
   const contextOf = (applicationId: string, id: string, what: "secret" | "headers") => `${applicationId} ${id} ${what}`;
 

@@ -1,11 +1,12 @@
 import { baseline } from "./0001-baseline/baseline.ts";
+import { deploymentFacts } from "./0062-deployment-facts.ts";
 import type { Migration } from "./migration.ts";
 
 /**
  * All migrations in order. Append only: a released migration is never changed. The numbers continue at 0060, behind those
  * that the baseline replaced.
  */
-export const migrations: readonly Migration[] = [baseline];
+export const migrations: readonly Migration[] = [baseline, deploymentFacts];
 
 /**
  * The last of the migrations that the baseline replaced. A database that recorded it has the schema of the baseline. It keeps

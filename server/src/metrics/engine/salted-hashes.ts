@@ -1,5 +1,6 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { LruMap } from "../../lib/lru-map.ts";
+import { deriveFromEach, type Secrets } from "../../lib/secret-ring.ts";
 
 /**
  * Replaces the id of a user or device in stored events: it can be counted, but not traced back without the id, which is
@@ -13,15 +14,16 @@ export interface SaltedHashes {
 const keysMax = 10_000;
 const saltedHashesMax = 50_000;
 
-/** @param secrets newest first. A new secret changes all hashes: users seen before and after the change count twice. */
-export function createSaltedHashes(secrets: readonly string[]): SaltedHashes {
-  const [secret] = secrets;
-  if (secret === undefined) throw new Error("createSaltedHashes needs a secret");
-  const root = Buffer.from(hkdfSync("sha256", secret, "rollcall", "metric pseudonym", 32));
-  const keys = new LruMap<string, Buffer>(keysMax);
-  const known = new LruMap<string, string>(saltedHashesMax);
+/** @param secrets a new one changes all hashes: users seen before and after the change count twice */
+export function createSaltedHashes(secrets: Secrets): SaltedHashes {
+  const salts = deriveFromEach(secrets, (secret) => ({
+    root: Buffer.from(hkdfSync("sha256", secret, "rollcall", "metric pseudonym", 32)),
+    keys: new LruMap<string, Buffer>(keysMax),
+    known: new LruMap<string, string>(saltedHashesMax),
+  }));
 
   function keyOf(applicationId: string): Buffer {
+    const { root, keys } = salts.sealing;
     let key = keys.get(applicationId);
     if (key === undefined) {
       key = createHmac("sha256", root).update(applicationId).digest();
@@ -32,6 +34,7 @@ export function createSaltedHashes(secrets: readonly string[]): SaltedHashes {
 
   return {
     of(applicationId, id) {
+      const { known } = salts.sealing;
       const name = `${applicationId} ${id}`;
       let hash = known.get(name);
       if (hash === undefined) {

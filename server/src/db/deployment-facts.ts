@@ -1,0 +1,38 @@
+import type { Database, Queries } from "./database.ts";
+import { isMissingTable } from "./dialect.ts";
+
+/**
+ * Facts on which all processes of a deployment agree:
+ * - `secret`: the fingerprint of the secret that seals and signs
+ * - `region`: the name of its region
+ * - `maintenance`: when the last round of maintenance was finished, by the clock of its process
+ * - `backup`: the last backup, as JSON
+ */
+export type FactName = "secret" | "region" | "maintenance" | "backup";
+
+export async function findFact(name: FactName, queries: Queries): Promise<string | undefined> {
+  const row = await queries.selectFrom("deployment_facts").select("value").where("name", "=", name).executeTakeFirst();
+  return row?.value;
+}
+
+/** Records a fact, or replaces its value. */
+export async function putFact(name: FactName, value: string, queries: Queries): Promise<void> {
+  await queries
+    .insertInto("deployment_facts")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+    .execute();
+}
+
+/**
+ * The fingerprint of the secret that the deployment seals with; undefined if no process has recorded it, also in a
+ * database without the table.
+ */
+export async function findRecordedSecret({ reads }: Pick<Database, "reads">): Promise<string | undefined> {
+  try {
+    return await findFact("secret", reads);
+  } catch (error) {
+    if (isMissingTable(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { createTestApplication, createTestDeployment, signUpAt, type TestDeployment } from "./deployments.ts";
+import { failureOf } from "./failing-starts.ts";
+import { send } from "./harness.ts";
+import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
+
+const isEmbedded = process.env["TEST_DATABASE_URL"] === undefined;
+afterEach(killRunningServers);
+
+/** Serves once, and ends. @returns the status of a call with the token */
+async function serveOnce(settings: Readonly<Record<string, string>>, token: string): Promise<number> {
+  const server = await startProgram(settings);
+  const { status } = await send(server.port, "GET", "/users/me", { token });
+  assert.equal(await server.end("SIGTERM"), 0);
+  return status;
+}
+
+// spec/deployment#processes-that-fit
+describe("a start that does not fit the deployment", () => {
+  let deployment: TestDeployment;
+  let settings: Readonly<Record<string, string>>;
+  let token: string;
+  before(async () => {
+    deployment = await createTestDeployment();
+    settings = deployment.settings;
+    const application = await createTestApplication(deployment.settings);
+    const server = await startProgram(settings);
+    ({ token } = await signUpAt(server.port, application));
+    assert.equal(await server.end("SIGTERM"), 0);
+  });
+  after(() => deployment.remove());
+
+  it("is refused with another secret until an operator accepts it, also by doctor and by commands that seal", async () => {
+    const other = { ...settings, ROLLCALL_SECRET: "another secret for tests" };
+    assert.match(
+      await failureOf(other),
+      /^ROLLCALL_SECRET is not the secret of this deployment\. .*`rollcall accept --new-secret`/,
+    );
+    const { code, stdout } = await runProgram("src/cli.ts", ["doctor"], other);
+    assert.equal(code, 1);
+    assert.match(stdout, /^fail {2}deployment {2}ROLLCALL_SECRET is not the secret of this deployment/m);
+    const backup = await runProgram("src/cli.ts", ["backup", join(deployment.folder, "b.tar")], other);
+    assert.deepEqual([backup.code, backup.stderr.includes("ROLLCALL_SECRET is not the secret")], [1, true]);
+    assert.equal(await serveOnce(settings, token), 200);
+
+    const accepted = await runProgram("src/cli.ts", ["accept", "--new-secret"], other);
+    assert.deepEqual([accepted.code, accepted.stderr], [0, ""]);
+    assert.equal(await serveOnce(other, token), 401);
+    assert.match(await failureOf(settings), /^ROLLCALL_SECRET is not the secret/);
+    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-secret"], settings)).code, 0);
+    assert.equal(await serveOnce(settings, token), 200);
+  });
+
+  it("is refused in another region until an operator accepts it", async () => {
+    const other = { ...settings, REGION: "eu" };
+    assert.match(
+      await failureOf(other),
+      /^REGION is eu, but the database is that of the region main\. Set REGION=main.*`rollcall accept --new-region`/,
+    );
+    const { stdout } = await runProgram("src/cli.ts", ["doctor"], other);
+    assert.match(stdout, /^fail {2}deployment {2}REGION is eu/m);
+    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-region"], other)).code, 0);
+    assert.equal(await serveOnce(other, token), 401);
+    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-region"], settings)).code, 0);
+    assert.equal(await serveOnce(settings, token), 200);
+  });
+});
+
+describe("a start without the secret of its folder", { skip: !isEmbedded && "needs the embedded database" }, () => {
+  it("is refused and creates none, until an operator accepts a new one", async (t) => {
+    const { settings, folder, remove } = await createTestDeployment();
+    t.after(remove);
+    const application = await createTestApplication(settings);
+    const stored = { DATA_DIR: settings.DATA_DIR, DATABASE_URL: settings.DATABASE_URL };
+    const server = await startProgram(stored);
+    const { token } = await signUpAt(server.port, application);
+    assert.equal(await server.end("SIGTERM"), 0);
+
+    rmSync(join(folder, "secret"));
+    for (const _ of ["first", "second"])
+      assert.match(
+        await failureOf({ ...stored, ROLLCALL_SECRET: "" }),
+        /^DATA_DIR: \S+\/secret is missing, .*accept --new-secret/,
+      );
+    const { stdout } = await runProgram("src/cli.ts", ["doctor"], stored);
+    assert.match(stdout, /^fail {2}deployment {2}DATA_DIR: \S+\/secret is missing/m);
+    assert.equal(statSync(join(folder, "secret"), { throwIfNoEntry: false }), undefined);
+    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-secret"], stored)).code, 0);
+    assert.equal(await serveOnce(stored, token), 401);
+  });
+});
