@@ -4,21 +4,22 @@ import type { Queries } from "../db/database.ts";
 import { listLengthMax, padList } from "../db/list-lengths.ts";
 
 /**
- * Finds callers whose tokens have been revoked since they were issued. The renewal of a token does not end it: its
- * session continues.
+ * Finds callers whose tokens have been revoked since they were issued, or whose session has no unexpired token. The renewal of
+ * a token does not end it: its session continues.
  *
  * @param callers of one application
  */
 export async function findEndedTokens(
   applicationId: string,
   callers: readonly Caller[],
+  now: number,
   queries: Queries,
 ): Promise<ReadonlySet<Caller>> {
   const ended = new Set<Caller>();
   const ofTokens = [...Map.groupBy(callers, tokenOf).values()]; // several streams may have one
   for (let from = 0; from < ofTokens.length; from += listLengthMax) {
     const step = ofTokens.slice(from, from + listLengthMax).flat();
-    const isAlive = await readStates(applicationId, step, queries);
+    const isAlive = await readStates(applicationId, step, now, queries);
     for (const caller of step) if (!isAlive(caller)) ended.add(caller);
   }
   return ended;
@@ -31,6 +32,7 @@ function tokenOf({ applicationKeyId, deviceId, userId, tokenId }: Caller): strin
 async function readStates(
   applicationId: string,
   callers: readonly Caller[],
+  now: number,
   queries: Queries,
 ): Promise<(caller: Caller) => boolean> {
   const users = callers.filter(({ userId }) => userId !== undefined);
@@ -65,6 +67,7 @@ async function readStates(
       .select(["user_id", "id", "user_version"])
       .where("application_id", "=", applicationId)
       .where("user_id", "in", userIds)
+      .where("expires_at", ">", now)
       // An expression, because SQLite would look up every pair of a user and a token in the index.
       .where(sql<string>`coalesce(id, '')`, "in", distinct(users.map(({ tokenId }) => tokenId)))
       .execute(),

@@ -98,6 +98,21 @@ export async function findSignInTime(
   return token?.created_at;
 }
 
+/** When the newest token of a session expires. @returns undefined when the session has ended */
+export async function findSessionEnd(
+  { applicationId, userId, tokenId }: Omit<TokenUse, "usedAt">,
+  queries: Queries,
+): Promise<number | undefined> {
+  const token = await queries
+    .selectFrom("user_tokens")
+    .select("expires_at")
+    .where("application_id", "=", applicationId)
+    .where("user_id", "=", userId)
+    .where("id", "=", tokenId)
+    .executeTakeFirst();
+  return token?.expires_at;
+}
+
 /** Deletes the rows of expired tokens. */
 export async function deleteExpiredUserTokens(now: number, database: Database, signal?: AbortSignal): Promise<void> {
   await deleteEnded("user_tokens", sql`"expires_at" < ${now}`, database, signal);

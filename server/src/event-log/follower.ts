@@ -15,8 +15,8 @@ export interface LogFollower {
    * @param listener receives undefined when the application has been erased
    */
   follow(applicationId: string, listener: (head: LogHead | undefined) => void): () => void;
-  /** Resolves when the log has an event after a position or another revision, or after a time. */
-  wait(applicationId: string, position: number, ms: number): Promise<void>;
+  /** Resolves when the log has an event after a position or another revision, after a time, or when `gone` is aborted. */
+  wait(applicationId: string, position: number, ms: number, gone?: AbortSignal): Promise<void>;
   /** Records that a transaction of this process, which may still fail, has recorded an event. */
   touch(applicationId: string): void;
   close(): void;
@@ -176,8 +176,11 @@ export function createLogFollower(
       };
     },
 
-    async wait(applicationId, position, ms) {
+    async wait(applicationId, position, ms, gone) {
+      if (gone?.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
+      const leave = () => resolve();
+      gone?.addEventListener("abort", leave, { once: true });
       let revision: string | undefined;
       const stop = follower.follow(applicationId, (head) => {
         revision ??= head?.revision;
@@ -189,6 +192,7 @@ export function createLogFollower(
       poll([applicationId]);
       await promise;
       clearTimeout(timer);
+      gone?.removeEventListener("abort", leave);
       stop();
     },
 

@@ -3,7 +3,6 @@ import type { Cursor } from "../event-log/cursors.ts";
 import type { LogFollower } from "../event-log/follower.ts";
 import type { LogHead } from "../event-log/heads.store.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
-import type { Clock } from "../lib/clock.ts";
 import { createYield } from "../lib/yield.ts";
 import { Audience } from "./events.audience.ts";
 import { Confirmation, type ConfirmationHooks, type ConfirmationServices } from "./events.confirmation.ts";
@@ -14,7 +13,6 @@ import { type Walk, Walks } from "./events.walks.ts";
 
 /** The services that streams use. */
 export interface StreamServices extends ConfirmationServices, DeliveryServices {
-  readonly clock: Clock;
   readonly eventFollower: LogFollower;
 }
 
@@ -135,6 +133,12 @@ export class EventChannel {
     const end = { log: this.#log, position: this.#position, id: this.#lastId };
     this.#cursor ??= this.#services.eventLog.seal(this.applicationId, end);
     return this.#cursor;
+  }
+
+  /** Checks the caller of a stream again in the next round. */
+  recheck(stream: EventStream): void {
+    this.#confirmation.add(stream);
+    this.wake();
   }
 
   /** Checks every caller again in the next round. */

@@ -4,12 +4,14 @@ import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import type { EventLog } from "../event-log/event-log.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Policies } from "../tenancy/policies.ts";
 import type { ByeReason } from "./events.frames.ts";
 import { concernedBy, SeenRevocations } from "./events.revoked.ts";
 import type { EventStream } from "./events.stream.ts";
 
 export interface ConfirmationServices {
+  readonly clock: Clock;
   readonly database: Database;
   readonly eventLog: EventLog;
   readonly policies: Policies;
@@ -75,7 +77,7 @@ export class Confirmation {
 
   /** @param position of the head of the log, before this call */
   async run(position: number): Promise<void> {
-    const { database, policies, refresh } = this.#services;
+    const { clock, database, policies, refresh } = this.#services;
     const applicationId = this.#applicationId;
     refresh();
     const [application] = await findRevision(database.reads, { applicationId });
@@ -90,6 +92,7 @@ export class Confirmation {
     const ended = await findEndedTokens(
       applicationId,
       streams.map(({ caller }) => caller),
+      clock.now(),
       database.reads,
     );
     for (const stream of streams) {

@@ -8,9 +8,7 @@ import { type EventFilters, EventPage, ListEvents, type PresentedEvent } from ".
 import { openCursor } from "./events.cursor.ts";
 import { createPresenter } from "./events.reading.ts";
 
-/**
- * The interval at which a waiting call checks whether its client is still connected and the process is still running.
- */
+/** The interval at which a waiting call checks whether the process is still running. */
 const lookMs = 500;
 const waitingPageSizeMax = 100;
 
@@ -88,7 +86,7 @@ async function waitForEvents(
     while (page.events.length === 0 && performance.now() < endsAt && !services.isDraining() && !gone?.aborted) {
       if (!page.hasMore) {
         const ms = Math.min(lookMs, Math.max(0, endsAt - performance.now()));
-        await services.eventFollower.wait(applicationId, page.cursor.position, ms);
+        await services.eventFollower.wait(applicationId, page.cursor.position, ms, gone);
       }
       const confirmed = await services.dispatcher.confirm(call);
       const newEnd = await services.eventLog.findEnd(applicationId);

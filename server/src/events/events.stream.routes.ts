@@ -56,13 +56,17 @@ const streamEvents = operation({
   },
   async handle({ caller, parameters, call }, services) {
     const { ticket, ...given } = parameters;
-    const asked = ticket === undefined ? undefined : readAsked((await services.tickets.open(ticket)).asked);
+    const opened = ticket === undefined ? undefined : await services.tickets.open(ticket);
+    const asked = opened && readAsked(opened.asked);
     const { after, ...conditions } = asked === undefined ? given : { ...asked, after: given.after ?? asked.after };
     const filters = readSubscriptions(conditions, caller);
     const start = await findStart(caller, { after, call }, services);
     return new StreamResult(streamHeaders, () => {
       const release = services.streams.take(caller);
-      const request = { caller, filters, ...start, expiresAt: caller.tokenExpiresAt };
+      const request = {
+        ...{ caller, filters, ...start },
+        ...{ expiresAt: caller.tokenExpiresAt, recheckAt: opened?.sessionEndsAt },
+      };
       return (sink) => services.streams.open(request, sink, release);
     });
   },
@@ -89,7 +93,9 @@ const createEventStream = operation({
     if (Buffer.byteLength(JSON.stringify(asked)) > ticketBytesMax) {
       throw new ApiError("RequestTooLarge", `The parameters of a url may have ${ticketBytesMax} bytes.`);
     }
-    const expiresAt = clock.now() + expiresInSeconds * 1_000;
+    const wantedUntil = clock.now() + expiresInSeconds * 1_000;
+    // A device token is not renewed.
+    const expiresAt = caller.userId === undefined ? Math.min(wantedUntil, caller.tokenExpiresAt) : wantedUntil;
     const url = `${serverUrl()}${streamRoute.path}?ticket=${tickets.seal(caller, asked, expiresAt)}`;
     return { url, expires: formatDate(expiresAt) };
   },

@@ -146,6 +146,31 @@ describe("an event whose object cannot be read for an unexpected reason: spec/st
 });
 
 describe("calls that wait for events: spec/streams#limits-of-streams", () => {
+  it("give their place back when their clients disconnect", async () => {
+    const user = await test.signUp();
+    const { currentToken } = await call("GET /events", undefined, user.token);
+    const { position } = test.app.eventLog.open(test.application.appid, currentToken) ?? assert.fail();
+    const gone = new AbortController();
+    const waiting = test.app.eventFollower.wait(test.application.appid, position, 600_000, gone.signal);
+    gone.abort();
+    await waiting;
+    await test.app.eventFollower.wait(test.application.appid, position, 600_000, gone.signal);
+    const path = `/events?types=checkin.*&userID=me&waitSeconds=25&after=${currentToken}`;
+    for (let turn = 0; turn < 3; turn += 1) {
+      const aborting = new AbortController();
+      const calls = Array.from({ length: 10 }, () =>
+        fetch(`${test.url}${path}`, {
+          headers: { authorization: `Service ${user.token}` },
+          signal: aborting.signal,
+        }).catch(() => {}),
+      );
+      await until(() => test.app.streams.statistics().waiting === 10);
+      aborting.abort();
+      await Promise.all(calls);
+      await until(() => test.app.streams.statistics().waiting === 0);
+    }
+  });
+
   it("count as streams of their device", async () => {
     const user = await test.signUp();
     const { currentToken } = await call("GET /events", undefined, user.token);

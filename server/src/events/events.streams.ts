@@ -24,6 +24,8 @@ export interface StreamRequest {
   readonly resetReason?: ResetReason | undefined;
   /** When the permission to listen ends, by the clock of the process. */
   readonly expiresAt: number;
+  /** When it may end earlier, and is checked again. */
+  readonly recheckAt?: number | undefined;
 }
 
 /** The open streams of a process (spec/streams). */
@@ -124,12 +126,22 @@ export function createStreams(
   /** Runs a few times a second for all streams together. */
   function tick(): void {
     const now = performance.now();
-    for (const { stream } of ends.takeDue(clock.now())) end(stream, "tokenExpired");
+    for (const { stream } of ends.takeDue(clock.now())) endOrRecheck(stream);
     for (const { stream } of beats.takeDue(now)) beat(stream, now);
     for (const channel of channels.values()) endSlow(channel, now);
     if (now - confirmedAt < confirmationMs) return;
     confirmedAt = now;
     for (const channel of channels.values()) keepOpen(channel);
+  }
+
+  /** The session of a ticket may have been renewed; if it has not, its streams end. */
+  function endOrRecheck(stream: EventStream): void {
+    if (stream.expiresAt <= clock.now()) {
+      end(stream, "tokenExpired");
+      return;
+    }
+    ends.set(stream.end, stream.expiresAt); // later renewals that are missing show every minute
+    channels.get(stream.caller.applicationId)?.recheck(stream);
   }
 
   function beat(stream: EventStream, now: number): void {
@@ -196,7 +208,8 @@ export function createStreams(
       };
     },
 
-    open({ caller, filters, from, end: logEnd, isResumed, resetReason, expiresAt }, sink, release) {
+    open(request, sink, release) {
+      const { caller, filters, from, end: logEnd, isResumed, resetReason, expiresAt, recheckAt } = request;
       const channel = channelOf(caller.applicationId, logEnd);
       const now = performance.now();
       const lastsUntil = now + lifetimeMs * between(0.9, 1.1);
@@ -208,7 +221,7 @@ export function createStreams(
       if (resetReason !== undefined) stream.send(resetFrame(cursor, resetReason));
       channel.add(stream, from);
       beats.set(stream.beat, Math.min(now + between(heartbeatMs / 2, heartbeatMs), lastsUntil));
-      ends.set(stream.end, expiresAt);
+      ends.set(stream.end, Math.min(expiresAt, recheckAt ?? expiresAt));
       ticker ??= setInterval(tick, stepMs).unref();
       if (isClosed) end(stream, "shutdown");
     },

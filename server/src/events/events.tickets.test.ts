@@ -189,3 +189,53 @@ describe("web pages of other origins", () => {
     foreign?.cut();
   });
 });
+
+describe("a ticket and the lifetime of tokens: spec/streams#tickets", () => {
+  const minute = 60_000;
+  let short: TestApp;
+  before(async () => {
+    short = await startTestApp({
+      USER_TOKEN_LIFETIME_MS: `${10 * minute}`,
+      DEVICE_TOKEN_LIFETIME_MS: `${20 * minute}`,
+      RATE_LIMITS: "off",
+    });
+  });
+  after(() => short.close());
+
+  async function make(token: string): Promise<{ path: string; expires: string }> {
+    const { body } = await short.call("POST /events/streams", { token, body: { expiresInSeconds: 86_400 } });
+    return { path: body.result.url.slice(short.url.length), expires: body.result.expires };
+  }
+
+  async function listenTo(path: string): Promise<TestStream> {
+    const stream = await openStream(short.port, path);
+    assert.equal((await stream.next()).event, "ready");
+    return stream;
+  }
+
+  it("a session without an unexpired token has ended, with its ticket and its streams; a renewed one goes on", async () => {
+    const [ending, renewing] = [await short.signUp(), await short.signUp()];
+    const [ofEnding, ofRenewing] = [await make(ending.token), await make(renewing.token)];
+    const [ended, kept] = [await listenTo(ofEnding.path), await listenTo(ofRenewing.path)];
+    short.advance(9 * minute);
+    const renewed = (await short.call("POST /users/me/tokens", { token: renewing.token })).body.result.accessToken;
+    short.advance(minute + 1_000);
+    assert.equal((await ended.until(({ event }) => event === "bye")).at(-1)?.data.reason, "tokenEnded");
+    assert.equal((await short.call(`GET ${ofEnding.path}`)).body.error, "AuthAccessTokenInvalid");
+    await short.call("PUT /metadata/me/key", { token: renewed, body: { value: 1 } });
+    const seen = await kept.until(({ data }) => data.key === "key");
+    assert.ok(!seen.some(({ event }) => event === "bye"));
+    (await listenTo(ofRenewing.path)).cut();
+    kept.cut();
+  });
+
+  it("a ticket of a device token expires with the token", async () => {
+    const token = await short.registerDevice();
+    const { path, expires } = await make(token);
+    assert.equal(expires, `/Date(${short.now() + 20 * minute})/`);
+    const stream = await listenTo(path);
+    short.advance(20 * minute + 1_000);
+    assert.equal((await stream.until(({ event }) => event === "bye")).at(-1)?.data.reason, "tokenExpired");
+    assert.equal((await short.call(`GET ${path}`)).body.error, "AuthSignatureInvalid");
+  });
+});

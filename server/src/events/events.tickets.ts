@@ -1,4 +1,5 @@
 import { findEndedTokens } from "../auth/ended-tokens.ts";
+import { findSessionEnd } from "../auth/user-tokens.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
@@ -12,6 +13,8 @@ export interface Ticket {
   readonly caller: Caller;
   /** The parameters of the stream, as they were sent. */
   readonly asked: Readonly<Record<string, unknown>>;
+  /** When the session of a user ends unless its token is renewed. */
+  readonly sessionEndsAt?: number | undefined;
 }
 
 /** Texts that open streams in place of a token (spec/streams#tickets). */
@@ -19,7 +22,7 @@ export interface Tickets {
   seal(caller: Caller, asked: Ticket["asked"], expiresAt: number): string;
   /**
    * The caller of a ticket, with the current policy. It expires with the ticket, whatever happens to the token
-   * that made it, unless the session of that token ends.
+   * that made it, unless the session of that token ends: it is revoked, or its newest token expires.
    *
    * @throws ApiError AuthSignatureInvalid, AuthAccessTokenInvalid
    */
@@ -58,11 +61,13 @@ export function createTickets({
       refresh();
       const policy = await policies.load(applicationId);
       const caller = policy && { ...written, policy };
-      const ended = caller && (await findEndedTokens(applicationId, [caller], database.reads));
+      const ended = caller && (await findEndedTokens(applicationId, [caller], clock.now(), database.reads));
       if (caller === undefined || ended?.has(caller) !== false) {
         throw new ApiError("AuthAccessTokenInvalid", "The session of the ticket has ended.");
       }
-      return { caller, asked };
+      const { userId, tokenId } = caller;
+      if (userId === undefined) return { caller, asked };
+      return { caller, asked, sessionEndsAt: await findSessionEnd({ applicationId, userId, tokenId }, database.reads) };
     },
   };
 }

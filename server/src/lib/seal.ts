@@ -1,12 +1,4 @@
-import {
-  type Cipheriv,
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  hash,
-  hkdfSync,
-  timingSafeEqual,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, timingSafeEqual } from "node:crypto";
 import { LruMap } from "./lru-map.ts";
 import { takeRandomBytes } from "./random.ts";
 import { type Derived, deriveFromEach, type Secrets } from "./secret-ring.ts";
@@ -82,10 +74,18 @@ function singleKey(secret: string, purpose: string): SecretKey {
 const blockBytes = 16;
 const numberBytes = 4;
 const seriesHeadBytes = saltEnd + numberBytes;
-/** Enough that keys cost nothing per text, and few in case a running machine is copied and repeats the rest of them. */
-const textsPerSeries = 1_000;
-/** Of the key stream, computed at once: some fifty texts. */
-const blocksAtOnce = 1_024;
+/**
+ * The lifetime of a series: long enough that keys cost nothing per text, and short in case a running machine is copied and
+ * repeats the rest of it. A number of texts would show in the salts how many texts a process seals.
+ */
+const seriesMs = 5_000;
+const textsPerSeries = 100_000;
+/** Short texts take a slot of the key stream each, of those computed at once one at random. */
+const blocksPerSlot = 32;
+const slotsAtOnce = 64;
+/** Computed parts begin at random multiples of this, so that the numbers of two texts tell nothing of those between. */
+const blocksPerRun = 4_096;
+const runsMax = 2 ** (8 * numberBytes) / blocksPerRun;
 /** Most texts that are opened are recent. */
 const seriesRemembered = 16;
 
@@ -93,6 +93,7 @@ const seriesRemembered = 16;
  * A sealer for texts as frequent as requests: all texts of a series have one salt, hence the same keys, and each its own
  * part of one key stream. Layout: key id (4 bytes), salt (16), number of the first block in the key stream (4),
  * ciphertext, tag (16), in base64url. The salt is drawn at random by each process, so two processes never share a key.
+ * Numbers are in no order.
  * Also opens what `createSealer` sealed.
  *
  * The ciphertext is that of AES-256-CTR, and the tag half of the HMAC-SHA256 of everything before it and of the context.
@@ -102,7 +103,8 @@ export function createSeriesSealer(secrets: Secrets, purpose: string): Sealer {
   const others = deriveFromEach(secrets, (secret) => singleKey(secret, purpose)).all;
   let series = newSeries(keys.sealing);
   return sealerOf(keys, others, (plain, context) => {
-    if (series.texts === textsPerSeries || series.of !== keys.sealing) series = newSeries(keys.sealing);
+    const isOver = series.texts === textsPerSeries || performance.now() >= series.endsAt;
+    if (isOver || series.of !== keys.sealing) series = newSeries(keys.sealing);
     const size = typeof plain === "string" ? Buffer.byteLength(plain) : plain.length;
     const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty text has a number of its own, too
     const { number, stream } = takeBlocks(series, blocks);
@@ -121,40 +123,68 @@ function encrypt(bytes: Buffer, stream: Buffer): void {
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = (bytes[index] ?? 0) ^ (stream[index] ?? 0);
 }
 
+/** A part of a key stream that only one text uses. */
+interface Slot {
+  /** Of its first block. */
+  readonly number: number;
+  readonly stream: Buffer;
+}
+
 /** The texts with one salt. */
 interface Series {
   readonly of: SecretKey;
   /** Key id and salt. */
   readonly head: Buffer;
-  readonly cipher: Cipheriv;
+  readonly cipherKey: Buffer;
   readonly tagKey: HmacKey;
+  readonly endsAt: number;
   texts: number;
-  /** The number of the first block after `stream`. */
-  blocks: number;
-  /** The computed part of the key stream that no text has used. */
-  stream: Buffer;
+  /** The runs that have been computed. */
+  readonly runs: Set<number>;
+  /** Unused ones, in random order. */
+  slots: Slot[];
 }
 
 function newSeries(of: SecretKey): Series {
   const { id, key } = of;
   const salt = takeRandomBytes(saltBytes);
   const { cipherKey, tagKey } = keysOfSeries(key, salt);
-  const cipher = createCipheriv("aes-256-ctr", cipherKey, counterAt(0));
-  return { of, head: Buffer.concat([id, salt]), cipher, tagKey, texts: 0, blocks: 0, stream: Buffer.alloc(0) };
+  const endsAt = performance.now() + seriesMs;
+  return { of, head: Buffer.concat([id, salt]), cipherKey, tagKey, endsAt, texts: 0, runs: new Set(), slots: [] };
 }
 
-/** Takes the next blocks of the key stream, which no other text gets. */
-function takeBlocks(series: Series, blocks: number): { readonly number: number; readonly stream: Buffer } {
-  const bytes = blocks * blockBytes;
-  if (series.stream.length < bytes) {
-    const computed = Math.max(blocks, blocksAtOnce);
-    series.stream = series.cipher.update(Buffer.alloc(computed * blockBytes));
-    series.blocks += computed;
-  }
-  const { stream } = series;
+/** Takes blocks of the key stream, which no other text gets. */
+function takeBlocks(series: Series, blocks: number): Slot {
   series.texts += 1;
-  series.stream = stream.subarray(bytes);
-  return { number: series.blocks - stream.length / blockBytes, stream };
+  if (blocks > blocksPerSlot) return computeRun(series, blocks);
+  if (series.slots.length === 0) series.slots = newSlots(series);
+  return series.slots.pop() as Slot; // there are some
+}
+
+function newSlots(series: Series): Slot[] {
+  const { number, stream } = computeRun(series, slotsAtOnce * blocksPerSlot);
+  const bytes = blocksPerSlot * blockBytes;
+  const order = takeRandomBytes(slotsAtOnce * 4);
+  return Array.from({ length: slotsAtOnce }, (_, index) => ({
+    slot: { number: number + index * blocksPerSlot, stream: stream.subarray(index * bytes, (index + 1) * bytes) },
+    rank: order.readUInt32BE(index * 4),
+  }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ slot }) => slot);
+}
+
+/** Computes a part of the key stream that was not computed before, at a random place. */
+function computeRun({ cipherKey, runs }: Series, blocks: number): Slot {
+  const count = Math.ceil(blocks / blocksPerRun);
+  for (;;) {
+    const first = Math.floor((takeRandomBytes(4).readUInt32BE() / 2 ** 32) * (runsMax - count + 1));
+    const taken = Array.from({ length: count }, (_, index) => first + index);
+    if (taken.some((run) => runs.has(run))) continue;
+    for (const run of taken) runs.add(run);
+    const number = first * blocksPerRun;
+    const cipher = createCipheriv("aes-256-ctr", cipherKey, counterAt(number));
+    return { number, stream: cipher.update(Buffer.alloc(blocks * blockBytes)) };
+  }
 }
 
 function seriesKey(secret: string, purpose: string): SecretKey {
