@@ -110,7 +110,7 @@ async function assertRemote(region: TestRegion, token: string, host: TestRegion)
 
 const withoutApplication = new Set([
   ...["schema_migrations", "audit_log", "leases", "region_nonces"],
-  ...["operators", "operator_sessions", "server_processes"],
+  ...["operators", "operator_sessions", "server_processes", "deployment_facts"],
 ]);
 
 /** Rows and bytes of an application. */

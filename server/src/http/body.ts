@@ -6,7 +6,7 @@ import { noteDiscarded } from "./memory-relief.ts";
 
 // A rejected body is still received up to these bounds, so that the client gets to read the response.
 const discardedBytesMax = 67_108_864;
-const discardingMsMax = 5_000;
+const discardingMsMax = 15_000;
 
 /** Smaller bodies are not counted: a connection's own buffers take as much. */
 const uncountedBytesMax = 16_384;

@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { createByteBudget, type HeldBytes } from "../lib/byte-budget.ts";
 import { createByteQueue } from "./byte-queue.ts";
 
@@ -76,20 +76,23 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.equal(budget.heldBytes, 510);
   });
 
-  it("refuses work that has waited too long, and reserves no bytes for it", async () => {
+  it("refuses work that has waited too long, and reserves no bytes for it", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
     const { budget, add, log } = start({ waitMs: 30 });
     const first = add("a one", 3_000);
     await settle();
     add("a one", 3_000);
-    await sleep(80);
+    t.mock.timers.tick(30);
+    await settle();
     assert.deepEqual(log, ["a one", "a one: full"]);
     first.release();
     await settle();
     assert.deepEqual([log.length, budget.heldBytes], [2, 0]);
   });
 
-  it("drops abandoned work in its turn without starting it, and continues with the next", async () => {
-    const { budget, add, log } = start({ waitMs: 50 });
+  it("drops abandoned work in its turn without starting it, and continues with the next", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { budget, add, log } = start({ waitMs: 30 });
     let isGone = false;
     const first = add("a one", 3_000);
     await settle();
@@ -99,7 +102,8 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     first.release();
     await settle();
     assert.deepEqual([log, budget.heldBytes], [["a one", "a one: abandoned", "a one"], 2_000]);
-    await sleep(80); // until the time-out would have passed
+    t.mock.timers.tick(30); // until the time-out would have passed
+    await settle();
     assert.equal(log.length, 3);
   });
 });

@@ -48,7 +48,7 @@ before(async () => {
   settings = {
     REGIONS: `main=http://main.example,eu=${euRoot},us=http://us.example`,
     REGION_SECRET: `${secret}, another secret between`,
-    REGION_TIMEOUT_MS: "300",
+    REGION_TIMEOUT_MS: "3000",
   };
   test = await startTestApp(settings);
   appid = test.app.ids.newId("App");
