@@ -32,8 +32,8 @@ import type { Cost } from "./test-worker.ts";
 import { startThrowawayPostgres } from "./throwaway-postgres.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
-const testMsMax = 120_000; // for tests that hang; on a busy machine long tests take most of a minute
-const silenceMsMax = 240_000;
+const testMsMax = 300_000; // for tests that hang; on a busy machine long tests take minutes
+const silenceMsMax = 420_000;
 /** The processes that run at the same time in each lane: files that compute also wait at times, and files that wait rarely compute. */
 const lanes = { computing: availableParallelism() + 1, waiting: 2 * availableParallelism() };
 /** Close to that of backups and decoders of pictures, which would otherwise starve among so many processes. */

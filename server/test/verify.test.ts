@@ -12,7 +12,7 @@ import { newDevicesByDefault, startTestApp } from "./harness.ts";
 import { startOtlpCollector } from "./otlp-collector.ts";
 
 /** Thousands of calls, one after the other, on a busy machine. */
-const suiteMsMax = 300_000;
+const suiteMsMax = 600_000;
 
 describe("the conformance suite", { timeout: suiteMsMax }, () => {
   let results: Awaited<ReturnType<typeof verify>>;
