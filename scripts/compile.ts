@@ -3,8 +3,9 @@
  * `npm pack` (`prepack` of server/package.json), and for the container, which builds the console in a stage of its own.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { readGitCommit } from "../server/src/lib/git-commit.ts";
 import { bundleServer } from "./bundle.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -12,6 +13,8 @@ const compiled = path.join(root, "server/dist");
 
 rmSync(compiled, { recursive: true, force: true });
 await bundleServer(compiled);
+// An image is built without .git, and gets the commit as COMMIT.
+writeFileSync(path.join(compiled, "commit"), `${process.env["COMMIT"] || readGitCommit(root) || ""}\n`);
 const consoleBuild = path.join(root, "console/scripts/build.ts");
 if (existsSync(consoleBuild)) {
   execFileSync(process.execPath, [consoleBuild, "--if-changed"], { stdio: ["ignore", "ignore", "inherit"] });

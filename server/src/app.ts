@@ -28,7 +28,7 @@ import { consoleAssets } from "./service/console.ts";
 import { documentationPages } from "./service/documentation.ts";
 import { landingPage } from "./service/landing.ts";
 import type { Services } from "./services.ts";
-import { version } from "./version.ts";
+import { build } from "./version.ts";
 
 /** A server that is ready to listen. */
 export interface App extends Omit<Services, "observer" | "isDraining"> {
@@ -159,14 +159,14 @@ async function openInsight(
   sources: Omit<Parameters<typeof createInsight>[1], "version"> & Pick<Services, "peers">,
 ): Promise<Insight | undefined> {
   if (config.metricsToken === undefined && config.metricsPort === undefined) return undefined;
-  return (await import("./insight/insight.ts")).createInsight(config, { ...sources, version }, sources.peers);
+  return (await import("./insight/insight.ts")).createInsight(config, { ...sources, version: build }, sources.peers);
 }
 
 /** Loads the tracing only when traces are sent. */
 async function openTracing({ traces }: Config, log: Log, describeOperation: DescribeOperation) {
   if (traces === undefined) return undefined;
   const { openTraces } = await import("./insight/traces.ts");
-  return openTraces(traces, { version, log, describeOperation });
+  return openTraces(traces, { version: build, log, describeOperation });
 }
 
 /** The calls that this region answers for other regions. */

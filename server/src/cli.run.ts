@@ -7,7 +7,7 @@ import type { Config } from "./config.ts";
 import { explainFailure } from "./failure.ts";
 import { OperatorNameError } from "./operators/operators.names.ts";
 import { ApplicationSettingsError } from "./tenancy/application-settings.ts";
-import { version } from "./version.ts";
+import { build } from "./version.ts";
 
 const options = {
   name: { type: "string" },
@@ -54,7 +54,7 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
     const words = positionals.slice(positionals[0] === "help" ? 1 : 0);
     commandName = findCommand(words);
     if (values.version || words[0] === "version") {
-      output.printResult({ json: { version }, text: version });
+      output.printResult({ json: { version: build }, text: build });
       return 0;
     }
     if (isHelp && (commandName !== undefined || words.length === 0)) {

@@ -71,7 +71,7 @@ const jsonHint = `Every command takes --json: then standard output is one JSON d
 `;
 
 export const usage = `${head}${entries.map(formatEntry).join("")}
-rollcall help [<command>] prints this text or the usage of a command; rollcall --version prints the release.
+rollcall help [<command>] prints this text or the usage of a command; rollcall --version prints the release and the commit.
 ${jsonHint}Settings come from the environment and from the file .env: see .env.example.
 `;
 

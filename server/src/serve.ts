@@ -21,6 +21,7 @@ import { startStatistics } from "./statistics/statistics.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/application-settings.ts";
 import { beginThrowaway } from "./throwaway.ts";
+import { build } from "./version.ts";
 import { workerNumber } from "./worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./workers/worker.ts";
 
@@ -79,7 +80,7 @@ export async function serve(
     releaseLog();
     throwaway?.onAbandoned(() => stopping.resolve("disconnect"));
     const metricsPort = await app.insight?.listener?.listen(config.metricsHost, config.metricsPort ?? 0);
-    log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort }, "listening");
+    log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort, version: build }, "listening");
     if (!isJson && throwaway === undefined) process.stdout.write(suggestCalls(url, first, config.console));
     logConsole(config, url, app);
   } catch (error) {
@@ -188,8 +189,10 @@ async function migrateFirst(
 ): Promise<{ readonly demo: NewApplication | undefined; readonly creatingOwner: Promise<NewOperator | undefined> }> {
   let demo: NewApplication | undefined;
   let newOwner: Promise<NewOperator> | undefined;
+  let schemaBefore: string | undefined;
+  const startedAt = performance.now();
   const makeOwner = () => newOperator({ name: "owner", role: "owner", mustChangePassword }, app);
-  await migrate(
+  const migrated = await migrate(
     app.database,
     async ({ queries }) => {
       if (!config.databaseUrl.startsWith("file:")) return;
@@ -198,6 +201,7 @@ async function migrateFirst(
     },
     {
       admit: async (applied, queries) => {
+        schemaBefore = [...applied].sort().at(-1);
         if (applied.includes(deploymentFacts.name)) await requireFitting(app, queries);
       },
       onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
@@ -207,6 +211,13 @@ async function migrateFirst(
       },
     },
   );
+  if (schemaBefore !== undefined && migrated.length > 0) {
+    const ms = Math.round(performance.now() - startedAt);
+    app.log.info(
+      { from: schemaBefore, to: migrated.at(-1), migrations: migrated.length, ms },
+      "the schema was migrated",
+    );
+  }
   await joinDeployment(app);
   const creatingOwner = createFirstOwner(app, () => newOwner ?? makeOwner());
   creatingOwner.catch(() => {}); // thrown by `serve`

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { version } from "../src/version.ts";
+import { build, version } from "../src/version.ts";
 import { runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { runProgram } from "./running-server.ts";
@@ -14,8 +14,10 @@ const settings = { DATA_DIR: join(folder, "data") };
 const run = (...args: string[]) => runCommand(args, settings);
 
 describe("the command line", () => {
-  it("--version prints the release", async () => {
-    assert.deepEqual(await run("--version"), { code: 0, stdout: `${version}\n`, stderr: "" });
+  it("--version prints the release and the commit", async () => {
+    assert.deepEqual(await run("--version"), { code: 0, stdout: `${build}\n`, stderr: "" });
+    if (existsSync(join(import.meta.dirname, "../../.git"))) assert.match(build, /^[\d.]+\+[0-9a-f]{12}$/);
+    assert.ok(build.startsWith(version));
   });
 
   it("help and --help print all commands, or the usage of the named command", async () => {

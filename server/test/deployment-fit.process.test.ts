@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { deploymentFacts } from "../src/db/migrations/0062-deployment-facts.ts";
+import { openDatabase } from "../src/db/open.ts";
 import { createTestApplication, createTestDeployment, signUpAt, type TestDeployment } from "./deployments.ts";
 import { failureOf } from "./failing-starts.ts";
 import { send } from "./harness.ts";
@@ -90,5 +93,33 @@ describe("a start without the secret of its folder", { skip: !isEmbedded && "nee
     assert.equal(statSync(join(folder, "secret"), { throwIfNoEntry: false }), undefined);
     assert.equal((await runProgram("src/cli.ts", ["accept", "--new-secret"], stored)).code, 0);
     assert.equal(await serveOnce(stored, token), 401);
+  });
+});
+
+describe("a start on the schema of an older version", () => {
+  // spec/deployment#rolling-upgrades
+  it("logs from which migration to which it has migrated, and in which time; later starts do not", async (t) => {
+    const { settings, remove } = await createTestDeployment();
+    t.after(remove);
+    const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 1, timeoutMs: 60_000 });
+    await database.write(async ({ queries }) => {
+      await sql`drop table deployment_facts`.execute(queries);
+      await sql`delete from schema_migrations where name = ${deploymentFacts.name}`.execute(queries);
+    });
+    await database.close();
+    for (const expected of [1, 0]) {
+      const server = await startProgram(settings);
+      assert.equal(await server.end("SIGTERM"), 0);
+      const lines = server
+        .output()
+        .split("\n")
+        .filter((line) => line.includes("the schema was migrated"));
+      assert.equal(lines.length, expected);
+      const [line] = lines;
+      if (line === undefined) continue;
+      const { from, to, migrations, ms } = JSON.parse(line);
+      assert.deepEqual([to, migrations, typeof ms], [deploymentFacts.name, 1, "number"]);
+      assert.match(from, /^\d{4}-/);
+    }
   });
 });

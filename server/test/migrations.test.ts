@@ -292,10 +292,11 @@ describe("migrate", () => {
       const url = await createEmpty();
       const results = await Promise.all(Array.from({ length: 3 }, () => runMigrate(url)));
       for (const { code, stderr } of results) assert.deepEqual([code, stderr], [0, ""]);
-      const outputs = results.map(({ stdout }) => stdout).toSorted();
+      const outputs = results.map(({ stdout }) => stdout.replace(/ in [\d.]+ s\n$/, "\n")).toSorted();
       const applied = migrations.map(({ name }) => `applied ${name}\n`).join("");
+      const summary = `migrated from an empty database to ${migrations.at(-1)?.name}\n`;
       const upToDate = "The schema is up to date.\n";
-      assert.deepEqual(outputs, [applied, upToDate, upToDate].toSorted());
+      assert.deepEqual(outputs, [applied + summary, upToDate, upToDate].toSorted());
     }
   });
 

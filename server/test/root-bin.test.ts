@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { version } from "../src/version.ts";
+import { build, version } from "../src/version.ts";
 import { noEnvFile } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -19,7 +19,7 @@ describe("the command of a clone", () => {
   it("node scripts/rollcall.mjs works from any folder, on any supported Node.js", async () => {
     for (const node of [process.execPath, "node"]) {
       const { stdout } = await run(node, [join(root, "scripts/rollcall.mjs"), "--version"], { cwd: noEnvFile, env });
-      assert.equal(stdout, `${version}\n`);
+      assert.equal(stdout, `${build}\n`);
     }
   });
 

@@ -2589,7 +2589,7 @@ export interface ServerProcess {
   readonly machine: string;
   /** The number of the process on its machine. */
   readonly worker: number;
-  /** The version of Rollcall. */
+  /** The version of Rollcall, with the commit if it is known: 0.1.0+3f0d6b0a1b2c. */
   readonly version: string;
   /** When it started. */
   readonly since: Date;

@@ -3,7 +3,7 @@ import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Clock } from "../lib/clock.ts";
 import { listFingerprints, listSecrets, type Secrets } from "../lib/secret-ring.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, secretName } from "./format.ts";
 import { archivedTables } from "./tables.ts";
@@ -38,7 +38,7 @@ export async function* backUp(
     version: 1,
     kind: "backup",
     created: new Date(clock.now()).toISOString(),
-    release: version,
+    release: build,
     region,
     secrets: listFingerprints(services.secrets),
     isWithoutFiles,

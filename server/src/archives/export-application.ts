@@ -5,7 +5,7 @@ import { originalKey } from "../files/files.uploads.ts";
 import type { Clock } from "../lib/clock.ts";
 import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { type ArchiveProgress, type ArchiveServices, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, signingSecretName, smtpUrlName } from "./format.ts";
 import { openSettingsRow } from "./settings-row.ts";
@@ -51,7 +51,7 @@ export async function* archiveApplication(
       version: 1,
       kind: "application",
       created: new Date(clock.now()).toISOString(),
-      release: version,
+      release: build,
       region,
       applicationId,
       ...(await findStoredKey(applicationId, snapshot)),

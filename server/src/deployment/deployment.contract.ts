@@ -47,7 +47,9 @@ const ServerProcess = named(
   Type.Object({
     machine: Type.String({ description: "The host name." }),
     worker: count("The number of the process on its machine."),
-    version: Type.String({ description: "The version of Rollcall." }),
+    version: Type.String({
+      description: "The version of Rollcall, with the commit if it is known: 0.1.0+3f0d6b0a1b2c.",
+    }),
     since: { ...WireDate, description: "When it started." },
     heard: { ...WireDate, description: "When it last reported itself." },
     isSilent: Type.Boolean({ description: "True if that was more than 30 seconds ago." }),

@@ -2,7 +2,7 @@ import type { Static } from "../contract/schema.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import { isPostgresUrl } from "../settings/urls.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { Deployment } from "./deployment.contract.ts";
 import { listReports } from "./deployment.processes.store.ts";
 import { findStorage } from "./deployment.storage.store.ts";
@@ -43,7 +43,7 @@ const readDeployment = operation({
           ? ("attention" as const)
           : ("well" as const),
       warnings,
-      version,
+      version: build,
       node: process.version,
       engine: isPostgresUrl(config.databaseUrl) ? ("postgresql" as const) : ("sqlite" as const),
       schema,

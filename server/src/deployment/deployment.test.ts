@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { send, startTestApp, type TestApp } from "../../test/harness.ts";
 import { durationBounds } from "../lib/histogram.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
 import { findWarnings } from "./deployment.warnings.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -53,7 +53,7 @@ function processOf(changes: Partial<ReportingProcess> = {}, report: Partial<Proc
     ...{ regionsAway: [], writesMailsToFiles: false, since: {} },
   };
   return {
-    ...{ id: "other", machine: "far.example.org", worker: 1, version },
+    ...{ id: "other", machine: "far.example.org", worker: 1, version: build },
     ...{ startedAt: now - 30 * minute, heardAt: now, ...changes },
     report: { ...well, statements: [1_000, ...well.statements.map(() => 0)], ...report },
   };

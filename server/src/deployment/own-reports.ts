@@ -15,7 +15,7 @@ import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import { createFreeSpace } from "../storage/free-space.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { workerNumber } from "../worker-number.ts";
 import { findWarnings, isClockWrong } from "./deployment.warnings.ts";
 import type { ProcessReport, ReportingProcess } from "./process-report.ts";
@@ -70,7 +70,7 @@ export function createOwnReports(
     id: randomBytes(9).toString("base64url"),
     machine: hostname().slice(0, 255),
     worker: workerNumber ?? 1,
-    version,
+    version: build,
     startedAt,
   };
   const freeSpace = createFreeSpace(config);

@@ -9,7 +9,7 @@ import type { Queries } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
-import { version } from "../version.ts";
+import { build } from "../version.ts";
 import { presentOperator } from "./operators.contract.ts";
 import { requireCurrentPassword } from "./operators.current-password.ts";
 import {
@@ -78,7 +78,7 @@ const getSession = operation({
       created: formatDate(created_at),
       proved: formatDate(proved_at ?? created_at),
       deployment: {
-        version,
+        version: build,
         region,
         ...(regions.others.length > 0 && { otherRegions: [...regions.others] }),
         ...(publicUrl !== undefined && { publicUrl }),
