@@ -1348,6 +1348,10 @@ export interface ListOperatedEventsQuery {
   readonly userID?: string | undefined;
   /** When they were written. */
   readonly created?: DateRange | undefined;
+  /** Reads forwards, oldest first: a currentToken of such a call, start for the oldest event that is stored, or end for none. */
+  readonly after?: string | undefined;
+  /** The time to wait for an event. */
+  readonly waitSeconds?: number | undefined;
   /** The number of objects on the page. */
   readonly pageSize?: number | undefined;
   /** A token of an earlier page, which restores filters and order; or <pageSize>;<offset>. */
@@ -1853,6 +1857,8 @@ export interface OperatedEventPage {
   readonly currentToken: string;
   readonly nextToken?: string;
   readonly previousToken?: string;
+  /** With after: events are missing; currentToken continues with the oldest that is stored. */
+  readonly isReset?: boolean;
 }
 
 /** A location, as operators see it. */
@@ -3493,9 +3499,9 @@ export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBl
 export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
 
 /**
- * List the recorded events, newest first
+ * List the recorded events, newest first, or follow them
  *
- * Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record.
+ * Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record, unless it is read forwards with after.
  */
 export const listOperatedEvents: (appid: string, fields?: ListOperatedEventsQuery) => Call<OperatedEventPage> = /* @__PURE__ */ define("listOperatedEvents", "GET /_/api/applications/{appid}/events", "os");
 

@@ -89,16 +89,18 @@ export class Confirmation {
     const isConcerned = isUnchanged ? isNobody : await this.#findConcerned(application?.revision);
     const policy = isConcerned === undefined ? await policies.load(applicationId) : this.#policy;
     const streams = isUnchanged ? [...this.#unconfirmed] : this.#listConcerned(isConcerned);
+    const now = clock.now();
     const ended = await findEndedTokens(
       applicationId,
       streams.map(({ caller }) => caller),
-      clock.now(),
+      now,
       database.reads,
     );
     for (const stream of streams) {
       this.#unconfirmed.delete(stream);
       const isEnded = policy === undefined || ended.has(stream.caller);
-      const reason = isEnded ? "tokenEnded" : this.#hooks.refusalOf(policy, stream.caller);
+      const ending = stream.expiresAt <= now ? "tokenExpired" : "tokenEnded";
+      const reason = isEnded ? ending : this.#hooks.refusalOf(policy, stream.caller);
       if (reason !== undefined) this.#hooks.end(stream, reason);
     }
     if (isConcerned === undefined) this.#hooks.allChecked();

@@ -17,11 +17,18 @@ import { carrierKinds } from "../lib/kinds.ts";
 const typesCharactersMax = 1_000;
 const keyCharactersMax = 256;
 const tagCharactersMax = 256;
-const waitSecondsMax = 25;
 export const subscriptionsMax = 20;
 const expirySecondsMin = 60;
 const expirySecondsMax = 86_400;
 export const expirySecondsDefault = 3_600;
+
+const waitSecondsMax = 25;
+export const WaitSeconds = Integer({
+  minimum: 0,
+  maximum: waitSecondsMax,
+  default: 0,
+  description: "The time to wait for an event.",
+});
 
 /** The parameters that all ways of reading events share. */
 const filterProperties = {
@@ -60,9 +67,7 @@ export const ListEvents = Type.Object({
       default: pageItemsDefault,
     })),
   ),
-  waitSeconds: Type.Optional(
-    Integer({ minimum: 0, maximum: waitSecondsMax, default: 0, description: "The time to wait for an event." }),
-  ),
+  waitSeconds: Type.Optional(WaitSeconds),
 });
 
 const streamProperties = {

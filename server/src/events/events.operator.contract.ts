@@ -5,7 +5,7 @@ import { DateRangeInput, IdInput, Integer, ObjectIdInput, RawJson, Text, WireDat
 import type { WebhookDeliveryRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { carrierKinds } from "../lib/kinds.ts";
-import { EventResult } from "./events.contract.ts";
+import { EventResult, WaitSeconds } from "./events.contract.ts";
 
 export const EventsPath = Type.Object(applicationPathParameters);
 export const EventPath = Type.Object({
@@ -25,6 +25,13 @@ export const ListOperatedEvents = Type.Object({
   objectID: Type.Optional(ObjectIdInput(carrierKinds, [], { description: "Only events about this object." })),
   userID: Type.Optional(IdInput("User")),
   created: Type.Optional(DateRangeInput({ description: "When they were written." })),
+  after: Type.Optional(
+    Text({
+      description:
+        "Reads forwards, oldest first: a currentToken of such a call, start for the oldest event that is stored, or end for none.",
+    }),
+  ),
+  waitSeconds: Type.Optional(WaitSeconds),
   ...pagingParameters,
 });
 
@@ -52,7 +59,17 @@ export const OperatedEvent = named(
   }),
 );
 
-export const OperatedEventPage = PageOf(OperatedEvent);
+export const OperatedEventPage = named(
+  "OperatedEventPage",
+  undefined,
+  Type.Object({
+    ...PageOf(OperatedEvent).properties,
+    isReset: Type.Optional({
+      ...Type.Literal(true),
+      description: "With after: events are missing; currentToken continues with the oldest that is stored.",
+    }),
+  }),
+);
 
 const EventDelivery = named(
   "EventDelivery",

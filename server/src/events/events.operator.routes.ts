@@ -16,6 +16,7 @@ import {
   type PresentedOperatedEvent,
   presentEventDelivery,
 } from "./events.operator.contract.ts";
+import { followEvents } from "./events.operator.following.ts";
 import { createOperatorPresenter } from "./events.operator.reading.ts";
 import { readPatterns } from "./events.patterns.ts";
 
@@ -23,19 +24,27 @@ const listEvents = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/events",
   operation: "listOperatedEvents",
-  summary: "List the recorded events, newest first",
-  description: "Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record.",
+  summary: "List the recorded events, newest first, or follow them",
+  description:
+    "Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record, unless it is read forwards with after.",
   tag: "Operators",
   caller: "operator",
   pathParameters: EventsPath,
   parameters: ListOperatedEvents,
   status: 200,
   result: OperatedEventPage,
-  errors: ["ItemDoesNotExist"],
-  async handle({ caller, path: { appid }, parameters, call }, { database, paging, eventLog, dispatcher }) {
+  errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
+  async handle({ caller, path: { appid }, parameters: given, call }, services) {
+    const { database, paging, eventLog, dispatcher, config } = services;
+    await requireApplication(appid, database.reads);
+    const { after, waitSeconds = 0, ...parameters } = given;
+    if (after !== undefined) {
+      const { pageSize = config.pageItemsDefault } = parameters;
+      return followEvents(caller, { appid, after, pageSize, waitSeconds, fits: filterOf(parameters) }, call, services);
+    }
+    if (waitSeconds > 0) throw new ApiError("ParameterMissingRequiredValue", waitNeedsAfter, { parameter: "after" });
     const listing = `events of ${appid}`;
     const request = await paging.read(listing, caller, parameters, call);
-    await requireApplication(appid, database.reads);
     const fits = filterOf(request.filters);
     await eventLog.settle(appid);
     const page = await readPage(eventLog.search(appid, fits), request.position, request.size, call.work);
@@ -49,6 +58,8 @@ const listEvents = operation({
     return paging.present(listing, caller, request, shownPage, ({ shown }) => shown);
   },
 });
+
+const waitNeedsAfter = "waitSeconds needs after: a page of the newest events does not wait.";
 
 /** @throws ApiError ParameterIncorrectFormat */
 function filterOf(filters: Pick<Static<typeof ListOperatedEvents>, "type" | "objectID" | "userID" | "created">) {

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { type ApplicationPolicy, requireEnabled } from "../contract/policy.ts";
-import type { Caller } from "../contract/route.ts";
+import type { Caller, OperatorCaller } from "../contract/route.ts";
 import type { StreamSink } from "../contract/stream-result.ts";
 import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
@@ -35,7 +35,7 @@ export interface Streams {
    *
    * @throws ApiError RateLimitExceeded
    */
-  take(caller: Caller): () => void;
+  take(caller: Caller | OperatorCaller): () => void;
   /** @param release the function that `take` has returned */
   open(request: StreamRequest, sink: StreamSink, release: () => void): void;
   /** Counts events that were answered to a call. */
@@ -61,6 +61,7 @@ export const streamRoute = { method: "GET", path: "/events/stream" };
 
 const deviceStreamsMax = 10;
 const userStreamsMax = 50;
+const operatorWaitsMax = 50;
 /** The resolution of times. */
 const stepMs = 250;
 /** A client that reads nothing for this time is disconnected. */
@@ -183,13 +184,7 @@ export function createStreams(
 
   return {
     take(caller) {
-      const { applicationId, deviceId, userId, policy } = caller;
-      const applicationMax = policy.limits.streams ?? Math.ceil(streamsMax / 2);
-      const keys = [
-        [`${applicationId} ${deviceId}`, deviceStreamsMax, "A device"],
-        ...(userId === undefined ? [] : [[`${applicationId} ${userId}`, userStreamsMax, "A user"] as const]),
-        [applicationId, applicationMax, "The application"],
-      ] as const;
+      const keys = "operatorId" in caller ? limitsOfOperator(caller) : limitsOf(caller, streamsMax);
       if (isClosed || streamCount >= streamsMax) throw tooMany("The process", streamsMax);
       for (const [key, max, owner] of keys) if ((counts.get(key) ?? 0) >= max) throw tooMany(owner, max);
       const change = (by: 1 | -1) => {
@@ -242,6 +237,22 @@ export function createStreams(
       }
     },
   };
+}
+
+type StreamLimit = readonly [key: string, max: number, owner: string];
+
+function limitsOf({ applicationId, deviceId, userId, policy }: Caller, streamsMax: number): readonly StreamLimit[] {
+  const applicationMax = policy.limits.streams ?? Math.ceil(streamsMax / 2);
+  return [
+    [`${applicationId} ${deviceId}`, deviceStreamsMax, "A device"],
+    ...(userId === undefined ? [] : [[`${applicationId} ${userId}`, userStreamsMax, "A user"] as const]),
+    [applicationId, applicationMax, "The application"],
+  ];
+}
+
+/** Calls of an operator that wait for events. */
+function limitsOfOperator({ operatorId }: OperatorCaller): readonly StreamLimit[] {
+  return [[operatorId, operatorWaitsMax, "An operator"]];
 }
 
 function refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined {

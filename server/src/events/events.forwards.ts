@@ -1,0 +1,93 @@
+import type { Call } from "../contract/call.ts";
+import type { Cursor } from "../event-log/cursors.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { msPerRead, rowsPerRead, rowsPerStep } from "../event-log/read-limits.ts";
+import type { Services } from "../services.ts";
+
+/** The interval at which a waiting call checks whether the process is still running. */
+const lookMs = 500;
+/** A page reserves its memory, which a call must not hold while it waits. */
+export const waitingPageSizeMax = 100;
+
+/** A call that reads the events after a cursor, oldest first, and may wait for one (spec/events#wait). */
+export interface ForwardReading<Event> {
+  readonly applicationId: string;
+  readonly size: number;
+  readonly waitSeconds: number;
+  readonly call: Call;
+  /** Makes the presenter of one read: undefined for events that the caller does not receive. */
+  createPresenter(): (event: PlacedEvent) => Promise<Event | undefined>;
+  /** Checks the caller again, who has waited. @throws ApiError */
+  confirm(): Promise<void>;
+  /** Counts a waiting call until the returned function is called. @throws ApiError RateLimitExceeded */
+  take(): () => void;
+}
+
+export interface FoundEvents<Event> {
+  readonly events: Event[];
+  /** After the last event that was read. */
+  readonly cursor: Cursor;
+  readonly hasMore: boolean;
+}
+
+/** Reads events, and waits for one as long as the call requests. */
+export async function readForwards<Event>(
+  from: Cursor,
+  end: Cursor,
+  reading: ForwardReading<Event>,
+  services: Pick<Services, "eventLog" | "eventFollower" | "isDraining">,
+): Promise<FoundEvents<Event>> {
+  const { applicationId, waitSeconds, call } = reading;
+  const { eventLog, eventFollower, isDraining } = services;
+  const gone = call.whenGone?.(); // absent in a batch, which does not wait
+  const endsAt = performance.now() + waitSeconds * 1_000;
+  let page = await readEvents(from, end, reading, eventLog);
+  const mayWait = waitSeconds > 0 && gone !== undefined && !isDraining();
+  if (page.events.length > 0 || !mayWait) return page;
+  const release = reading.take();
+  try {
+    while (page.events.length === 0 && performance.now() < endsAt && !isDraining() && !gone?.aborted) {
+      if (!page.hasMore) {
+        const ms = Math.min(lookMs, Math.max(0, endsAt - performance.now()));
+        await eventFollower.wait(applicationId, page.cursor.position, ms, gone);
+      }
+      await reading.confirm();
+      const newEnd = await eventLog.findEnd(applicationId);
+      if (newEnd.log !== page.cursor.log) return page; // the next call answers isReset
+      if (newEnd.position === page.cursor.position) continue;
+      page = await readEvents(page.cursor, newEnd, reading, eventLog);
+    }
+  } finally {
+    release();
+  }
+  return page;
+}
+
+/** Reads events up to a full page, the end of the log or the bounds of one call. */
+async function readEvents<Event>(
+  from: Cursor,
+  end: Cursor,
+  { applicationId, size, call, createPresenter }: ForwardReading<Event>,
+  eventLog: Services["eventLog"],
+): Promise<FoundEvents<Event>> {
+  const present = createPresenter();
+  const events: Event[] = [];
+  const endsAt = performance.now() + msPerRead;
+  let cursor = from;
+  let rows = 0;
+  while (cursor.position < end.position && events.length < size) {
+    const isSpent = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
+    if (isSpent) return { events, cursor, hasMore: true };
+    const found = await eventLog.list(applicationId, cursor.position, rowsPerStep);
+    if (found.length === 0) break; // dropped meanwhile, which the next call notices
+    for (const event of found) {
+      if (events.length === size) break;
+      rows += 1;
+      cursor = { ...cursor, position: event.position, id: event.id };
+      const presented = await present(event);
+      if (presented !== undefined) events.push(presented);
+    }
+    call.work?.examined(found.length);
+  }
+  return { events, cursor, hasMore: cursor.position < end.position };
+}
