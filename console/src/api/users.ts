@@ -32,6 +32,7 @@ export interface OfUser extends InApplication {
 export interface UserFilters {
   readonly userNamePrefix?: string;
   readonly emailPrefix?: string;
+  readonly name?: string;
   readonly identityProviderID?: string;
   readonly disabled?: string;
   readonly created?: string;
@@ -46,6 +47,7 @@ export const listUsers = operation<InApplication & UserFilters & PageParameters,
     "appid",
     "userNamePrefix",
     "emailPrefix",
+    "name",
     "identityProviderID",
     "disabled",
     "created",

@@ -87,7 +87,7 @@ export function UsersScreen() {
     filters,
     values: search,
     onChange: changeFilters,
-    search: { name: "q", label: "User name, e-mail, identity or id" },
+    search: { name: "q", label: "Name, e-mail, identity or id" },
   };
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
 
@@ -149,18 +149,24 @@ export function UsersScreen() {
 
 const userIdPattern = /^usr_[0-9a-z]{26}$/;
 
-/** A page of the users; the first begins with those that have an identity that is exactly the searched text. */
+/** A page of the users; the first begins with those of that identity, and those whose first or last name begins so. */
 async function findUsers(appid: string, { q, ...others }: Search, page: PageParameters, options: CallOptions) {
   const finding = listUsers({ appid, ...readFilters({ q, ...others }), ...page }, options);
   if (q === undefined || page.pagingToken !== undefined) return finding;
-  const ofIdentity = { appid, ...readFilters(others), identityProviderID: q, pageSize: holdersMax };
-  const [found, holders] = await Promise.all([finding, listUsers(ofIdentity, options)]);
-  return { ...found, pageResults: [...holders.pageResults, ...found.pageResults] };
+  const alike = { appid, ...readFilters(others) };
+  const [found, holders, namesakes] = await Promise.all([
+    finding,
+    listUsers({ ...alike, identityProviderID: q, pageSize: holdersMax }, options),
+    listUsers({ ...alike, name: q, pageSize: namesakesMax }, options),
+  ]);
+  return { ...found, pageResults: [...holders.pageResults, ...namesakes.pageResults, ...found.pageResults] };
 }
 
 const holdersMax = 20;
+/** As many as the server finds. */
+const namesakesMax = 100;
 
-/** A user may be found by an identity and by the name, too. */
+/** A user may be found in several ways. */
 function withoutRepetitions(users: readonly User[]): User[] {
   const ids = new Set<string>();
   return users.filter(({ id }) => !ids.has(id) && ids.add(id));

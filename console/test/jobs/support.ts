@@ -22,7 +22,7 @@ export async function supportUser(setup: Setup): Promise<void> {
 
   const page = await enter(setup);
   await goTo(setup, page, name, "Users");
-  const search = page.getByPlaceholder("User name, e-mail, identity or id");
+  const search = page.getByPlaceholder("Name, e-mail, identity or id");
   await hand.fill(search, "K-4711");
   await page.getByRole("row").filter({ hasText: "ada@example.com" }).waitFor();
   await hand.fill(search, "ada@example");

@@ -89,7 +89,7 @@ export interface ApplicationActivity {
 
 /** The hits in an application, up to ten of each kind. */
 export interface ApplicationHits {
-  /** By id, name, address or identity. */
+  /** By id, user name, first or last name, address or identity. */
   readonly users: readonly SearchHit[];
   /** By id or uniqueId. */
   readonly devices: readonly SearchHit[];
@@ -850,6 +850,8 @@ export interface Deployment {
 export interface DeploymentHits {
   /** By id or name. */
   readonly applications: readonly SearchHit[];
+  /** By user name, first or last name, or address, in any of the newest 1,000 applications. */
+  readonly users: readonly SearchHit[];
   /** By id or name. */
   readonly operators: readonly SearchHit[];
   /** By id, or by the `request_id` of the call. */
@@ -2420,6 +2422,12 @@ export interface SearchHit {
   readonly id: string;
   /** Its name; of an entry of the audit log the action, of a call the operation. */
   readonly title?: string;
+  /** Of a user, the first and last name and the address. */
+  readonly detail?: string;
+  /** In a search of the deployment, the application of the user. */
+  readonly appid?: string;
+  /** The name of this application. */
+  readonly application?: string;
   readonly match: SearchMatch | (string & {});
 }
 
@@ -2428,13 +2436,14 @@ export interface SearchHit {
  *
  * - `id`: Its id, or that of a report of the crash.
  * - `name`: The beginning of its name, its label or its key.
+ * - `personName`: The beginning of the first or last name of the user.
  * - `email`: The beginning of the address of the user.
  * - `uniqueId`: The beginning of the uniqueId of the device.
  * - `identity`: The identifier of an identity of the user.
  * - `requestId`: The `request_id` of the call.
  * - `object`: The application has the object of this id.
  */
-export type SearchMatch = "id" | "name" | "email" | "uniqueId" | "identity" | "requestId" | "object";
+export type SearchMatch = "id" | "name" | "personName" | "email" | "uniqueId" | "identity" | "requestId" | "object";
 
 /** What searchOperatedBlobs looks for. */
 export interface SearchOperatedBlobsQuery {
@@ -2546,6 +2555,8 @@ export interface SearchOperatedUsersQuery {
   readonly userNamePrefix?: string | undefined;
   /** The beginning of the address, in the same case. */
   readonly emailPrefix?: string | undefined;
+  /** The beginning of the first name, of the last name, or of both in either order, regardless of the case of A to Z: at most 100 users. */
+  readonly name?: string | undefined;
   /** Exact: an identifier in another system. */
   readonly identityProviderID?: string | undefined;
   /** Exact. */
@@ -3044,7 +3055,7 @@ export const exportAuditAsNdjson: (fields?: ExportAuditAsNdjsonQuery) => Call<Do
 export const searchApplication: (appid: string, fields: SearchApplicationQuery) => Call<ApplicationHits> = /* @__PURE__ */ define("searchApplication", "GET /_/api/applications/{appid}/search", "os");
 
 /**
- * Find applications, operators and calls by an id or the beginning of a name
+ * Find applications, users, operators and calls by an id or the beginning of a name
  *
  * Up to ten objects of each kind.
  */

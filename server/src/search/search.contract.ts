@@ -15,6 +15,7 @@ export const Search = Type.Object({
 const SearchMatch = enumeration("SearchMatch", "The kind of a match.", {
   id: "Its id, or that of a report of the crash.",
   name: "The beginning of its name, its label or its key.",
+  personName: "The beginning of the first or last name of the user.",
   email: "The beginning of the address of the user.",
   uniqueId: "The beginning of the uniqueId of the device.",
   identity: "The identifier of an identity of the user.",
@@ -33,6 +34,9 @@ const SearchHit = named(
     title: Type.Optional(
       Type.String({ description: "Its name; of an entry of the audit log the action, of a call the operation." }),
     ),
+    detail: Type.Optional(Type.String({ description: "Of a user, the first and last name and the address." })),
+    appid: Type.Optional(Type.String({ description: "In a search of the deployment, the application of the user." })),
+    application: Type.Optional(Type.String({ description: "The name of this application." })),
     match: SearchMatch,
   }),
 );
@@ -43,7 +47,7 @@ export const ApplicationHits = named(
   "ApplicationHits",
   "The hits in an application, up to ten of each kind.",
   Type.Object({
-    users: hits("By id, name, address or identity."),
+    users: hits("By id, user name, first or last name, address or identity."),
     devices: hits("By id or uniqueId."),
     ...forOwnedTables((table) => hits(table === "files" ? "Pictures, videos and blobs, by id." : "By id.")),
     keys: hits("By id or label."),
@@ -62,6 +66,7 @@ export const DeploymentHits = named(
   "The hits in the deployment, up to ten of each kind.",
   Type.Object({
     applications: hits("By id or name."),
+    users: hits("By user name, first or last name, or address, in any of the newest 1,000 applications."),
     operators: hits("By id or name."),
     audit: hits("By id, or by the `request_id` of the call."),
   }),

@@ -33,7 +33,7 @@ const searchDeployment = operation({
   method: "GET",
   path: "/_/api/search",
   operation: "searchDeployment",
-  summary: "Find applications, operators and calls by an id or the beginning of a name",
+  summary: "Find applications, users, operators and calls by an id or the beginning of a name",
   description: "Up to ten objects of each kind.",
   tag: "Operators",
   caller: "operator",

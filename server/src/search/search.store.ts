@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import {
   beginsWith,
   type Condition,
@@ -14,6 +14,7 @@ import type { Queries } from "../db/database.ts";
 import { forOwnedTables } from "../db/owned-tables.ts";
 import { scopeStream } from "../db/scope.ts";
 import type { CrashGroupRow, DeviceRow, OwnedTableName, UserRow } from "../db/tables.ts";
+import { nameRangeSql, nameRangesOf, usersByName } from "../db/users-by-name.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { isOwnedKind, kinds, ownedKinds } from "../lib/kinds.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
@@ -23,7 +24,10 @@ import { hitsMax, searchedApplicationsMax } from "./search.contract.ts";
 export interface Hit {
   readonly id: string;
   readonly title?: string;
-  readonly match: "id" | "name" | "email" | "uniqueId" | "identity" | "requestId" | "object";
+  readonly detail?: string;
+  readonly appid?: string;
+  readonly application?: string;
+  readonly match: "id" | "name" | "personName" | "email" | "uniqueId" | "identity" | "requestId" | "object";
 }
 
 /** A text to look for in an application; every lookup walks an index and reads at most `hitsMax` rows. */
@@ -50,13 +54,15 @@ export async function findInApplication(applicationId: string, text: string, que
 
 /** @param text without blanks around it */
 export async function findInDeployment(text: string, queries: Queries) {
-  const [applications, owners, operators, audit] = await Promise.all([
+  const newest = await listNewestApplications(queries);
+  const [applications, owners, users, operators, audit] = await Promise.all([
     findApplications(text, queries),
-    findOwners(text, queries),
+    findOwners(text, newest, queries),
+    findUsersOf(newest, text, queries),
     findOperators(text, queries),
     findEntries(text, undefined, queries),
   ]);
-  return { applications: [...applications, ...owners], operators, audit };
+  return { applications: [...applications, ...owners], users, operators, audit };
 }
 
 async function findUsers({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
@@ -64,19 +70,76 @@ async function findUsers({ applicationId, text, queries }: Wanted): Promise<Hit[
   const isUser = [equals("application_id", applicationId), isThere];
   const users = (conditions: readonly Condition[], order: Order<UserRow>) =>
     take("users", [...isUser, ...conditions], order, queries);
-  const present =
-    (match: Hit["match"]) =>
-    ({ id, user_name }: UserRow): Hit => ({ id, title: user_name, match });
+  const present = (match: Hit["match"]) => (row: FoundUser) => presentUser(row, match);
   if (kindOfId(text) === "User") return (await users([equals("id", text)], byId)).map(present("id"));
 
   const name = userNameKey(text);
   const addresses = [...new Set([text, text.toLowerCase()])];
-  const [named, holders, ...addressed] = await Promise.all([
+  const [named, namesakes, holders, ...addressed] = await Promise.all([
     name === "" ? [] : users(beginsWith("user_name_key", name, charactersMax), byUserName),
+    findNamesakes({ applicationId, text, queries }),
     findHolders({ applicationId, text, queries }),
     ...addresses.map((address) => users(textBeginsWith("email", address), textOrder("email"))),
   ]);
-  return distinct([...named.map(present("name")), ...addressed.flat().map(present("email")), ...holders]);
+  return distinct([
+    ...named.map(present("name")),
+    ...namesakes.map(present("personName")),
+    ...addressed.flat().map(present("email")),
+    ...holders,
+  ]);
+}
+
+type FoundUser = Pick<UserRow, "id" | "user_name" | "first_name" | "last_name" | "email">;
+const foundColumns = sql`id, user_name, first_name, last_name, email`;
+
+function presentUser({ id, user_name, first_name, last_name, email }: FoundUser, match: Hit["match"]): Hit {
+  const name = [first_name, last_name].filter((part) => part !== null).join(" ");
+  const detail = [name, email ?? ""].filter((part) => part !== "").join(" · ");
+  return { id, title: user_name, ...(detail !== "" && { detail }), match };
+}
+
+/** The users whose first or last name begins with the text, or both. */
+async function findNamesakes({ applicationId, text, queries }: Wanted): Promise<FoundUser[]> {
+  const ranges = nameRangesOf(text);
+  if (ranges.length === 0) return [];
+  const { rows, values } = usersByName({ applicationId, ranges, columns: foundColumns, count: hitsMax });
+  const statement = sql<FoundUser>`${rows((name) => values[name] as never)}`;
+  return (await queries.executeQuery(statement.compile(queries))).rows;
+}
+
+/** Some users of any of these applications: without an order, each statement ends with its tenth row. */
+async function findUsersOf(applications: Applications, text: string, queries: Queries): Promise<Hit[]> {
+  const name = userNameKey(text);
+  if (applications.size === 0 || name === "" || kindOfId(text) !== undefined) return [];
+  const ofApplications = sql`application_id in (${sql.join([...applications.keys()])})`;
+  const find = async (match: Hit["match"], condition: RawBuilder<unknown>) => {
+    const statement = sql<FoundUser & { application_id: string }>`
+      select application_id, ${foundColumns} from users
+      where ${ofApplications} and ${condition} and deleted_at is null limit ${sql.lit(hitsMax)}`;
+    const { rows } = await queries.executeQuery(statement.compile(queries));
+    return rows.map((row): Hit => {
+      const { application_id: appid } = row;
+      return { ...presentUser(row, match), appid, application: applications.get(appid) ?? appid };
+    });
+  };
+  const literal = (conditions: readonly Condition[]) =>
+    sql.join(
+      conditions.map((each) => each.sql((name) => each.values[name] as never)),
+      sql` and `,
+    );
+  const found = await Promise.all([
+    find("name", literal(beginsWith("user_name_key", name, charactersMax))),
+    ...nameRangesOf(text).map((range) =>
+      find(
+        "personName",
+        nameRangeSql(range, (_, value) => value),
+      ),
+    ),
+    ...[...new Set([text, text.toLowerCase()])].map((address) =>
+      find("email", literal(textBeginsWith("email", address))),
+    ),
+  ]);
+  return distinct(found.flat());
 }
 
 async function findHolders({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
@@ -85,12 +148,12 @@ async function findHolders({ applicationId, text, queries }: Wanted): Promise<Hi
     .innerJoin("users as holder", (join) =>
       join.onRef("holder.application_id", "=", "identity.application_id").onRef("holder.id", "=", "identity.user_id"),
     )
-    .select(["holder.id", "holder.user_name"])
+    .select(["holder.id", "holder.user_name", "holder.first_name", "holder.last_name", "holder.email"])
     .where("identity.application_id", "=", applicationId)
     .where("identity.identifier", "=", text)
     .where("holder.deleted_at", "is", null)
     .limit(hitsMax);
-  return (await statement.execute()).map(({ id, user_name }) => ({ id, title: user_name, match: "identity" }));
+  return (await statement.execute()).map((row) => presentUser(row, "identity"));
 }
 
 async function findDevices({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
@@ -178,15 +241,11 @@ async function findApplications(text: string, queries: Queries): Promise<Hit[]> 
   return rows.map(({ application_id: id, name: title }) => ({ id, title, match: isId ? "id" : "name" }));
 }
 
-/**
- * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
- * so this is one look-up for each of a bounded number of applications.
- */
-async function findOwners(id: string, queries: Queries): Promise<Hit[]> {
-  const kind = kindOfId(id);
-  const table = kind && kinds[kind].table;
-  if (table === undefined) return [];
-  const applications = await queries
+/** The names of applications by their ids. */
+type Applications = ReadonlyMap<string, string>;
+
+async function listNewestApplications(queries: Queries): Promise<Applications> {
+  const rows = await queries
     .selectFrom("applications")
     .select(["application_id", "name"])
     .where("deleted_at", "is", null)
@@ -194,8 +253,17 @@ async function findOwners(id: string, queries: Queries): Promise<Hit[]> {
     .orderBy("application_id", "desc")
     .limit(searchedApplicationsMax)
     .execute();
-  if (applications.length === 0) return [];
-  const names = new Map(applications.map((row) => [row.application_id, row.name]));
+  return new Map(rows.map((row) => [row.application_id, row.name]));
+}
+
+/**
+ * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
+ * so this is one look-up for each of a bounded number of applications.
+ */
+async function findOwners(id: string, names: Applications, queries: Queries): Promise<Hit[]> {
+  const kind = kindOfId(id);
+  const table = kind && kinds[kind].table;
+  if (table === undefined || names.size === 0) return [];
   const found = sql<{ application_id: string }>`
     select application_id from ${sql.table(table)}
     where application_id in (${sql.join([...names.keys()])}) and id = ${id}

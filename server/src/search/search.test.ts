@@ -36,13 +36,64 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual(await find(jane.id), { ...none, users: [{ ...byName, match: "id" }] });
     for (const q of ["jane", " JANE  d", "ＪＡＮＥ"]) assert.deepEqual(await find(q), { ...none, users: [byName] }, q);
     await test.call("PATCH /users/me", { token: jane.token, body: { email: "jane@example.org" } });
+    const withAddress = { ...byName, detail: "jane@example.org" };
     for (const q of ["jane@", "Jane@Example.org"]) {
-      assert.deepEqual((await find(q)).users, [{ ...byName, match: "email" }], q);
+      assert.deepEqual((await find(q)).users, [{ ...withAddress, match: "email" }], q);
     }
     const identity = { identityId: "4711/a" };
     await test.call("POST /users/me/identities/crm", { token: jane.token, body: identity });
-    assert.deepEqual((await find("4711/a")).users, [{ ...byName, match: "identity" }]);
+    assert.deepEqual((await find("4711/a")).users, [{ ...withAddress, match: "identity" }]);
     assert.deepEqual((await find("4711")).users, [], "identifiers are compared as a whole");
+  });
+
+  it("finds users by the beginning of their first name, of their last name, or of both, in any letters", async () => {
+    const application = await test.createApplication();
+    const add = async (userName: string, firstName?: string, lastName?: string) => {
+      const user = await test.signUp(userName, application);
+      const body = { ...(firstName && { firstName }), ...(lastName && { lastName }) };
+      await test.call("PATCH /users/me", { token: user.token, body });
+      return user;
+    };
+    const grace = await add("grace101", "Grace", "Hopper");
+    await add("hopper.fan", "Harry", "Hope");
+    await add("иван7", "Иван", "Кузнецов");
+    await add("anna", "Anna Maria", "van Rossum");
+    await add("hidden", "Élodie");
+    await add("unnamed");
+    const namesOf = async (q: string) =>
+      (await find(q, application.appid)).users.map(({ title }: { title: string }) => title).toSorted();
+    const expected: Readonly<Record<string, readonly string[]>> = {
+      ...{ hopp: ["grace101", "hopper.fan"], HOPPER: ["grace101", "hopper.fan"], hopper: ["grace101", "hopper.fan"] },
+      ...{ "grace hop": ["grace101"], "Hopper, Gr": ["grace101"], "harry hopper": [], "gr hopper": [] },
+      ...{ кузн: ["иван7"], КУЗНЕЦОВ: ["иван7"], "иван кузн": ["иван7"] },
+      ...{ "van ross": ["anna"], "anna maria van r": ["anna"], élo: ["hidden"], "%": [], "gr%": [] },
+    };
+    for (const [q, names] of Object.entries(expected)) assert.deepEqual(await namesOf(q), names, q);
+    const [found] = (await find("hopper, grace", application.appid)).users;
+    assert.deepEqual(found, { id: grace.id, title: "grace101", detail: "Grace Hopper", match: "personName" });
+
+    const list = async (query: string) => {
+      const path = `/_/api/applications/${application.appid}/users?${query}`;
+      const { status, body } = await test.call(`GET ${path}`, { token: viewer });
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.result.pageResults.map(({ userName }: { userName: string }) => userName);
+    };
+    assert.deepEqual(await list("name=hop&sortOrder=userName"), ["grace101", "hopper.fan"]);
+    assert.deepEqual(await list("name=hop&sortOrder=-created&pageSize=1"), ["hopper.fan"]);
+    assert.deepEqual(await list("name=grace%20hopper&disabled=true"), []);
+    assert.deepEqual(await list("name=%20"), []);
+    await test.call("POST /users/me/identities/crm", { token: grace.token, body: { identityId: "K-1" } });
+    assert.deepEqual(await list("name=hop&identityProviderID=K-1"), ["grace101"]);
+    const path = `/_/api/applications/${application.appid}/users/${grace.id}`;
+    await test.call(`DELETE ${path}`, { token: editor, body: { confirm: grace.id } });
+    assert.deepEqual(await namesOf("grace"), [], "a deleted user is found no more");
+
+    const { appid } = application;
+    const [anywhere] = (await findAnywhere("кузнец")).users;
+    const name = (await test.call(`GET /_/api/applications/${appid}`, { token: viewer })).body.result.name;
+    const { id: _, ...others } = anywhere;
+    const hit = { title: "иван7", detail: "Иван Кузнецов", match: "personName" };
+    assert.deepEqual(others, { ...hit, appid, application: name });
   });
 
   it("finds devices, check-ins, keys, crashes and metrics by id and by the beginning of their names", async () => {

@@ -39,6 +39,14 @@ export const SearchOperatedUsers = Type.Object({
   emailPrefix: Type.Optional(
     Text({ maxLength: textPrefixCharactersMax, description: "The beginning of the address, in the same case." }),
   ),
+  name: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: nameCharactersMax,
+      description:
+        "The beginning of the first name, of the last name, or of both in either order, regardless of the case of A to Z: at most 100 users.",
+    }),
+  ),
   identityProviderID: Type.Optional(
     Text({
       maxLength: identifierCharactersMax,

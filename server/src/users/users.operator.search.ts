@@ -15,6 +15,7 @@ import { rangeFilter, textPrefixFilter } from "../db/filters.ts";
 import type { Scope } from "../db/scope.ts";
 import type { Filter, Search } from "../db/search.ts";
 import type { UserRow } from "../db/tables.ts";
+import { nameRangesOf, usersByName } from "../db/users-by-name.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { nameCharactersMax } from "./users.contract.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";
@@ -45,8 +46,11 @@ export function operatedUserSearch(
   ];
   if (userName !== undefined) conditions.push(hasName(userName));
   if (email !== undefined) conditions.push(textEquals("email", email));
-  const holders = identityProviderID === undefined ? undefined : holdersOf(applicationId, identityProviderID);
-  conditions.push(...(holders?.conditions ?? []));
+  const fews = [
+    ...(identityProviderID === undefined ? [] : [holdersOf(applicationId, identityProviderID)]),
+    ...(filters.name === undefined ? [] : [namesakesOf(applicationId, filters.name)]),
+  ];
+  conditions.push(...fews.map(({ isOneOf }) => isOneOf));
   if (disabled !== undefined) {
     const words = disabled ? "disabled_at is not null" : "disabled_at is null";
     conditions.push(condition(words, {}, () => sql.raw(words)));
@@ -55,7 +59,7 @@ export function operatedUserSearch(
   if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
   const { name, isDescending } = readSortOrder<(typeof operatedUserOrders)[number]>(filters, "-created");
   return {
-    scopes: [{ shape: "users all", from: sql`users`, select: sql`users.*`, ...holders, conditions }],
+    scopes: [{ shape: "users all", from: sql`users`, select: sql`users.*`, ...intersectionOf(fews), conditions }],
     filters: tested,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
@@ -74,8 +78,14 @@ function namePrefixFilter(prefix: string): Filter<UserRow> {
 /** An identifier has as many holders as there are systems; no more than these are found. */
 const holdersMax = 100;
 
+/** A few users who are found by an index of their own, and the condition that names the statement. */
+interface Few {
+  readonly few: NonNullable<Scope["few"]>;
+  readonly isOneOf: Condition;
+}
+
 /** The users with an identifier, whatever the system. */
-function holdersOf(applicationId: string, identifier: string): Pick<Scope, "few" | "conditions"> {
+function holdersOf(applicationId: string, identifier: string): Few {
   const values = { identityApplication: applicationId, identifier };
   return {
     few: (parameter) => sql`
@@ -84,7 +94,37 @@ function holdersOf(applicationId: string, identifier: string): Pick<Scope, "few"
         where application_id = ${parameter("identityApplication")} and identifier = ${parameter("identifier")}
         limit ${sql.lit(holdersMax)}
       ) as identity`,
-    conditions: [condition("has identity", values, () => sql`users.id = few.few_id`)],
+    isOneOf: isOneOfFew("has identity", values),
+  };
+}
+
+const namesakesMax = 100;
+
+/** The users whose first or last name begins with the text, or both. */
+function namesakesOf(applicationId: string, text: string): Few {
+  const ranges = nameRangesOf(text);
+  if (ranges.length === 0)
+    return { few: () => sql`select id as few_id from users where 1 = 0`, isOneOf: isOneOfFew("has no name", {}) };
+  const named = { applicationId, ranges, columns: sql`id`, count: namesakesMax };
+  const { rows, values, shape } = usersByName(named);
+  return {
+    few: (parameter) => sql`
+      select distinct id as few_id from (${rows(parameter)}) as named limit ${sql.lit(namesakesMax)}`,
+    isOneOf: isOneOfFew(`has full name ${shape}`, values),
+  };
+}
+
+function isOneOfFew(shape: string, values: Condition["values"]): Condition {
+  return condition(shape, values, () => sql`users.id = few.few_id`);
+}
+
+function intersectionOf(fews: readonly Few[]): Pick<Scope, "few"> {
+  const [first, second] = fews;
+  if (first === undefined) return {};
+  if (second === undefined) return { few: first.few };
+  return {
+    few: (parameter) => sql`
+      select few_id from (${first.few(parameter)}) as one intersect select few_id from (${second.few(parameter)}) as other`,
   };
 }
 

@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from "kysely";
+import { lowerText, type Parameter } from "./conditions.ts";
+
+/** A part of an index of the names of users. */
+interface NameRange {
+  /** The column by which the index begins. */
+  readonly lead: "first_name" | "last_name";
+  /** The name in this column as a whole; absent if it is the one that begins with the text. */
+  readonly whole?: string;
+  /** How the other name begins, or the name in the column itself. */
+  readonly prefix: string;
+}
+
+/** More words than a name has; only the first ones are split into a first and a last name. */
+const splitsMax = 3;
+
+/**
+ * The parts of the indexes with the users whose first or last name begins with the text, and of those whose two names do,
+ * in either order: "hopper", "grace hop", "Hopper, Grace". At most 32.
+ */
+export function nameRangesOf(text: string): readonly NameRange[] {
+  const words = text.split(/[\s,]+/u).filter((word) => word !== "");
+  if (words.length === 0) return [];
+  const splits = words
+    .slice(0, -1)
+    .slice(0, splitsMax)
+    .map((_, index) => [words.slice(0, index + 1).join(" "), words.slice(index + 1).join(" ")]);
+  const leads = ["first_name", "last_name"] as const;
+  return casesOf(words).flatMap((inCase) =>
+    leads.flatMap((lead) => [
+      { lead, prefix: inCase(words.join(" ")) },
+      ...splits.map(([whole = "", prefix = ""]) => ({ lead, whole: inCase(whole), prefix: inCase(prefix) })),
+    ]),
+  );
+}
+
+/** The database ignores the case of A to Z alone, so names in other letters are looked up in each case that is usual. */
+function casesOf(words: readonly string[]): readonly ((text: string) => string)[] {
+  const cases = [
+    (text: string) => lowerText(text),
+    (text: string) => lowerText(text.toLowerCase()),
+    (text: string) => lowerText(text.toUpperCase()),
+    (text: string) => lowerText(text.toLowerCase().replaceAll(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase())),
+  ];
+  const whole = words.join(" ");
+  return cases.filter((each, index) => cases.findIndex((other) => other(whole) === each(whole)) === index);
+}
+
+/** The condition of a range: an index of the migration 0061 answers it, for each of the applications. */
+export function nameRangeSql({ lead, whole, prefix }: NameRange, value: (name: string, text: string) => unknown) {
+  const ranged = nameKeySql(whole === undefined ? lead : otherThan(lead));
+  const range = sql`${ranged} >= ${value("from", prefix)} and ${ranged} <= ${value("to", lastWith(prefix))}`;
+  const isWhole = whole === undefined ? sql`` : sql`${nameKeySql(lead)} = ${value("whole", whole)} and`;
+  return sql`${sql.ref(lead)} is not null and deleted_at is null and ${isWhole} ${range}`;
+}
+
+function otherThan(lead: NameRange["lead"]): NameRange["lead"] {
+  return lead === "first_name" ? "last_name" : "first_name";
+}
+
+/** Written as the indexes are. */
+function nameKeySql(column: NameRange["lead"]): RawBuilder<unknown> {
+  return sql`lower(substr(${sql.ref(column)}, 1, ${sql.lit(nameKeyCharacters)}))`;
+}
+
+/** Index entries have a bounded size. */
+const nameKeyCharacters = 128;
+
+function lastWith(prefix: string): string {
+  return prefix + "\u{10FFFF}".repeat(Math.max(nameKeyCharacters - [...prefix].length, 0));
+}
+
+interface UsersByName {
+  readonly applicationId: string;
+  readonly ranges: readonly NameRange[];
+  readonly columns: RawBuilder<unknown>;
+  /** Of each range. */
+  readonly count: number;
+}
+
+/** A statement that returns the users in these ranges, some of them repeatedly, and the values of its parameters. */
+export function usersByName({ applicationId, ranges, columns, count }: UsersByName) {
+  const values: Record<string, string> = { nameApplication: applicationId };
+  const keys = ranges.map((range, index) => {
+    const key = (name: string) => `name ${index} ${name}`;
+    values[key("from")] = range.prefix;
+    values[key("to")] = lastWith(range.prefix);
+    if (range.whole !== undefined) values[key("whole")] = range.whole;
+    return key;
+  });
+  const rows = (parameter: Parameter) => {
+    const selects = ranges.map((range, index) => {
+      const condition = nameRangeSql(range, (name) => parameter(keys[index]?.(name) ?? ""));
+      // An engine does not detect that an expression has one value.
+      const order = range.whole === undefined ? [range.lead, otherThan(range.lead)] : [otherThan(range.lead)];
+      return sql`select ${columns} from (
+        select * from users where application_id = ${parameter("nameApplication")} and ${condition}
+        order by ${sql.join(order.map(nameKeySql))}, id limit ${sql.lit(count)}) as ${sql.ref(`range_${index}`)}`;
+    });
+    return sql.join(selects, sql` union all `);
+  };
+  const shape = ranges.map(({ lead, whole }) => `${lead}${whole === undefined ? "" : "="}`).join(",");
+  return { rows, values, shape };
+}
