@@ -1,6 +1,6 @@
 import { type ReactNode, type SyntheticEvent, useMemo } from "react";
 import { type AnsweredCall, idOfCall, type RequestFilters, type useTail } from "../api/requests.ts";
-import { formatMs, showInvisible, showOptional } from "../lib/format.ts";
+import { formatCount, formatMs, showInvisible, showOptional } from "../lib/format.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import { Split } from "../ui/page.tsx";
@@ -79,7 +79,7 @@ export function CallList({ appid, tail, isWithout, panel, onPanel, onFilter, onR
           <DataTable
             label="Requests"
             columns={shown}
-            pages={{ ...tail, ...onePage, rows: calls }}
+            pages={{ ...tail, error: tail.error ?? tail.earlierError, rows: calls, end: endOf(calls.length) }}
             idOf={idOfCall}
             onPanel={(call) => onPanel(idOfCall(call))}
             openId={panel}
@@ -93,8 +93,11 @@ export function CallList({ appid, tail, isWithout, panel, onPanel, onFilter, onR
     </>
   );
 }
-/** The list grows at its beginning, never at its end. */
-const onePage = { hasNextPage: false, isFetchingNextPage: false, fetchNextPage: () => undefined };
+
+/** Not "in all": the server had more, which it does not keep any more. */
+function endOf(count: number): string {
+  return `${formatCount(count, "call")}, and no earlier one is kept`;
+}
 
 function Operation({ call }: { readonly call: AnsweredCall }) {
   const { operation, method = "", path = "", batch } = call;
@@ -124,13 +127,16 @@ function Failure({ call: { error, message, rehearsed } }: { readonly call: Answe
 type Answer = NonNullable<Tail["data"]>;
 
 /** The time from which the list is complete, and the processes that it comes from. */
-function Reach({ answer: { since, processes } }: { readonly answer: Pick<Answer, "since" | "processes"> }) {
+function Reach({ answer: { since, before, processes } }: { readonly answer: Omit<Answer, "calls"> }) {
   const silent = processes.filter(({ isSilent }) => isSilent);
   return (
     <p className={styles.reach}>
       {since !== undefined && (
         <>
-          Complete since <Clock value={since} />; a restart of the server empties the list
+          Complete since <Clock value={since} />
+          {before === undefined
+            ? "; a restart of the server empties the list"
+            : "; earlier calls follow at the end of the list"}
         </>
       )}
       {processes.length > 1 && ` · ${processes.length - silent.length} of ${processes.length} processes`}

@@ -50,6 +50,8 @@ interface Pages<Row> {
   readonly hasNextPage: boolean;
   /** Whether there are more rows than a list holds. */
   readonly isCut?: boolean;
+  /** The words at the end of a list that is complete. */
+  readonly end?: string;
   readonly isFetchingNextPage: boolean;
   readonly fetchNextPage: () => unknown;
   readonly refetch: () => unknown;
@@ -328,7 +330,7 @@ function Foot<Row>({ pages }: { readonly pages: Pages<Row> }) {
         ? "Loading more …"
         : error !== null
           ? error.message
-          : !hasNextPage && reachOf(rows.length, pages.isCut)}
+          : !hasNextPage && (pages.end ?? reachOf(rows.length, pages.isCut))}
       {!isFetchingNextPage && error !== null && hasNextPage && (
         <Button kind="quiet" size="small" onPress={() => fetchNextPage()}>
           Try again

@@ -1400,6 +1400,8 @@ export interface ListOperatorsQuery {
 export interface ListRequestsQuery {
   /** The `cursor` of the answer before: only later calls. Else the last 100. */
   readonly cursor?: string | undefined;
+  /** The `before` of an answer: only earlier calls. Not with `cursor`. */
+  readonly before?: string | undefined;
   /** A status, or a class of them such as `4xx`. */
   readonly status?: string | undefined;
   /** The id of the operation in the OpenAPI document. */
@@ -2298,8 +2300,10 @@ export interface RecentRequests {
   readonly calls: readonly AnsweredRequest[];
   /** Send it to read later calls. */
   readonly cursor: string;
+  /** Send it to read earlier calls; absent with `cursor`, and where there are none. */
+  readonly before?: string;
   readonly processes: readonly AskedProcess[];
-  /** From this time on no call is missing, unless a process is silent. */
+  /** From this time on no call that matches is missing, unless a process is silent. With `cursor`, absent if none is missing since the answer before. */
   readonly since?: Date;
 }
 
@@ -3715,7 +3719,7 @@ export const readDeploymentStatistics: (fields?: ReadDeploymentStatisticsQuery) 
 /**
  * List the calls of an application that this machine answered last
  *
- * For a live log: send the cursor of each answer with the next call. They are kept in memory, a thousand for each application and process, and 200 refusals.
+ * For a live log: send the cursor of each answer with the next call. With the `before` of an answer, earlier ones. They are kept in memory, a thousand for each application and process, and 200 refusals.
  */
 export const listRequests: (appid: string, fields?: ListRequestsQuery) => Call<RecentRequests> = /* @__PURE__ */ define("listRequests", "GET /_/api/applications/{appid}/requests", "os");
 

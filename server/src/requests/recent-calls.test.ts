@@ -21,7 +21,8 @@ describe("recent calls", () => {
     const numbers = recent.list("a", 0).map(({ number }) => number);
     assert.deepEqual(numbers, [3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
     assert.deepEqual(recent.list("a", 0)[0]?.call.error, "ItemDoesNotExist");
-    assert.equal(recent.completeSince("a"), 8);
+    assert.deepEqual(recent.lastDropped("a", false), { number: 8, at: 8 });
+    assert.deepEqual(recent.lastDropped("a", true), { number: 2, at: 2 });
     assert.deepEqual(
       recent.list("a", 16).map(({ number }) => number),
       [17, 18],
@@ -39,6 +40,8 @@ describe("recent calls", () => {
       ["a", "b", "c", "d"].map((application) => recent.list(application, 0).length),
       [10, 0, 10, 10],
     );
+    assert.equal(recent.lastDropped("b", false).number, 41, "the call that had no room");
+    assert.deepEqual(recent.lastDropped("c", false), recent.lastDropped("d", true), "neither has lost any");
   });
 
   it("take at most 16 MB, even with long paths and messages", () => {

@@ -29,6 +29,11 @@ export interface NumberedCall {
   readonly call: RecentCall;
 }
 
+export interface DroppedCall {
+  readonly number: number;
+  readonly at: number;
+}
+
 /** The last calls of each application that this process answered. */
 export interface RecentCalls {
   /** Runs for each call, so it must be cheap. Ignores calls that belong to no application. */
@@ -37,8 +42,12 @@ export interface RecentCalls {
   list(applicationId: string, after: number): NumberedCall[];
   /** The number of the last call of all. */
   readonly lastNumber: number;
-  /** From this time on, in `Date.now()` milliseconds, no call of the application is missing. */
-  completeSince(applicationId: string): number;
+  /**
+   * The last call of the application that is not kept any more, and when it was answered, in `Date.now()` milliseconds.
+   *
+   * @param isRefusal the last refused or failed one
+   */
+  lastDropped(applicationId: string, isRefusal: boolean): DroppedCall;
   readonly statistics: { readonly calls: number; readonly bytes: number };
 }
 
@@ -52,8 +61,8 @@ class Ring {
   readonly #calls: RecentCall[] = [];
   readonly #max: number;
   #next = 0;
-  /** When the latest overwritten call was answered. */
-  overwrittenAt: number | undefined;
+  /** The latest call that was overwritten. */
+  overwritten: DroppedCall | undefined;
 
   constructor(max: number) {
     this.#max = max;
@@ -66,10 +75,10 @@ class Ring {
   /** @returns the call that it overwrites */
   push(number: number, call: RecentCall): RecentCall | undefined {
     const overwritten = this.#calls[this.#next];
+    if (overwritten !== undefined) this.overwritten = { number: this.#numbers[this.#next] ?? 0, at: overwritten.at };
     this.#numbers[this.#next] = number;
     this.#calls[this.#next] = call;
     this.#next = this.#next + 1 === this.#max ? 0 : this.#next + 1;
-    if (overwritten !== undefined) this.overwrittenAt = overwritten.at;
     return overwritten;
   }
 
@@ -81,18 +90,19 @@ class Ring {
 interface Kept {
   readonly all: Ring;
   readonly refused: Ring;
+  /** What had been dropped when it was created. */
+  readonly droppedBefore: DroppedCall;
 }
 
 export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits): RecentCalls {
-  const startedAt = Date.now();
   /** Moved to the end, because its application was the last one that made a call. */
   const applications = new Map<string, Kept>();
   let latest: string | undefined;
   let lastNumber = 0;
   let calls = 0;
   let bytes = 0;
-  /** When calls of applications that are no longer kept were dropped. */
-  let droppedAt = startedAt;
+  /** The last call when applications were dropped; at first, the start of the process. */
+  let dropped: DroppedCall = { number: 0, at: Date.now() };
 
   /** Moves the application to the end of the map, so that the quietest one is its first. */
   function find(applicationId: string): Kept {
@@ -101,6 +111,7 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
     const kept = known ?? {
       all: new Ring(limits.callsPerApplication),
       refused: new Ring(limits.refusalsPerApplication),
+      droppedBefore: dropped,
     };
     applications.delete(applicationId);
     applications.set(applicationId, kept);
@@ -125,7 +136,7 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
       for (const { call } of ring.entries()) bytes -= bytesOf(call);
     }
     applications.delete(applicationId);
-    droppedAt = Date.now();
+    dropped = { number: lastNumber, at: Date.now() };
   }
 
   return {
@@ -153,7 +164,11 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
       }
       return [...found.values()].sort((a, b) => a.number - b.number);
     },
-    completeSince: (applicationId) => applications.get(applicationId)?.all.overwrittenAt ?? droppedAt,
+    lastDropped(applicationId, isRefusal) {
+      const kept = applications.get(applicationId);
+      if (kept === undefined) return dropped;
+      return (isRefusal ? kept.refused : kept.all).overwritten ?? kept.droppedBefore;
+    },
   };
 }
 

@@ -10,6 +10,9 @@ export const ListRequests = Type.Object({
   cursor: Type.Optional(
     Text({ maxLength: 4_000, description: "The `cursor` of the answer before: only later calls. Else the last 100." }),
   ),
+  before: Type.Optional(
+    Text({ maxLength: 4_000, description: "The `before` of an answer: only earlier calls. Not with `cursor`." }),
+  ),
   status: Type.Optional({
     ...Text({ maxLength: 3, description: "A status, or a class of them such as `4xx`." }),
     pattern: statusPattern,
@@ -27,7 +30,7 @@ export const ListRequests = Type.Object({
   ),
   refused: Type.Optional(Flag({ description: "Only calls that were refused or failed." })),
 });
-export type RequestFilters = Omit<Static<typeof ListRequests>, "cursor">;
+export type RequestFilters = Omit<Static<typeof ListRequests>, "cursor" | "before">;
 
 /** Whether the text is a status or a class of them. */
 export function isStatusFilter(text: string): boolean {
@@ -73,10 +76,14 @@ export const RecentRequests = named(
   Type.Object({
     calls: Type.Array(AnsweredRequest),
     cursor: Type.String({ description: "Send it to read later calls." }),
+    before: Type.Optional(
+      Type.String({ description: "Send it to read earlier calls; absent with `cursor`, and where there are none." }),
+    ),
     processes: Type.Array(AskedProcess),
     since: Type.Optional({
       ...WireDate,
-      description: "From this time on no call is missing, unless a process is silent.",
+      description:
+        "From this time on no call that matches is missing, unless a process is silent. With `cursor`, absent if none is missing since the answer before.",
     }),
   }),
 );

@@ -11,7 +11,7 @@ import {
   RecentRequests,
   RequestsPath,
 } from "./requests.contract.ts";
-import { callsMax, type Positions, type ProcessAnswer } from "./requests.ts";
+import { callsMax, type Positions, type ProcessAnswer, type Question } from "./requests.ts";
 
 const listRequests = operation({
   method: "GET",
@@ -19,7 +19,7 @@ const listRequests = operation({
   operation: "listRequests",
   summary: "List the calls of an application that this machine answered last",
   description:
-    "For a live log: send the cursor of each answer with the next call. They are kept in memory, a thousand for each application and process, and 200 refusals.",
+    "For a live log: send the cursor of each answer with the next call. With the `before` of an answer, earlier ones. They are kept in memory, a thousand for each application and process, and 200 refusals.",
   tag: "Operators",
   caller: "operator",
   pathParameters: RequestsPath,
@@ -28,43 +28,55 @@ const listRequests = operation({
   result: RecentRequests,
   errors: ["ItemDoesNotExist"],
   async handle({ caller, path: { appid }, parameters }, { config, requests, database: { reads } }) {
-    const { cursor, ...filters } = parameters;
+    const { cursor, before, ...filters } = parameters;
     if (filters.status !== undefined && !isStatusFilter(filters.status)) {
       throw new ApiError("ParameterOutOfRange", "status must be a status, or a class such as 4xx.", {
         parameter: "status",
       });
     }
-    const positions = cursor === undefined ? {} : readCursor(cursor);
+    if (cursor !== undefined && before !== undefined)
+      throw new ApiError("ParameterOutOfRange", "before cannot be combined with cursor.", { parameter: "before" });
+    const positions = readCursor("cursor", cursor) ?? readCursor("before", before) ?? {};
+    const isBackward = before !== undefined;
     await requireApplication(appid, reads);
     const areAddressesShort = !mayDo(caller.role, "editor");
-    const answers = await requests.ask({ applicationId: appid, positions, filters, areAddressesShort });
-    const answer = present(answers, positions, config.workers);
+    const question = { applicationId: appid, positions, isBackward, filters, areAddressesShort };
+    const answers = await requests.ask(question);
+    const answer = present(answers, question, config.workers);
     return { ...answer, calls: await withPlatforms(appid, answer.calls, reads) };
   },
 });
 
-function present(answers: readonly ProcessAnswer[], positions: Positions, workers: number) {
+function present(answers: readonly ProcessAnswer[], { positions, isBackward }: Question, workers: number) {
   const calls = answers
     .flatMap((answer) => answer.calls.map((call) => ({ ...call, answer })))
     .sort((a, b) => a.at - b.at || a.number - b.number);
-  const shown = calls.slice(0, callsMax);
+  const shown = isBackward ? calls.slice(-callsMax) : calls.slice(0, callsMax);
+  const cut = calls.filter((call) => !shown.includes(call));
   const next: Record<string, number> = { ...positions };
+  const earlier: Record<string, number> = {};
+  const isForward = !isBackward && Object.keys(positions).length > 0;
   for (const answer of answers) {
     delete next[answer.process]; // adds it to those that did not answer
-    const firstLeft = calls.slice(callsMax).find((call) => call.answer === answer);
+    const firstLeft = isBackward ? undefined : cut.find((call) => call.answer === answer);
     next[answer.process] = firstLeft === undefined ? answer.until : firstLeft.number - 1;
+    const first = shown.find((call) => call.answer === answer)?.number ?? positions[answer.process];
+    const isLeft = answer.hasEarlier || (isBackward && cut.some((call) => call.answer === answer));
+    if (!isForward && isLeft && first !== undefined) earlier[answer.process] = first;
   }
-  const since = Math.max(...answers.map(({ completeSince }) => completeSince));
+  const since = answers.flatMap(({ completeSince }) => completeSince ?? []);
+  if (isBackward && cut.length > 0) since.push(shown[0]?.at ?? 0);
   return {
     calls: shown
       .map(({ at, shown: call, answer }): AnsweredRequest => ({ ...call, time: formatDate(at), worker: answer.worker }))
       .reverse(),
     cursor: writeCursor(next),
+    ...(Object.keys(earlier).length > 0 && { before: writeCursor(earlier) }),
     processes: Array.from({ length: Math.max(workers, 1) }, (_, index) => ({
       worker: index + 1,
       isSilent: !answers.some(({ worker }) => worker === index + 1),
     })),
-    ...(answers.length > 0 && { since: formatDate(since) }),
+    ...(since.length > 0 && { since: formatDate(Math.max(...since)) }),
   };
 }
 
@@ -101,12 +113,13 @@ function writeCursor(positions: Positions): string {
 }
 
 /** @throws ApiError ParameterIncorrectFormat */
-function readCursor(cursor: string): Positions {
+function readCursor(parameter: "cursor" | "before", cursor: string | undefined): Positions | undefined {
+  if (cursor === undefined) return undefined;
   try {
     const entries: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
     if (Array.isArray(entries) && entries.every(isPosition)) return Object.fromEntries(entries);
   } catch {} // not JSON
-  throw new ApiError("ParameterIncorrectFormat", "cursor must be the cursor of an answer.", { parameter: "cursor" });
+  throw new ApiError("ParameterIncorrectFormat", `${parameter} must be the ${parameter} of an answer.`, { parameter });
 }
 
 function isPosition(entry: unknown): entry is readonly [string, number] {

@@ -22,6 +22,7 @@ interface Requests {
   readonly calls: readonly Record<string, unknown>[];
   readonly cursor: string;
   readonly processes: readonly unknown[];
+  readonly before?: string;
   readonly since?: string;
 }
 
@@ -76,6 +77,38 @@ describe("recent requests", () => {
       (await list(`cursor=${ofEndedProcess}`)).calls.length > 5,
       "the last calls of a process that is not in it",
     );
+  });
+
+  it("are listed before an answer, page by page, through all that is kept", async () => {
+    const other = await test.createApplication();
+    const path = `/_/api/applications/${other.appid}/requests`;
+    const read = async (query: string): Promise<Requests> =>
+      (await test.call(`GET ${path}?${query}`, { token: operator })).body.result;
+    const jack = await test.signUp("jack", other); // two calls
+    for (let n = 0; n < 120; n += 1) await test.call("GET /users/me", { token: jack.token });
+    for (let n = 0; n < 120; n += 1) await test.call("GET /checkins/chk_1", { token: jack.token });
+    const first = await read("");
+    assert.equal(first.calls.length, 100);
+    assert.equal(first.since, first.calls.at(-1)?.["time"], "complete as far as it is shown");
+    const second = await read(`before=${first.before}`);
+    const third = await read(`before=${second.before}`);
+    const all = [...first.calls, ...second.calls, ...third.calls];
+    assert.equal(new Set(all.map(({ requestId }) => requestId)).size, 242);
+    const operations = all.map(({ operation }) => operation);
+    assert.deepEqual(operations.slice(-2), ["createUser", "registerDevice"]);
+    assert.ok(operations.slice(0, 120).every((operation) => operation === "getCheckin"));
+    assert.equal(third.before, undefined);
+    assert.ok(String(third.since) <= String(third.calls.at(-1)?.["time"]));
+
+    const refused = await read("refused=true");
+    const earlier = await read(`refused=true&before=${refused.before}`);
+    assert.deepEqual([refused.calls.length, earlier.calls.length, earlier.before], [100, 20, undefined]);
+
+    await test.call("GET /users/me", { token: jack.token });
+    const later = await read(`cursor=${first.cursor}`);
+    assert.deepEqual([later.calls.length, later.before, later.since], [1, undefined, undefined], "nothing is missing");
+    for (let n = 0; n < 1_001; n += 1) await test.call("GET /users/me", { token: jack.token });
+    assert.match(String((await read(`cursor=${later.cursor}`)).since), /^\/Date/, "a call was dropped meanwhile");
   });
 
   it("can be filtered", async () => {
@@ -166,6 +199,9 @@ describe("recent requests", () => {
       assert.equal(await errorOf(`cursor=${cursor}`), "ParameterIncorrectFormat", cursor);
     }
     assert.equal(await errorOf("status=4x4"), "ParameterOutOfRange");
+    assert.equal(await errorOf("before=x"), "ParameterIncorrectFormat");
+    const { cursor } = await list();
+    assert.equal(await errorOf(`cursor=${cursor}&before=${cursor}`), "ParameterOutOfRange");
     const unknown = `GET ${path.replace(application.appid, test.app.ids.newId("App"))}`;
     assert.equal((await test.call(unknown, { token: operator })).body.error, "ItemDoesNotExist");
   });

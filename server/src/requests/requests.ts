@@ -13,6 +13,8 @@ export type Positions = Readonly<Record<string, number>>;
 export interface Question {
   readonly applicationId: string;
   readonly positions: Positions;
+  /** For the calls before the positions instead of those after them: a process without one has no earlier ones. */
+  readonly isBackward?: boolean;
   readonly filters: RequestFilters;
   /** Addresses are compared and shown as networks. */
   readonly areAddressesShort: boolean;
@@ -25,7 +27,10 @@ export interface ProcessAnswer {
   readonly calls: readonly { readonly number: number; readonly at: number; readonly shown: ShownCall }[];
   /** Every call up to this number is in the answer, or does not match. */
   readonly until: number;
-  readonly completeSince: number;
+  /** Absent if no call is missing since the position. */
+  readonly completeSince?: number;
+  /** Whether there are calls before those of the answer. */
+  readonly hasEarlier: boolean;
 }
 type ShownCall = Omit<AnsweredRequest, "time" | "worker" | "platform">;
 
@@ -47,19 +52,29 @@ export function createRequests({ peers, isOn }: { readonly peers: Peers; readonl
   const processId = randomBytes(6).toString("base64url");
   const recent = createRecentCalls();
 
-  function answer({ applicationId, positions, filters, areAddressesShort }: Question): ProcessAnswer {
+  function answer(question: Question): ProcessAnswer {
+    const { applicationId, positions, isBackward = false, filters, areAddressesShort } = question;
     const position = positions[processId];
+    const dropped = recent.lastDropped(applicationId, isOfRefusals(filters));
+    const part = { process: processId, worker: workerNumber ?? 1 };
+    const until = recent.lastNumber;
+    if (isBackward && position === undefined)
+      return { ...part, calls: [], until, completeSince: dropped.at, hasEarlier: false };
     const matches = recent
-      .list(applicationId, position ?? 0)
+      .list(applicationId, isBackward ? 0 : (position ?? 0))
+      .filter(({ number }) => !isBackward || number < (position ?? 0))
       .filter(({ call }) => isMatch(call, filters, areAddressesShort));
-    const found = position === undefined ? matches.slice(-callsAtFirst) : matches.slice(0, callsMax);
-    const isCut = position !== undefined && matches.length > callsMax;
+    const isForward = !isBackward && position !== undefined;
+    const found = isForward ? matches.slice(0, callsMax) : matches.slice(-callsAtFirst);
+    const hasEarlier = !isForward && matches.length > found.length;
+    const isMissing = !isForward || dropped.number > position;
+    const completeSince = Math.max(dropped.at, hasEarlier ? (found[0]?.call.at ?? 0) : 0);
     return {
-      process: processId,
-      worker: workerNumber ?? 1,
+      ...part,
       calls: found.map(({ number, call }) => ({ number, at: call.at, shown: present(call, areAddressesShort) })),
-      until: isCut ? lastOf(found) : recent.lastNumber,
-      completeSince: recent.completeSince(applicationId),
+      until: isForward && matches.length > callsMax ? lastOf(found) : until,
+      ...(isMissing && { completeSince }),
+      hasEarlier,
     };
   }
   peers.answer(questionName, (question) => answer(JSON.parse(question) as Question)); // of another worker
@@ -75,6 +90,11 @@ export function createRequests({ peers, isOn }: { readonly peers: Peers; readonl
       return (await peers.ask(questionName, answerMsMax, JSON.stringify(question))) as readonly ProcessAnswer[]; // as above
     },
   };
+}
+
+/** Refusals are kept longer than other calls. */
+function isOfRefusals({ refused, error, status = "" }: RequestFilters): boolean {
+  return refused === true || error !== undefined || status.startsWith("4") || status.startsWith("5");
 }
 
 function lastOf(calls: readonly NumberedCall[]): number {
