@@ -22,6 +22,8 @@ export const journeys: Checks = {
 
     await row.getByRole("button", { name: "Actions" }).click();
     await page.getByRole("menuitem", { name: "Suspend" }).click();
+    await page.getByRole("alertdialog").getByText("0 devices", { exact: true }).waitFor();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Suspend the application" }).click();
     await row.getByText("Suspended").waitFor();
     await page.getByText("Suspended Field Notes 2").waitFor(); // before it, the last Undo is that of the name
     await page.getByRole("button", { name: "Undo" }).last().click();

@@ -7,13 +7,8 @@ import ExternalLink from "../lib/icons/external-link.ts";
 import LayoutGrid from "../lib/icons/layout-grid.ts";
 import Plus from "../lib/icons/plus.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
-import { useApplicationActs } from "../shell/application.acts.tsx";
-import {
-  CreateApplication,
-  DeleteApplication,
-  EndTokensOfApplication,
-  RenameApplication,
-} from "../shell/application.dialogs.tsx";
+import { type OpenedApplication, useApplicationActs } from "../shell/application.acts.tsx";
+import { ApplicationDialog, CreateApplication } from "../shell/application.dialogs.tsx";
 import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
 import { homeOf } from "../shell/navigation.ts";
 import { useRole, useSession } from "../shell/session.ts";
@@ -128,16 +123,13 @@ function ApplicationName({ row: { here, elsewhere } }: { readonly row: Applicati
   return <span className={styles.muted}>An application in {elsewhere.region}</span>;
 }
 
-type Opened =
-  | { readonly dialog: "create" }
-  | { readonly dialog: "rename" | "end tokens" | "delete"; readonly application: Application };
-
 export function ApplicationsScreen() {
   const { panel, ...search } = useSearch({ from: "/frame/apps" });
   const navigate = useNavigate({ from: "/apps" });
-  const [opened, setOpened] = useState<Opened>();
+  const [isCreating, setCreating] = useState(false);
+  const [opened, setOpened] = useState<OpenedApplication>();
   const isEditor = useRole("editor");
-  const actsOf = useApplicationActs((dialog, application) => setOpened({ dialog, application }));
+  const actsOf = useApplicationActs(setOpened);
   const { region, otherRegions } = useSession().deployment;
   const areSeveral = otherRegions !== undefined;
   const columns = useMemo(() => columnsOf(areSeveral ? region : undefined), [region, areSeveral]);
@@ -145,7 +137,7 @@ export function ApplicationsScreen() {
   const { sortOrder, ...narrowing } = search;
   const isFiltered = Object.values(narrowing).some((value) => value !== undefined);
   const open = pages.rows.find(({ id }) => id === panel);
-  useShortcuts(isEditor ? [{ keys: "n", label: "New application", run: () => setOpened({ dialog: "create" }) }] : []);
+  useShortcuts(isEditor ? [{ keys: "n", label: "New application", run: () => setCreating(true) }] : []);
 
   function showPanel(id: string | undefined) {
     void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
@@ -182,7 +174,7 @@ export function ApplicationsScreen() {
     search: { name: "namePrefix", label: "Name" },
   };
   const create = isEditor && (
-    <Button kind="primary" onPress={() => setOpened({ dialog: "create" })}>
+    <Button kind="primary" onPress={() => setCreating(true)}>
       <Plus size={16} aria-hidden /> New application
     </Button>
   );
@@ -225,16 +217,8 @@ export function ApplicationsScreen() {
           />
         )}
       </Split>
-      {opened?.dialog === "create" && <CreateApplication onClose={() => setOpened(undefined)} />}
-      {opened?.dialog === "rename" && (
-        <RenameApplication application={opened.application} onClose={() => setOpened(undefined)} />
-      )}
-      {opened?.dialog === "end tokens" && (
-        <EndTokensOfApplication application={opened.application} onClose={() => setOpened(undefined)} />
-      )}
-      {opened?.dialog === "delete" && (
-        <DeleteApplication application={opened.application} onClose={() => setOpened(undefined)} />
-      )}
+      {isCreating && <CreateApplication onClose={() => setCreating(false)} />}
+      {opened !== undefined && <ApplicationDialog opened={opened} onClose={() => setOpened(undefined)} />}
     </Page>
   );
 }

@@ -12,20 +12,34 @@ interface Offer {
   /** The name of the object; read when the acts are listed. */
   readonly subject: () => string;
   readonly acts: readonly Act[];
+  readonly isOfApplication: boolean;
+}
+
+interface OfferOptions {
+  /** The acts concern all clients of the application, not the object of the screen. */
+  readonly isOfApplication?: boolean;
 }
 
 const offers: Offer[] = [];
 
 /** Offers the acts of a screen, or of the object that is selected in it, to the palette while the component is shown. */
-export function useActs(subject: string | (() => string), acts: readonly Act[]): void {
+export function useActs(
+  subject: string | (() => string),
+  acts: readonly Act[],
+  { isOfApplication = false }: OfferOptions = {},
+): void {
   useEffect(() => {
-    const offer = { subject: typeof subject === "string" ? () => subject : subject, acts };
+    const offer = { subject: typeof subject === "string" ? () => subject : subject, acts, isOfApplication };
     offers.push(offer);
     return () => void offers.splice(offers.indexOf(offer), 1);
   });
 }
 
-/** All acts of the page, the innermost components first. */
+/** All acts of the page: those of its objects first, whichever component was shown first, then those of the application. */
 export function listActs(): (Act & { readonly subject: string })[] {
-  return offers.flatMap(({ subject, acts }) => acts.map((act) => ({ ...act, subject: subject() })));
+  const ofObjects = offers.filter(({ isOfApplication }) => !isOfApplication);
+  const ofApplication = offers.filter(({ isOfApplication }) => isOfApplication);
+  return [...ofObjects, ...ofApplication].flatMap(({ subject, acts }) =>
+    acts.map((act) => ({ ...act, subject: subject() })),
+  );
 }

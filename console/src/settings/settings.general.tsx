@@ -3,8 +3,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { getApplication } from "../api/applications.ts";
 import { showInvisible } from "../lib/format.ts";
-import { useSuspension } from "../shell/application.acts.tsx";
-import { DeleteApplication, RenameApplication } from "../shell/application.dialogs.tsx";
+import { type OpenedApplication, useResumption } from "../shell/application.acts.tsx";
+import { ApplicationDialog } from "../shell/application.dialogs.tsx";
 import { ApplicationState } from "../shell/application.state.tsx";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -19,8 +19,8 @@ import styles from "./settings.module.css";
 export function GeneralSettings({ appid }: { readonly appid: string }) {
   const navigate = useNavigate();
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
-  const [opened, setOpened] = useState<"rename" | "delete">();
-  const suspension = useSuspension();
+  const [opened, setOpened] = useState<OpenedApplication["dialog"]>();
+  const resume = useResumption();
   const { data, error, refetch } = useQuery({
     queryKey: ["application", appid],
     queryFn: ({ signal }) => getApplication({ appid }, { signal }),
@@ -60,9 +60,11 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
         >
           <div className={styles.buttons}>
             {suspended === undefined ? (
-              <Button onPress={() => void suspension.suspend(data)}>Suspend</Button>
+              <Button kind="danger" onPress={() => setOpened("suspend")}>
+                Suspend …
+              </Button>
             ) : (
-              <Button onPress={() => void suspension.resume(data)}>Resume</Button>
+              <Button onPress={() => void resume(data)}>Resume</Button>
             )}
           </div>
         </Section>
@@ -76,9 +78,12 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
           </div>
         </Section>
       )}
-      {opened === "rename" && <RenameApplication application={data} onClose={close} />}
-      {opened === "delete" && (
-        <DeleteApplication application={data} onDeleted={() => void navigate({ to: "/apps" })} onClose={close} />
+      {opened !== undefined && (
+        <ApplicationDialog
+          opened={{ dialog: opened, application: data }}
+          onDeleted={() => void navigate({ to: "/apps" })}
+          onClose={close}
+        />
       )}
     </>
   );

@@ -13,59 +13,52 @@ import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
 import { useRole } from "./session.ts";
 
+/** A dialog about an application. */
+export interface OpenedApplication {
+  readonly dialog: "rename" | "suspend" | "end tokens" | "delete";
+  readonly application: Application;
+}
+
+export const deleteLabel = "Delete …";
+
 /** The acts of an operator on an application as a whole. A moving one refuses every change. */
-export function useApplicationActs(
-  onDialog: (dialog: "rename" | "end tokens" | "delete", application: Application) => void,
-) {
+export function useApplicationActs(onDialog: (opened: OpenedApplication) => void) {
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
-  const { suspend, resume } = useSuspension();
+  const resume = useResumption();
   return (application: Application): MenuAction[] => {
     const { suspended, movingTo, isBeingImported } = application;
     if (movingTo !== undefined || isBeingImported === true) return [];
+    const open = (dialog: OpenedApplication["dialog"]) => () => onDialog({ dialog, application });
     const edits: MenuAction[] = [
-      { label: "Rename …", icon: Pencil, run: () => onDialog("rename", application) },
+      { label: "Rename …", icon: Pencil, run: open("rename") },
       suspended === undefined
-        ? { label: "Suspend", icon: CirclePause, run: () => void suspend(application) }
+        ? { label: "Suspend …", icon: CirclePause, isDanger: true, run: open("suspend") }
         : { label: "Resume", icon: CirclePlay, run: () => void resume(application) },
+      { label: "End all tokens …", icon: LogOut, isDanger: true, run: open("end tokens") },
     ];
-    const endTokens: MenuAction = {
-      label: "End all tokens …",
-      icon: LogOut,
-      isDanger: true,
-      run: () => onDialog("end tokens", application),
-    };
-    const remove: MenuAction = {
-      label: "Delete …",
-      icon: Trash,
-      isDanger: true,
-      run: () => onDialog("delete", application),
-    };
-    return [...(isEditor ? [...edits, endTokens] : []), ...(isOwner ? [remove] : [])];
+    const remove: MenuAction = { label: deleteLabel, icon: Trash, isDanger: true, run: open("delete") };
+    return [...(isEditor ? edits : []), ...(isOwner ? [remove] : [])];
   };
 }
 
-/** Suspends and resumes applications, with Undo. */
-export function useSuspension() {
-  const queries = useQueryClient();
-  async function suspend({ id, name }: Application) {
-    await act(
-      `Suspended ${showInvisible(name)}.`,
-      () => change(suspendApplication, id),
-      () => change(resumeApplication, id),
-    );
-  }
-  async function resume({ id, name }: Application) {
-    await act(
+/** Resumes a suspended application at once, with Undo. */
+export function useResumption() {
+  const change = useSuspensionCalls();
+  return ({ id, name }: Application) =>
+    act(
       `Resumed ${showInvisible(name)}.`,
       () => change(resumeApplication, id),
       () => change(suspendApplication, id),
     );
-  }
-  async function change(run: typeof suspendApplication, appid: string) {
+}
+
+/** Runs one of the two calls, and loads the views of the application again. */
+export function useSuspensionCalls() {
+  const queries = useQueryClient();
+  return async (run: typeof suspendApplication, appid: string) => {
     await run({ appid });
     await refetch(queries, ["applications"], ["application", appid]);
-  }
-  return { suspend, resume };
+  };
 }
 
 /** The act that switches the rehearsal of an application on or off, with Undo. */

@@ -7,6 +7,8 @@ import {
   deleteApplication,
   endTokensOfApplication,
   renameApplication,
+  resumeApplication,
+  suspendApplication,
 } from "../api/applications.ts";
 import { refetch } from "../api/refetch.ts";
 import { provePassword } from "../api/sessions.ts";
@@ -17,7 +19,8 @@ import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
 import { showToast } from "../ui/toast.tsx";
-import { ApplicationImpact } from "./application.impact.tsx";
+import { type OpenedApplication, useSuspensionCalls } from "./application.acts.tsx";
+import { ApplicationImpact, UseOfApplication } from "./application.impact.tsx";
 
 interface CloseProps {
   readonly onClose: () => void;
@@ -58,7 +61,7 @@ export function CreateApplication({ onClose }: CloseProps) {
   );
 }
 
-export function RenameApplication({ application: { id, name: before }, onClose }: ApplicationProps) {
+function RenameApplication({ application: { id, name: before }, onClose }: ApplicationProps) {
   const [name, setName] = useState(before);
   const refresh = useRefresh();
 
@@ -109,7 +112,35 @@ function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDial
   );
 }
 
-export function EndTokensOfApplication({ application: { id, name }, onClose }: ApplicationProps) {
+/** Everything keeps, so it asks for no name; but it stops all clients, so it asks. */
+function SuspendApplication({ application: { id, name }, onClose }: ApplicationProps) {
+  const change = useSuspensionCalls();
+
+  async function confirm() {
+    await change(suspendApplication, id);
+    showToast(`Suspended ${showInvisible(name)}.`, () => change(resumeApplication, id));
+  }
+
+  return (
+    <DangerDialog
+      title={`Suspend ${showInvisible(name)}?`}
+      lead="Stops all its clients until it is resumed"
+      command={`npx rollcall apps suspend ${id}`}
+      action="Suspend the application"
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <ApplicationImpact appid={id} />
+      <UseOfApplication appid={id} />
+      <p>
+        Each of their calls gets AuthAPICallDisabledByDeveloper, and their streams of events end. Nothing is lost:
+        tokens and data stay as they are, and operators see everything.
+      </p>
+    </DangerDialog>
+  );
+}
+
+function EndTokensOfApplication({ application: { id, name }, onClose }: ApplicationProps) {
   async function confirm() {
     await endTokensOfApplication({ appid: id });
     showToast(`Ended all tokens of ${showInvisible(name)}.`);
@@ -132,7 +163,7 @@ export function EndTokensOfApplication({ application: { id, name }, onClose }: A
   );
 }
 
-export function DeleteApplication({ application: { id, name }, onDeleted, onClose }: DeleteProps) {
+function DeleteApplication({ application: { id, name }, onDeleted, onClose }: DeleteProps) {
   const refresh = useRefresh();
 
   async function confirm() {
@@ -166,4 +197,22 @@ export function DeleteApplication({ application: { id, name }, onDeleted, onClos
 function useRefresh() {
   const queries = useQueryClient();
   return () => refetch(queries, ["applications"], ["application"]);
+}
+
+const dialogs = {
+  rename: RenameApplication,
+  suspend: SuspendApplication,
+  "end tokens": EndTokensOfApplication,
+  delete: DeleteApplication,
+} as const;
+
+interface ApplicationDialogProps extends CloseProps {
+  readonly opened: OpenedApplication;
+  readonly onDeleted?: () => void;
+}
+
+/** The dialog of an act on an application. */
+export function ApplicationDialog({ opened: { dialog, application }, ...events }: ApplicationDialogProps) {
+  const Opened = dialogs[dialog];
+  return <Opened application={application} {...events} />;
 }

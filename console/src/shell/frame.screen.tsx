@@ -4,7 +4,8 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react
 import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
-import { firstApplicationsQuery, getApplication } from "../api/applications.ts";
+import { type Application, firstApplicationsQuery, getApplication } from "../api/applications.ts";
+import { listAudit } from "../api/audit.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import ChevronRight from "../lib/icons/chevron-right.ts";
@@ -17,6 +18,7 @@ import Keyboard from "../lib/icons/keyboard.ts";
 import LogOut from "../lib/icons/log-out.ts";
 import MenuIcon from "../lib/icons/menu.ts";
 import Search from "../lib/icons/search.ts";
+import { usePageTitle } from "../lib/page-title.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -24,12 +26,21 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Page } from "../ui/page.tsx";
 import { EmptyState, Notice, RemedyContext } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
 import { Toasts } from "../ui/toast.tsx";
-import { useApplicationActs, useRehearsalSwitch } from "./application.acts.tsx";
+import {
+  deleteLabel,
+  type OpenedApplication,
+  useApplicationActs,
+  useRehearsalSwitch,
+  useResumption,
+} from "./application.acts.tsx";
+import { actorName } from "./audit-words.ts";
 import { FirstPassword } from "./first-password.tsx";
 import styles from "./frame.module.css";
 import { Mark } from "./mark.tsx";
 import { applicationNavigation, deploymentNavigation, homeOf } from "./navigation.ts";
+import { Palette } from "./palette.tsx";
 import { PasswordQuestion } from "./proof.tsx";
 import { Remedy } from "./remedy.tsx";
 import { SessionEndsSoon, Unencrypted } from "./session.ends.tsx";
@@ -38,10 +49,9 @@ import { ShortcutHelp } from "./shortcut-help.tsx";
 import { SignInForm } from "./sign-in.form.tsx";
 import { leaveConsole } from "./sign-out.ts";
 
-/** Loaded when it is opened for the first time. */
-const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
-const RenameApplication = lazy(() =>
-  import("./application.dialogs.tsx").then((module) => ({ default: module.RenameApplication })),
+/** Loaded when one is opened for the first time. */
+const ApplicationDialog = lazy(() =>
+  import("./application.dialogs.tsx").then((module) => ({ default: module.ApplicationDialog })),
 );
 
 /** What surrounds every screen of an operator who is signed in. */
@@ -104,11 +114,8 @@ export function Frame() {
           <Screen appid={appid} />
         </RemedyContext>
       </main>
-      {open === "palette" && (
-        <Suspense>
-          <Palette appid={appid} onClose={() => setOpen(undefined)} />
-        </Suspense>
-      )}
+      {/* Not loaded later: what is typed before its field is there would go to the page. */}
+      {open === "palette" && <Palette appid={appid} onClose={() => setOpen(undefined)} />}
       {open === "help" && <ShortcutHelp onClose={() => setOpen(undefined)} />}
       {open === "sheet" && <Sheet appid={appid} onClose={() => setOpen(undefined)} />}
       <SignInAgain />
@@ -121,15 +128,16 @@ export function Frame() {
 /** Offers the acts on the application that is open to the palette, but for its deletion. */
 function ApplicationActs({ appid }: { readonly appid: string }) {
   const application = useApplication(appid);
-  const [isRenaming, setRenaming] = useState(false);
-  const actsOf = useApplicationActs(() => setRenaming(true));
+  const [opened, setOpened] = useState<OpenedApplication>();
+  const actsOf = useApplicationActs(setOpened);
   const rehearsal = useRehearsalSwitch(appid)(application?.isRehearsalOn === true);
-  const acts = application === undefined ? [] : actsOf(application).filter(({ isDanger }) => isDanger !== true);
-  useActs(showInvisible(application?.name ?? ""), acts.length === 0 ? [] : [...acts, rehearsal]);
-  if (application === undefined || !isRenaming) return null;
+  const acts = application === undefined ? [] : actsOf(application).filter(({ label }) => label !== deleteLabel);
+  const offered = acts.length === 0 ? [] : [...acts, rehearsal];
+  useActs(showInvisible(application?.name ?? ""), offered, { isOfApplication: true });
+  if (opened === undefined) return null;
   return (
     <Suspense>
-      <RenameApplication application={application} onClose={() => setRenaming(false)} />
+      <ApplicationDialog opened={opened} onClose={() => setOpened(undefined)} />
     </Suspense>
   );
 }
@@ -250,6 +258,7 @@ function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
   });
   const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? "" });
   const list = pathname.split("/").slice(0, listDepth).join("/");
+  const object = usePageTitle();
   return (
     <nav className={styles.crumbs} aria-label="Breadcrumb">
       {appid === undefined ? (
@@ -261,6 +270,12 @@ function Breadcrumbs({ appid }: { readonly appid: string | undefined }) {
         <>
           <ChevronRight size={14} aria-hidden />
           {pathname === list ? <span>{title}</span> : <Link to={list}>{title}</Link>}
+        </>
+      )}
+      {pathname !== list && (
+        <>
+          <ChevronRight size={14} aria-hidden />
+          <span className={styles.object}>{object}</span>
         </>
       )}
     </nav>
@@ -298,12 +313,7 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
   const application = useApplication(appid);
   const isEditor = useRole("editor");
   const endRehearsal = useRehearsalSwitch(appid)(true);
-  if (application?.suspended !== undefined)
-    return (
-      <Notice icon={CirclePause} isWarning>
-        This application is suspended: all calls of its clients are refused.
-      </Notice>
-    );
+  if (application?.suspended !== undefined) return <SuspendedNotice application={application} />;
   if (application?.isBeingImported)
     return (
       <Notice icon={CirclePause}>
@@ -332,6 +342,41 @@ function ApplicationBanner({ appid }: { readonly appid: string }) {
       </Notice>
     );
   return null;
+}
+
+function SuspendedNotice({ application }: { readonly application: Application }) {
+  const { id: appid, suspended, movingTo } = application;
+  const isEditor = useRole("editor");
+  const resume = useResumption();
+  const { data } = useQuery({
+    queryKey: ["audit", appid, "suspension", suspended],
+    queryFn: ({ signal }) =>
+      listAudit({ appid, action: "suspendApplication", refused: "false", pageSize: 1 }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const [entry] = data?.pageResults ?? [];
+  return (
+    <Notice
+      icon={CirclePause}
+      isWarning
+      action={
+        isEditor &&
+        movingTo === undefined && (
+          <Button size="small" onPress={() => void resume(application)}>
+            Resume
+          </Button>
+        )
+      }
+    >
+      This application is suspended: all calls of its clients are refused.
+      {suspended !== undefined && (
+        <>
+          {" "}
+          {entry === undefined ? "Since" : `By ${showInvisible(actorName(entry))},`} <Time value={suspended} />.
+        </>
+      )}
+    </Notice>
+  );
 }
 
 /** The screen of the address. The server refuses all calls of a screen whose application is being imported. */

@@ -22,6 +22,8 @@ export interface Destination {
   readonly icon: Icon;
   readonly label: string;
   readonly note: string;
+  /** What tells it from others of the same label. */
+  readonly detail?: string;
   /** The keys that lead there, too. */
   readonly keys?: string;
   readonly href: string;
@@ -48,43 +50,80 @@ const pagesOfApplication: Partial<Record<keyof ApplicationHits, HitKind>> = {
 
 const pagesOfDeployment: Record<keyof DeploymentHits, HitKind> = {
   applications: { noun: "Application", icon: LayoutGrid, page: ({ id }) => `/apps/${id}/overview` },
+  users: { noun: "User", icon: User, page: ({ id, appid }) => `/apps/${appid}/users/${encodeURIComponent(id)}` },
   operators: { noun: "Operator", icon: ShieldUser, page: ({ id }) => `/operators?panel=${id}` },
   audit: { noun: "Audit log", icon: ScrollText, page: entryPage },
 };
 
-/** The screens with the text in their names, and the page of an id. */
-export function findPlaces(text: string, appid: string | undefined): Destination[] {
-  const address = addressOfId(text, appid);
-  if (address !== undefined) return [{ icon: Hash, label: text, note: "By its id", href: address }];
+/** The page of an id. */
+export function findById(text: string, appid: string | undefined): Destination[] {
+  const href = addressOfId(text, appid);
+  return href === undefined ? [] : [{ icon: Hash, label: text, note: "By its id", href }];
+}
+
+/**
+ * The screens, the acts of the page and its single keys whose names match the text: those that begin with it before those
+ * with a word that does, and of equal ones the acts of an object before those of the application.
+ */
+export function findCommands(
+  text: string,
+  appid: string | undefined,
+  acts: ReturnType<typeof listActs>,
+  shortcuts: readonly Shortcut[],
+): Destination[] {
+  const ranked = [
+    ...rankPlaces(text, appid),
+    ...(text === "" ? [] : [...rankActs(text, acts), ...rankKeys(text, shortcuts)]),
+  ];
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ found }) => found);
+}
+
+interface Ranked {
+  readonly rank: number;
+  readonly found: Destination;
+}
+
+function rankPlaces(text: string, appid: string | undefined): Ranked[] {
   const own = appid === undefined ? [] : applicationNavigation.flat();
   const places = [
     ...own.map((place) => ({ ...place, note: "" })),
     ...deploymentNavigation.map((place) => ({ ...place, note: own.length === 0 ? "" : "Deployment" })),
   ];
-  return places
-    .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
-    .map(({ icon, label, to, key, note }) => {
-      const isItself = note === label;
-      return { icon, label, note: isItself ? "" : note, keys: `g ${key}`, href: to.replace("$appid", appid ?? "") };
-    });
+  return places.flatMap(({ icon, label, to, key, note }) => {
+    const shown = note === label ? "" : note;
+    const href = to.replace("$appid", appid ?? "");
+    return ranked(rankOf(text, label), { icon, label, note: shown, keys: `g ${key}`, href });
+  });
 }
 
-/** What the page offers and what its single keys do: "disable", or "disable ada" with the name of the object. */
-export function findActs(
-  text: string,
-  acts: ReturnType<typeof listActs>,
-  shortcuts: readonly Shortcut[],
-): Destination[] {
-  if (text === "") return [];
-  const [first = "", ...others] = text.toLowerCase().split(/\s+/);
-  const named = acts
-    .filter(({ label }) => label.toLowerCase().includes(first))
-    .filter(({ label, subject }) => others.every((word) => `${label} ${subject}`.toLowerCase().includes(word)))
-    .map(({ label, icon = Zap, subject: note, run }) => ({ icon, label, note, href: `act ${label} ${note}`, run }));
-  const ofKeys = shortcuts
-    .filter(({ keys, label }) => /^\w$/.test(keys) && label.toLowerCase().includes(text.toLowerCase()))
-    .map(({ keys, label, run }) => ({ icon: Zap, label, note: "Do it now", keys, href: `act ${keys}`, run }));
-  return [...named, ...ofKeys];
+/** "disable", or "disable ada" with the name of the object. */
+function rankActs(text: string, acts: ReturnType<typeof listActs>): Ranked[] {
+  const [first = "", ...others] = text.split(/\s+/);
+  return acts.flatMap(({ label, icon = Zap, subject: note, run }) => {
+    const isOfSubject = others.every((word) => rankOf(word, `${label} ${note}`) !== undefined);
+    const rank = rankOf(text, label) ?? (isOfSubject ? rankOf(first, label) : undefined);
+    return ranked(rank, { icon, label, note, href: `act ${label} ${note}`, run });
+  });
+}
+
+function rankKeys(text: string, shortcuts: readonly Shortcut[]): Ranked[] {
+  return shortcuts
+    .filter(({ keys }) => /^\w$/.test(keys))
+    .flatMap(({ keys, label, run }) =>
+      ranked(rankOf(text, label), { icon: Zap, label, note: "Do it now", keys, href: `act ${keys}`, run }),
+    );
+}
+
+function ranked(rank: number | undefined, found: Destination): Ranked[] {
+  return rank === undefined ? [] : [{ rank, found }];
+}
+
+/** 0 for a label that begins with the text, 1 for one with a word that does. Never inside a word: "end" finds no "Suspend". */
+function rankOf(text: string, label: string): 0 | 1 | undefined {
+  const [sought, shown] = [text.toLowerCase(), label.toLowerCase()];
+  if (shown.startsWith(sought)) return 0;
+  const isInWord = [...shown.matchAll(/[\p{L}\p{N}]+/gu)].some(({ index }) => shown.startsWith(sought, index));
+  return isInWord ? 1 : undefined;
 }
 
 const recentMax = 5;
@@ -101,7 +140,7 @@ export function listRecent(): readonly Destination[] {
   return recent.map((destination) => ({ ...destination, note: "Recent" }));
 }
 
-/** The pages of what the server has found. An entry that both searches found is shown once. */
+/** The pages of what the server has found. What both searches found is shown once. */
 export function findPages(
   text: string,
   appid: string | undefined,
@@ -113,7 +152,7 @@ export function findPages(
       lineOf(hit, shown, `/apps/${appid}${shown.page(hit)}`),
     ),
   );
-  const known = new Set((inApplication?.audit ?? []).map(({ id }) => id));
+  const known = new Set([...(inApplication?.audit ?? []), ...(inApplication?.users ?? [])].map(({ id }) => id));
   const ofDeployment = Object.entries(pagesOfDeployment).flatMap(([kind, shown]) =>
     (inDeployment?.[kind as keyof DeploymentHits] ?? [])
       .filter(({ id }) => !known.has(id))
@@ -129,10 +168,17 @@ function ownerLine(id: string, appid: string | undefined, { id: owner, title = o
   return href === undefined ? [] : [{ icon: Hash, label: id, note, href }];
 }
 
-function lineOf({ id, title, match }: Hit, { noun, icon }: HitKind, href: string): Destination {
-  const found = { id: " by id", name: "", email: " by e-mail", uniqueId: " by unique id" };
+function lineOf({ id, title, detail, application, match }: Hit, { noun, icon }: HitKind, href: string): Destination {
+  const found = { id: " by id", name: "", personName: " by name", email: " by e-mail", uniqueId: " by unique id" };
   const others = { identity: " by identity", requestId: " by request", object: "" };
-  return { icon, label: showInvisible(title ?? id), note: noun + { ...found, ...others }[match], href };
+  const place = application === undefined ? "" : ` in ${showInvisible(application)}`;
+  return {
+    icon,
+    label: showInvisible(title ?? id),
+    ...(detail !== undefined && { detail: showInvisible(detail) }),
+    note: `${noun}${{ ...found, ...others }[match]}${place}`,
+    href,
+  };
 }
 
 function entryPage({ id, title }: Hit): string {

@@ -8,7 +8,14 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
 import styles from "./frame.module.css";
 import { addressOfId } from "./ids.ts";
-import { type Destination, findActs, findPages, findPlaces, listRecent, rememberDestination } from "./palette.hits.ts";
+import {
+  type Destination,
+  findById,
+  findCommands,
+  findPages,
+  listRecent,
+  rememberDestination,
+} from "./palette.hits.ts";
 
 interface PaletteProps {
   readonly appid: string | undefined;
@@ -33,8 +40,8 @@ export function Palette({ appid, onClose }: PaletteProps) {
   const [acts] = useState(listActs);
   const hits = uniqueOf([
     ...(text === "" ? listRecent() : []),
-    ...(isGone ? [] : findPlaces(text, appid)),
-    ...findActs(text, acts, shortcuts),
+    ...(isGone ? [] : findById(text, appid)),
+    ...findCommands(text, appid, acts, shortcuts),
     ...pages,
   ]);
   const current = hits[Math.min(selected, hits.length - 1)];
@@ -95,7 +102,10 @@ export function Palette({ appid, onClose }: PaletteProps) {
               onClick={() => follow(hit)}
             >
               <hit.icon size={16} strokeWidth={1.75} aria-hidden />
-              <span>{hit.label}</span>
+              <span>
+                {hit.label}
+                {hit.detail !== undefined && <small>{hit.detail}</small>}
+              </span>
               <small>{hit.note}</small>
               {hit.keys !== undefined && <kbd>{hit.keys}</kbd>}
             </div>

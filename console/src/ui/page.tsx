@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import X from "../lib/icons/x.ts";
+import { showPageTitle } from "../lib/page-title.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { IconButton } from "./button.tsx";
 import styles from "./page.module.css";
@@ -20,7 +21,7 @@ interface PageProps {
 export function Page({ title, before, beside, actions, children, isScrolling = true }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Rollcall`;
+    showPageTitle(title);
   }, [title]);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { connect, type Setup, send } from "../suite.ts";
 import { enter, goTo, registerDevice } from "./steps.ts";
 
@@ -32,6 +33,17 @@ export async function findAnything(setup: Setup): Promise<void> {
   };
   await find("ada@pal", "ada.palette");
   await page.getByRole("heading", { level: 1, name: "ada.palette" }).waitFor();
+  await open();
+  await hand.fill(box, "end");
+  await page.getByRole("option", { selected: true }).filter({ hasText: "End all sign-ins" }).waitFor();
+  assert.equal(await page.getByRole("option").filter({ hasText: "Suspend" }).count(), 0, "never inside a word");
+  const ends = await page
+    .getByRole("option")
+    .filter({ hasText: /^End all/ })
+    .allInnerTexts();
+  assert.ok(ends[0]?.includes("ada.palette") && ends[1]?.includes(name), `the act of the user first: ${ends.join()}`);
+  await page.keyboard.press("Escape");
+  await box.waitFor({ state: "detached" });
   await find("disable", "Disable");
   await page.getByRole("button", { name: "Enable" }).waitFor();
   await hand.undo(page.locator("body"));
@@ -41,9 +53,14 @@ export async function findAnything(setup: Setup): Promise<void> {
   await find(name.toLowerCase(), name);
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   await find("suspend", "Suspend");
-  await page.getByText("This application is suspended").waitFor();
+  const suspension = page.getByRole("alertdialog");
+  await suspension.getByText("1 device", { exact: true }).waitFor();
+  await suspension.getByText("1 user", { exact: true }).waitFor();
+  await hand.press(suspension.getByRole("button", { name: "Suspend the application" }));
+  const banner = page.getByText("This application is suspended");
+  await banner.getByText(`By ${server.operator.name}, just now`).waitFor();
   await hand.undo(page.locator("body"));
-  await page.getByText("This application is suspended").waitFor({ state: "detached" });
+  await banner.waitFor({ state: "detached" });
   await find(stranger.id, `Look in Neighbour ${hand.name}`);
   await page.getByRole("heading", { level: 1, name: "grace.next.door" }).waitFor();
   await find(name.toLowerCase(), name);

@@ -60,9 +60,10 @@ export async function configureApplication(setup: Setup): Promise<void> {
   assert.deepEqual((await settings()).oidc, {});
 
   await follow("General");
-  await hand.press(page.getByRole("button", { name: "Suspend" }));
+  await hand.press(page.getByRole("button", { name: "Suspend …" }));
+  await hand.press(page.getByRole("alertdialog").getByRole("button", { name: "Suspend the application" }));
   await page.getByText("This application is suspended").waitFor();
-  await hand.press(page.getByRole("button", { name: "Resume" }));
+  await hand.press(page.getByRole("button", { name: "Resume" }).first()); // of the banner
   await page.getByText("This application is suspended").waitFor({ state: "detached" });
   await hand.press(page.getByRole("button", { name: "Delete" }));
   const dialog = page.getByRole("alertdialog");
