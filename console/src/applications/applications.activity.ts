@@ -1,5 +1,6 @@
 import type { Application } from "../api/applications.ts";
 import { formatNumber, formatShare } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 
 export type Activity = NonNullable<Application["activity"]>;
 
@@ -9,7 +10,7 @@ export function activityOf(activity: Activity): string[] {
 }
 
 export function formatRate(perMinute: number): string {
-  return perMinute.toLocaleString(undefined, { maximumFractionDigits: 1 });
+  return perMinute.toLocaleString(numberLocale, { maximumFractionDigits: 1 });
 }
 
 export function errorsOf({ calls, errors }: Activity): string | false {

@@ -3,6 +3,7 @@ import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import Bug from "../lib/icons/bug.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { CrashState } from "../shell/crash.state.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
@@ -58,7 +59,7 @@ const savedViews = [
   { label: "Came back", values: { state: "open", reopened: "true" } },
 ];
 
-const byNumbers = new Intl.Collator(undefined, { numeric: true });
+const byNumbers = new Intl.Collator(numberLocale, { numeric: true });
 
 /** The list shows open crashes unless its address says another state, or all. */
 const everyState = "all";

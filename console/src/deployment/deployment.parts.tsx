@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { firstApplicationsQuery, listApplications } from "../api/applications.ts";
 import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
 import { formatBounded, formatBytes, formatNumber, showInvisible } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./deployment.module.css";
@@ -26,7 +27,7 @@ export function Busiest({ calls }: { readonly calls: DeploymentCalls | undefined
             </Link>
             <meter min={0} max={most} value={count} aria-label="Share of the busiest" />
             <span>
-              {(count / 15).toLocaleString(undefined, { maximumFractionDigits: 1 })} a minute
+              {(count / 15).toLocaleString(numberLocale, { maximumFractionDigits: 1 })} a minute
               <small>{errors === 0 ? "no errors" : `${formatNumber(errors)} errors`}</small>
             </span>
           </li>

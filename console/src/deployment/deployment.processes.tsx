@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Deployment } from "../api/deployment.ts";
 import { formatBytes, formatMs, formatNumber, showInvisible } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./deployment.module.css";
@@ -11,7 +12,7 @@ const columns: readonly (readonly [name: string, render: (process: ServerProcess
   ["Machine", ({ machine, worker }) => `${showInvisible(machine)}, worker ${worker}`],
   ["Version", ({ version }) => version],
   ["Started", ({ since }) => <Time value={since} />],
-  ["Processor", ({ cpu }) => cpu.toLocaleString(undefined, { style: "percent" })],
+  ["Processor", ({ cpu }) => cpu.toLocaleString(numberLocale, { style: "percent" })],
   ["Memory", ({ memoryBytes }) => formatBytes(memoryBytes)],
   ["Delay, p99", ({ loopDelayMs }) => formatMs(loopDelayMs)],
   [

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
 import { formatMs, formatNumber } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { Sparkline } from "../ui/sparkline.tsx";
 import styles from "./deployment.module.css";
 
@@ -79,9 +80,9 @@ function sum(values: readonly number[]): number {
 }
 
 function rate(value: number): string {
-  return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 });
+  return value.toLocaleString(numberLocale, { maximumFractionDigits: value < 10 ? 1 : 0 });
 }
 
 function share(part: number, all: number): string {
-  return (all === 0 ? 0 : part / all).toLocaleString(undefined, { style: "percent", maximumSignificantDigits: 2 });
+  return (all === 0 ? 0 : part / all).toLocaleString(numberLocale, { style: "percent", maximumSignificantDigits: 2 });
 }

@@ -1,3 +1,4 @@
+import { dateLocale, numberLocale } from "./locales.ts";
 import { getPreferences } from "./preferences.ts";
 
 /** Control characters and direction marks, which could make a text read as another. Emoji need the joiners. */
@@ -18,7 +19,7 @@ export function showOptional(text: string | undefined): string | undefined {
 }
 
 export function formatNumber(value: number): string {
-  return value.toLocaleString();
+  return value.toLocaleString(numberLocale);
 }
 
 /** A count that the server stops at its bound: "1,000+". */
@@ -33,7 +34,7 @@ export function formatCount(value: number, noun: string, isMore = false): string
 
 /** A part of a whole: "0.5 %". */
 export function formatShare(share: number): string {
-  return share.toLocaleString(undefined, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
+  return share.toLocaleString(numberLocale, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
 }
 
 export function formatBytes(bytes: number): string {
@@ -41,7 +42,7 @@ export function formatBytes(bytes: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
   const unitDisplay = power === 0 ? "long" : "short"; // "0 bytes", "1.5 MB"
   const options = { style: "unit", unit: units[power], unitDisplay, maximumFractionDigits: 1 } as const;
-  return (bytes / 1000 ** power).toLocaleString(undefined, options);
+  return (bytes / 1000 ** power).toLocaleString(numberLocale, options);
 }
 
 /**
@@ -56,7 +57,7 @@ export function parseTime(date: string): number {
 export function formatExact(time: string): string {
   const isUtc = getPreferences().timeZone === "utc";
   const zone = isUtc ? { timeZone: "UTC", timeZoneName: "short" as const } : {};
-  return new Date(parseTime(time)).toLocaleString(undefined, { ...exactParts, ...zone });
+  return new Date(parseTime(time)).toLocaleString(dateLocale, { ...exactParts, ...zone });
 }
 
 const exactParts = {
@@ -71,20 +72,20 @@ const exactParts = {
 /** Hours, minutes and seconds, for logs of the last minutes. */
 export function formatClock(at: number): string {
   const zone = getPreferences().timeZone === "utc" ? { timeZone: "UTC" } : {};
-  return new Date(at).toLocaleTimeString(undefined, { ...clockParts, ...zone });
+  return new Date(at).toLocaleTimeString(dateLocale, { ...clockParts, ...zone });
 }
 
 const clockParts = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
 /** Milliseconds of a call: "0.4 ms", "12 ms", "1.2 s". */
 export function formatMs(ms: number): string {
-  if (ms >= 1000) return `${(ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`;
-  return `${ms.toLocaleString(undefined, { maximumFractionDigits: ms < 10 ? 1 : 0 })} ms`;
+  if (ms >= 1000) return `${(ms / 1000).toLocaleString(numberLocale, { maximumFractionDigits: 1 })} s`;
+  return `${ms.toLocaleString(numberLocale, { maximumFractionDigits: ms < 10 ? 1 : 0 })} ms`;
 }
 
 /** A day without a time, such as a date of birth, which the API gives as its midnight in UTC. */
 export function formatDay(time: string): string {
-  return new Date(parseTime(time)).toLocaleDateString(undefined, {
+  return new Date(parseTime(time)).toLocaleDateString(dateLocale, {
     timeZone: "UTC",
     year: "numeric",
     month: "short",
@@ -100,7 +101,7 @@ export function formatRelative(time: string, now = Date.now()): string {
   return relative.format(Math.round(seconds / length), unit);
 }
 
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const relative = new Intl.RelativeTimeFormat(numberLocale, { numeric: "auto", style: "short" });
 const steps: readonly [
   readonly [Intl.RelativeTimeFormatUnit, number, number],
   ...(readonly [Intl.RelativeTimeFormatUnit, number, number])[],
@@ -117,7 +118,7 @@ const steps: readonly [
 export function formatDuration(milliseconds: number): string {
   const [unit, length] = durations.find(([, length]) => milliseconds >= length) ?? (["second", 1000] as const);
   const options = { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: 1 } as const;
-  return (milliseconds / length).toLocaleString(undefined, options);
+  return (milliseconds / length).toLocaleString(numberLocale, options);
 }
 
 const durations = [
@@ -146,7 +147,7 @@ export function formatTick(at: number, stepMs: number, intervalMs: number): stri
 }
 
 function formatIn(at: number, parts: Intl.DateTimeFormatOptions, isUtc = getPreferences().timeZone === "utc"): string {
-  return new Date(at).toLocaleString(undefined, { ...parts, ...(isUtc && { timeZone: "UTC" }) });
+  return new Date(at).toLocaleString(dateLocale, { ...parts, ...(isUtc && { timeZone: "UTC" }) });
 }
 
 const dayParts = { month: "short", day: "numeric" } as const;
@@ -156,5 +157,5 @@ const dayMs = 86_400_000;
 
 /** "1.2K", where only the size matters. */
 export function formatCompact(value: number): string {
-  return value.toLocaleString(undefined, { notation: "compact", maximumSignificantDigits: 3 });
+  return value.toLocaleString(numberLocale, { notation: "compact", maximumSignificantDigits: 3 });
 }

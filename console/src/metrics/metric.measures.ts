@@ -1,5 +1,6 @@
 import type { MetricSeries } from "../api/metrics.ts";
 import { parseTime, showInvisible } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import type { ChartSeries, Tone } from "../ui/time-chart.parts.ts";
 
 type Point = MetricSeries["series"][number]["points"][number];
@@ -101,7 +102,7 @@ function summaryOf(points: readonly Point[], figure: Figure, { isSum }: Measure)
 
 export function formatFigure(value: number): string {
   const options = Math.abs(value) >= 1_000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 };
-  return value.toLocaleString(undefined, options);
+  return value.toLocaleString(numberLocale, options);
 }
 
 /** The starts of the intervals. */

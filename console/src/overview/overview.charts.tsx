@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import type { Overview, Statistics } from "../api/statistics.ts";
 import { formatNumber, parseTime } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { intervals } from "../lib/time-range.ts";
 import type { ChartSeries, TimeChartProps, Tone } from "../ui/time-chart.parts.ts";
 import { TimeChart } from "../ui/time-chart.tsx";
@@ -138,5 +139,5 @@ function seriesOf({ times, values, before }: Table, { name, label, tone, summary
 }
 
 function formatLatency(ms: number): string {
-  return `${ms.toLocaleString(undefined, { maximumSignificantDigits: ms < 100 ? 2 : 3 })} ms`;
+  return `${ms.toLocaleString(numberLocale, { maximumSignificantDigits: ms < 100 ? 2 : 3 })} ms`;
 }

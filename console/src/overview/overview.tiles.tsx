@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import type { Overview } from "../api/statistics.ts";
 import { formatBytes, formatNumber } from "../lib/format.ts";
+import { dateLocale, numberLocale } from "../lib/locales.ts";
 import styles from "./overview.module.css";
 
 /** The totals of the application, and today compared with the same weekday before. */
@@ -95,7 +96,7 @@ function counted(noun: string, { isExact }: Overview["totals"]["users"]): string
 
 function shareOf(part: number, all: number): string {
   const options = { style: "percent", maximumSignificantDigits: 2 } as const;
-  return (all === 0 ? 0 : part / all).toLocaleString(undefined, options);
+  return (all === 0 ? 0 : part / all).toLocaleString(numberLocale, options);
 }
 
 interface TileProps {
@@ -110,7 +111,7 @@ interface TileProps {
 }
 
 function Tile({ label, value, today, before, what, children }: TileProps) {
-  const day = new Date().toLocaleDateString(undefined, { weekday: "long", timeZone: "UTC" });
+  const day = new Date().toLocaleDateString(dateLocale, { weekday: "long", timeZone: "UTC" });
   return (
     <div className={styles.tile}>
       <dt>{label}</dt>

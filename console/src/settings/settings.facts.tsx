@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { type FileUsage, readFileUsage } from "../api/settings.ts";
 import { readStatistics, type Statistics } from "../api/statistics.ts";
 import { formatBytes, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
+import { numberLocale } from "../lib/locales.ts";
 import { intervals } from "../lib/time-range.ts";
 import styles from "./settings.module.css";
 
@@ -54,7 +55,7 @@ function describePeak(path: string, { series, peaks = [] }: Statistics): ReactNo
 }
 
 function inWords(calls: number): string {
-  const perSecond = (calls / 60).toLocaleString(undefined, { maximumSignificantDigits: 2 });
+  const perSecond = (calls / 60).toLocaleString(numberLocale, { maximumSignificantDigits: 2 });
   return `${formatNumber(calls)} ${calls === 1 ? "call" : "calls"}, ${perSecond} a second`;
 }
 

@@ -2,6 +2,7 @@ import { type FormEvent, useRef, useState } from "react";
 import { Dialog, DialogTrigger } from "react-aria-components/Dialog";
 import { Popover } from "react-aria-components/Popover";
 import CalendarClock from "../lib/icons/calendar-clock.ts";
+import { dateLocale } from "../lib/locales.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import {
@@ -110,7 +111,7 @@ function FixedRange({ range, onChoose }: FixedRangeProps) {
 /** The first and the last moment of a range, without their common parts. */
 function RangeText({ from, to }: Pick<TimeRange, "from" | "to">) {
   const { timeZone } = usePreferences();
-  const format = new Intl.DateTimeFormat(undefined, {
+  const format = new Intl.DateTimeFormat(dateLocale, {
     month: "short",
     day: "numeric",
     hour: "2-digit",
