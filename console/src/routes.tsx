@@ -7,14 +7,26 @@ import {
   lazyRouteComponent,
   Outlet,
   redirect,
+  useRouter,
 } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { CallError } from "./lib/call-error.ts";
+import { loadPart } from "./lib/load-part.ts";
 import type { RangeSearch } from "./lib/time-range.ts";
+import { PendingScreen } from "./shell/pending-screen.tsx";
 import { sessionQuery } from "./shell/session.ts";
-import { LoadingRows } from "./ui/loading-rows.tsx";
 
 /** Loaded with the first screen, because the sign-in must load little. */
 const ErrorState = lazyRouteComponent(() => import("./ui/states.tsx"), "ErrorState");
+const ScreenError = lazyRouteComponent(() => import("./ui/states.tsx"), "ScreenError");
+
+/** The component of a screen, which is loaded when it is opened. */
+function screenOf<Module extends Record<string, unknown>, Name extends keyof Module & string>(
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return lazyRouteComponent<Module, Name>(() => loadPart(load), name);
+}
 
 /** Every screen of the console. */
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({ component: Outlet });
@@ -23,13 +35,13 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: ({ next }: Record<string, unknown>) => ({ next: insideOnly(next) }),
-  component: lazyRouteComponent(() => import("./shell/sign-in.screen.tsx"), "SignInScreen"),
+  component: screenOf(() => import("./shell/sign-in.screen.tsx"), "SignInScreen"),
 });
 
 const frame = createRoute({
   getParentRoute: () => root,
   id: "frame",
-  component: lazyRouteComponent(() => import("./shell/frame.screen.tsx"), "Frame"),
+  component: screenOf(() => import("./shell/frame.screen.tsx"), "Frame"),
   async beforeLoad({ context: { queries }, location }) {
     try {
       await queries.ensureQueryData(sessionQuery);
@@ -45,8 +57,8 @@ const frame = createRoute({
 const deployment = createRoute({
   getParentRoute: () => frame,
   path: "/",
-  staticData: { title: "State" },
-  component: lazyRouteComponent(() => import("./deployment/deployment.screen.tsx"), "DeploymentScreen"),
+  staticData: { title: "State", heading: "Deployment" },
+  component: screenOf(() => import("./deployment/deployment.screen.tsx"), "DeploymentScreen"),
 });
 
 const applications = createRoute({
@@ -54,7 +66,7 @@ const applications = createRoute({
   path: "/apps",
   staticData: { title: "Applications" },
   validateSearch: (given) => textsOf(given, ["namePrefix", "state", "sortOrder", "panel"]),
-  component: lazyRouteComponent(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
+  component: screenOf(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
 
 /** Named here, because the sign-in must not load the code for time ranges. */
@@ -65,7 +77,7 @@ const overview = createRoute({
   path: "/apps/$appid/overview",
   staticData: { title: "Overview" },
   validateSearch: (given) => textsOf(given, [...rangeSearchNames, "compare"]),
-  component: lazyRouteComponent(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
+  component: screenOf(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
 });
 
 const start = createRoute({
@@ -73,7 +85,7 @@ const start = createRoute({
   path: "/apps/$appid/start",
   staticData: { title: "Start" },
   validateSearch: (given) => textsOf(given, ["with"]),
-  component: lazyRouteComponent(() => import("./start/start.screen.tsx"), "StartScreen"),
+  component: screenOf(() => import("./start/start.screen.tsx"), "StartScreen"),
 });
 
 const keys = createRoute({
@@ -81,7 +93,7 @@ const keys = createRoute({
   path: "/apps/$appid/keys",
   staticData: { title: "Keys" },
   validateSearch: (given) => textsOf(given, ["panel"]),
-  component: lazyRouteComponent(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
+  component: screenOf(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
 });
 
 const auditFilters = ["actor", "actorKind", "action", "refused", "target", "from", "to", "panel"] as const;
@@ -91,7 +103,7 @@ const applicationAudit = createRoute({
   path: "/apps/$appid/audit",
   staticData: { title: "Audit log" },
   validateSearch: (given) => textsOf(given, auditFilters),
-  component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
+  component: screenOf(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });
 
 const operators = createRoute({
@@ -99,7 +111,7 @@ const operators = createRoute({
   path: "/operators",
   staticData: { title: "Operators" },
   validateSearch: (given) => textsOf(given, ["panel"]),
-  component: lazyRouteComponent(() => import("./operators/operators.screen.tsx"), "OperatorsScreen"),
+  component: screenOf(() => import("./operators/operators.screen.tsx"), "OperatorsScreen"),
 });
 
 const audit = createRoute({
@@ -107,14 +119,14 @@ const audit = createRoute({
   path: "/audit",
   staticData: { title: "Audit log" },
   validateSearch: (given) => textsOf(given, [...auditFilters, "appid"]),
-  component: lazyRouteComponent(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
+  component: screenOf(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });
 
 const account = createRoute({
   getParentRoute: () => frame,
   path: "/account",
   staticData: { title: "Account" },
-  component: lazyRouteComponent(() => import("./account/account.screen.tsx"), "AccountScreen"),
+  component: screenOf(() => import("./account/account.screen.tsx"), "AccountScreen"),
 });
 
 const users = createRoute({
@@ -122,7 +134,7 @@ const users = createRoute({
   path: "/apps/$appid/users",
   staticData: { title: "Users" },
   validateSearch: (given) => textsOf(given, ["q", "disabled", "created", "lastModified", "sortOrder", "panel"]),
-  component: lazyRouteComponent(() => import("./users/users.screen.tsx"), "UsersScreen"),
+  component: screenOf(() => import("./users/users.screen.tsx"), "UsersScreen"),
 });
 
 const user = createRoute({
@@ -130,7 +142,7 @@ const user = createRoute({
   path: "/apps/$appid/users/$userId",
   staticData: { title: "Users" },
   validateSearch: (given) => textsOf(given, ["tab", "by", "panel"]),
-  component: lazyRouteComponent(() => import("./users/user.screen.tsx"), "UserScreen"),
+  component: screenOf(() => import("./users/user.screen.tsx"), "UserScreen"),
 });
 
 const devices = createRoute({
@@ -139,7 +151,7 @@ const devices = createRoute({
   staticData: { title: "Devices" },
   validateSearch: (given) =>
     textsOf(given, ["uniqueId", "platform", "appVersion", "tag", "keyId", "created", "sortOrder", "panel"]),
-  component: lazyRouteComponent(() => import("./devices/devices.screen.tsx"), "DevicesScreen"),
+  component: screenOf(() => import("./devices/devices.screen.tsx"), "DevicesScreen"),
 });
 
 const device = createRoute({
@@ -147,7 +159,7 @@ const device = createRoute({
   path: "/apps/$appid/devices/$deviceId",
   staticData: { title: "Devices" },
   validateSearch: (given) => textsOf(given, ["tab", "panel"]),
-  component: lazyRouteComponent(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
+  component: screenOf(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
 });
 
 const crashes = createRoute({
@@ -156,7 +168,7 @@ const crashes = createRoute({
   staticData: { title: "Crashes" },
   validateSearch: (given) =>
     textsOf(given, ["state", "appVersion", "platform", "deviceID", "firstSeen", "reopened", "sortOrder"]),
-  component: lazyRouteComponent(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
+  component: screenOf(() => import("./crashes/crashes.screen.tsx"), "CrashesScreen"),
 });
 
 const crash = createRoute({
@@ -164,7 +176,7 @@ const crash = createRoute({
   path: "/apps/$appid/crashes/$fingerprint",
   staticData: { title: "Crashes" },
   validateSearch: (given) => textsOf(given, ["report"]),
-  component: lazyRouteComponent(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
+  component: screenOf(() => import("./crashes/crash.screen.tsx"), "CrashScreen"),
 });
 
 const explorer = createRoute({
@@ -172,14 +184,14 @@ const explorer = createRoute({
   path: "/apps/$appid/explorer",
   staticData: { title: "Explorer" },
   validateSearch: (given) => textsOf(given, ["operation", "path"]),
-  component: lazyRouteComponent(() => import("./explorer/explorer.screen.tsx"), "ExplorerScreen"),
+  component: screenOf(() => import("./explorer/explorer.screen.tsx"), "ExplorerScreen"),
 });
 
 const rehearsals = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/rehearsals",
   staticData: { title: "Rehearsals" },
-  component: lazyRouteComponent(() => import("./rehearsals/rehearsals.screen.tsx"), "RehearsalsScreen"),
+  component: screenOf(() => import("./rehearsals/rehearsals.screen.tsx"), "RehearsalsScreen"),
 });
 
 const requestFilters = [
@@ -192,7 +204,7 @@ const requests = createRoute({
   path: "/apps/$appid/requests",
   staticData: { title: "Requests" },
   validateSearch: (given) => textsOf(given, [...requestFilters, "panel"]),
-  component: lazyRouteComponent(() => import("./requests/requests.screen.tsx"), "RequestsScreen"),
+  component: screenOf(() => import("./requests/requests.screen.tsx"), "RequestsScreen"),
 });
 
 const metrics = createRoute({
@@ -200,7 +212,7 @@ const metrics = createRoute({
   path: "/apps/$appid/metrics",
   staticData: { title: "Metrics" },
   validateSearch: (given) => textsOf(given, ["q"]),
-  component: lazyRouteComponent(() => import("./metrics/metrics.screen.tsx"), "MetricsScreen"),
+  component: screenOf(() => import("./metrics/metrics.screen.tsx"), "MetricsScreen"),
 });
 
 const metric = createRoute({
@@ -209,7 +221,7 @@ const metric = createRoute({
   staticData: { title: "Metrics" },
   validateSearch: (given) =>
     textsOf(given, [...rangeSearchNames, "value", "groupBy", "measure", "interval", "compare", "tab"]),
-  component: lazyRouteComponent(() => import("./metrics/metric.screen.tsx"), "MetricScreen"),
+  component: screenOf(() => import("./metrics/metric.screen.tsx"), "MetricScreen"),
 });
 
 const events = createRoute({
@@ -217,14 +229,14 @@ const events = createRoute({
   path: "/apps/$appid/events",
   staticData: { title: "Events" },
   validateSearch: (given) => textsOf(given, ["type", "objectID", "userID", "created", "panel"]),
-  component: lazyRouteComponent(() => import("./events/events.screen.tsx"), "EventsScreen"),
+  component: screenOf(() => import("./events/events.screen.tsx"), "EventsScreen"),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/webhooks",
   staticData: { title: "Webhooks" },
-  component: lazyRouteComponent(() => import("./webhooks/webhooks.screen.tsx"), "WebhooksScreen"),
+  component: screenOf(() => import("./webhooks/webhooks.screen.tsx"), "WebhooksScreen"),
 });
 
 const webhook = createRoute({
@@ -232,7 +244,7 @@ const webhook = createRoute({
   path: "/apps/$appid/webhooks/$webhookId",
   staticData: { title: "Webhooks" },
   validateSearch: (given) => textsOf(given, ["tab", "state", "type", "eventID", "created", "panel"]),
-  component: lazyRouteComponent(() => import("./webhooks/webhook.screen.tsx"), "WebhookScreen"),
+  component: screenOf(() => import("./webhooks/webhook.screen.tsx"), "WebhookScreen"),
 });
 
 const settings = createRoute({
@@ -240,7 +252,7 @@ const settings = createRoute({
   path: "/apps/$appid/settings",
   staticData: { title: "Settings" },
   validateSearch: (given) => textsOf(given, ["part"]),
-  component: lazyRouteComponent(() => import("./settings/settings.screen.tsx"), "SettingsScreen"),
+  component: screenOf(() => import("./settings/settings.screen.tsx"), "SettingsScreen"),
 });
 
 const tree = root.addChildren([
@@ -280,9 +292,9 @@ export function createAppRouter(queries: QueryClient) {
     context: { queries },
     // What one application or user shows must not stay in sight under the name of another until its data arrives.
     defaultRemountDeps: ({ params }) => params,
-    defaultPendingComponent: LoadingRows,
+    defaultPendingComponent: PendingScreen,
     defaultPendingMs: 150,
-    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+    defaultErrorComponent: ({ error }) => <FailedScreen error={error} />,
     defaultNotFoundComponent: () => (
       <ErrorState
         error={new CallError(404, { message: "The console has no such page." })}
@@ -294,6 +306,17 @@ export function createAppRouter(queries: QueryClient) {
   });
 }
 
+/** Another attempt loads the code of the screen again, and its data. */
+function FailedScreen({ error }: { readonly error: unknown }) {
+  const router = useRouter();
+  const retry = useCallback(async () => {
+    const components = router.state.matches.map(({ routeId }) => router.routesById[routeId]?.options.component);
+    await Promise.all(components.map((component) => component?.preload?.()));
+    await router.invalidate();
+  }, [router]);
+  return <ScreenError error={error} onRetry={retry} />;
+}
+
 declare module "@tanstack/react-router" {
   interface Register {
     router: ReturnType<typeof createAppRouter>;
@@ -301,6 +324,8 @@ declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {
     /** The name of the screen in the breadcrumb. */
     title?: string;
+    /** Of the page, if it is another. */
+    heading?: string;
   }
 }
 

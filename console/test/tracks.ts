@@ -3,6 +3,7 @@ import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { budgets } from "./budgets.ts";
 import { callJourneys } from "./call-journeys.ts";
 import { changeJourneys } from "./change-journeys.ts";
+import { findingJourneys, typingJourneys } from "./finding-journeys.ts";
 import { firstStartJourney } from "./first-start-journey.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
 import { interruptedJourneys } from "./interrupted-journeys.ts";
@@ -18,6 +19,7 @@ import { screenJourneys, traceJourney } from "./screen-journeys.ts";
 import { security } from "./security.ts";
 import { ownMachine, startOnPostgres, type TestServer } from "./servers.ts";
 import type { Checks } from "./suite.ts";
+import { waitingJourneys } from "./waiting-journeys.ts";
 
 /** Checks that run one after the other, on their own server. */
 export interface Track {
@@ -26,7 +28,7 @@ export interface Track {
   readonly parts: readonly { readonly name: string; readonly checks: Checks; readonly hand: Hand }[];
 }
 
-const tours: Checks = { ...journeys, ...callJourneys, ...overviewJourney, ...screenJourneys };
+const tours: Checks = { ...journeys, ...findingJourneys, ...callJourneys, ...overviewJourney, ...screenJourneys };
 const toursOfOneEngine: Checks = {
   ...pageJourneys,
   ...changeJourneys,
@@ -35,6 +37,8 @@ const toursOfOneEngine: Checks = {
   ...pictureJourney,
   ...regionJourney,
   ...firstStartJourney,
+  ...typingJourneys,
+  ...waitingJourneys,
   ...traceJourney,
 };
 

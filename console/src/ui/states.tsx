@@ -86,6 +86,23 @@ export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
   );
 }
 
+const awayMs = 5_000;
+
+/** A screen that could not be loaded. If the server was away, the screen is loaded once it is back. */
+export function ScreenError({ error, onRetry }: Omit<ErrorStateProps, "subject">) {
+  const isAway = error instanceof CallError && error.status === 0;
+  useEffect(() => {
+    if (!isAway) return;
+    window.addEventListener("online", onRetry);
+    const timer = window.setInterval(() => navigator.onLine && !document.hidden && onRetry(), awayMs);
+    return () => {
+      window.removeEventListener("online", onRetry);
+      window.clearInterval(timer);
+    };
+  }, [isAway, onRetry]);
+  return <ErrorState error={error} onRetry={onRetry} />;
+}
+
 function RetryButton({ seconds, onRetry }: { readonly seconds: number; readonly onRetry: () => void }) {
   const [left, setLeft] = useState(seconds);
   useEffect(() => {
