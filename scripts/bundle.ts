@@ -9,11 +9,12 @@ import { build } from "esbuild";
 const root = path.resolve(import.meta.dirname, "..");
 
 /** The files that processes are started with. They have these names in the bundle, too. */
-const programs = ["main.ts", "cli.ts", "pictures/decoder-process.ts"];
+const programs = ["main.ts", "cli.ts", "pictures/decoder-process.ts", "pictures/heic-worker.ts"];
 
 /** Packages that have native code, or are loaded by few deployments. Node.js finds them in node_modules. */
 const external = [
   "@node-rs/argon2",
+  "libheif-js/*",
   "sharp",
   "@aws-sdk/*",
   "@opentelemetry/*",

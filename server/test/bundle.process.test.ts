@@ -42,6 +42,7 @@ beforeEach(() => {
   cpSync(join(root, positions), join(checkout, positions));
   writeSource("main.ts", "");
   writeSource("pictures/decoder-process.ts", "");
+  writeSource("pictures/heic-worker.ts", "");
   writeVersion("1");
   mkdirSync(join(checkout, "node_modules"));
   symlinkSync(join(root, "node_modules/esbuild"), join(checkout, "node_modules/esbuild"));

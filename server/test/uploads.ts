@@ -74,9 +74,9 @@ export async function download(
 }
 
 /** A PNG of one colour, from its bytes. */
-export async function png(width: number, height: number): Promise<Buffer> {
+export async function png(width: number, height: number, background = "#123456"): Promise<Buffer> {
   const { default: sharp } = await import("sharp");
-  return sharp({ create: { width, height, channels: 3, background: "#123456" } })
+  return sharp({ create: { width, height, channels: 3, background } })
     .png()
     .toBuffer();
 }

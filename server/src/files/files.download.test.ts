@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
+import { animatedPng, chunkNames } from "../../test/animated-png.ts";
 import { assertError, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, download, png, upload } from "../../test/uploads.ts";
 import { filePrefix } from "../storage/orphaned-objects.ts";
@@ -304,6 +306,51 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     ] as const) {
       const answer = await test.call(`GET /pictures/${picture.id}/file?size=${size}`, { token: owner.token });
       assertError(answer, 400, error, errorNumber, message);
+    }
+  });
+
+  it("sends an animated PNG as it is, because it would lose its frames, and to others without metadata", async () => {
+    const shy = await test.signUp();
+    await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });
+    const bytes = await animatedPng();
+    const { id } = await upload(test, shy.token, "/pictures", dataPart(bytes), { readPermissions: "App" });
+    for (const size of ["", "?size=4", "?size=4", "?size=100"]) {
+      const own = await download(test, `/pictures/${id}/file${size}`, { token: shy.token });
+      assert.ok(own.bytes.equals(bytes), size);
+      const shown = await download(test, `/pictures/${id}/file${size}`, { token: owner.token });
+      assert.equal(shown.headers.get("content-type"), "image/png");
+      assert.deepEqual(
+        chunkNames(shown.bytes).filter((name) => /acTL|fcTL|tEXt/.test(name)),
+        ["acTL", "fcTL", "fcTL"],
+      );
+    }
+  });
+
+  it("sends a HEIC as it was uploaded to callers with a token, and as JPEG scaled and by signedUrl", async () => {
+    const { default: sharp } = await import("sharp");
+    const bytes = readFileSync(new URL("../../test/fixtures/photo.heic", import.meta.url));
+    const data = dataPart(bytes, "image/heif", "IMG_1.HEIC");
+    const picture = await upload(test, owner.token, "/pictures", data, { readPermissions: "App" });
+    const { id, contentType, contentLength, size, signedUrl } = picture;
+    assert.deepEqual(
+      { contentType, contentLength, size },
+      { contentType: "image/heic", contentLength: bytes.length, size: { w: 64, h: 48 } },
+    );
+    const original = await download(test, `/pictures/${id}/file`, { token: owner.token });
+    assert.ok(original.bytes.equals(bytes));
+    assert.equal(original.headers.get("content-type"), "image/heic");
+    for (const [url, width] of [
+      [signedUrl, 64],
+      [`${signedUrl}&size=9999`, 64],
+      [`${signedUrl}&size=16`, 16],
+      [`/pictures/${id}/file?size=64`, 64],
+      [`/pictures/${id}/file?size=32`, 32],
+    ] as const) {
+      const { headers, bytes: made } = await download(test, url, url === signedUrl ? {} : { token: owner.token });
+      assert.equal(headers.get("content-type"), "image/jpeg");
+      assert.equal(headers.get("content-disposition"), `inline; filename="IMG_1.jpg"; filename*=UTF-8''IMG_1.jpg`);
+      const { format, width: found, exif } = await sharp(made).metadata();
+      assert.deepEqual([format, found, exif], ["jpeg", width, undefined]);
     }
   });
 

@@ -3,9 +3,10 @@ import { FileResult } from "../contract/file-result.ts";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
-import type { PictureSource } from "../pictures/pictures.ts";
+import { madeType, type PictureSource } from "../pictures/pictures.ts";
 import { findFuzzedOwners } from "./files.store.ts";
 import { originalKey } from "./files.uploads.ts";
 import { describeFile, openStored, type VariantServices, variantResult } from "./files.variants.ts";
@@ -41,16 +42,14 @@ export async function fileResult(
   const ticket = { lane, application: file.application_id, caller, signal: call.whenGone?.() };
   if (width !== null && height !== null) {
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
-    if (scaled !== undefined)
-      return variantResult(file, `v-${scaled.w}x${scaled.h}px`, isKept(scaled), ticket, services, scale);
-    if (isWithoutOriginal || (!isOwner && (await hasFuzzing(file, services.database)))) {
+    const found = scaled && (await scaledResult(file, scaled, ticket, services));
+    if (found !== undefined) return found;
+    // Browsers open links, and few of them show HEIC.
+    const isConverted = madeType(file.content_type) !== file.content_type && (fit !== undefined || lane === "link");
+    if (isConverted || isWithoutOriginal || (!isOwner && (await hasFuzzing(file, services.database)))) {
       return variantResult(file, "stripped", true, ticket, services, (source, turn) =>
         services.pictures.stripPicture(source, file.content_type, turn),
       );
-    }
-    async function scale(source: PictureSource, turn: PictureTicket): Promise<Buffer> {
-      const to = scaled ?? { w: 1, h: 1 }; // called only when there is a size
-      return (await services.pictures.scalePicture(source, file.content_type, to, turn)).bytes;
     }
   }
   if (width === null && !isOwner && (await hasFuzzing(file, services.database))) {
@@ -65,6 +64,34 @@ export async function fileResult(
     open: (range) => openStored(file, originalKey(file.application_id, file.id), range, services),
     locate: locateOriginal(file, services),
   });
+}
+
+class Unscalable extends Error {}
+
+/** The files that cannot be scaled, which only their bytes reveal. */
+const unscalable = new LruMap<string, true>(1_000);
+
+/** @returns undefined for an animation that would lose its frames */
+async function scaledResult(
+  file: FileRow,
+  size: PictureSize,
+  ticket: PictureTicket,
+  services: VariantServices,
+): Promise<FileResult | undefined> {
+  const key = `${file.application_id} ${file.id}`;
+  if (unscalable.get(key)) return undefined;
+  async function scale(source: PictureSource, turn: PictureTicket): Promise<Buffer> {
+    const made = await services.pictures.scalePicture(source, file.content_type, size, turn);
+    if (made === undefined) throw new Unscalable();
+    return made.bytes;
+  }
+  try {
+    return await variantResult(file, `v-${size.w}x${size.h}px`, isKept(size), ticket, services, scale);
+  } catch (error) {
+    if (!(error instanceof Unscalable)) throw error;
+    unscalable.set(key, true);
+    return undefined;
+  }
 }
 
 /** How long a presigned address may be used to begin a download. */

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
+import { essenceOf } from "../lib/media-types.ts";
 import { ownedRows } from "../owned/export.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { presentFile } from "./files.contract.ts";
@@ -47,7 +48,7 @@ async function openUnlessGone(key: string, bytes: Pick<ByteStore, "read">): Prom
 
 /** The id, with an extension for known types; other claimed content types get no extension. */
 function entryName({ id, content_type }: FileRow): string {
-  return `files/${id}${endings.get(content_type) ?? ".bin"}`;
+  return `files/${id}${endings.get(essenceOf(content_type)) ?? ".bin"}`;
 }
 
 const endings: ReadonlyMap<string, string> = new Map([
@@ -56,6 +57,7 @@ const endings: ReadonlyMap<string, string> = new Map([
   ["image/gif", ".gif"],
   ["image/webp", ".webp"],
   ["image/avif", ".avif"],
+  ["image/heic", ".heic"],
   ["video/mp4", ".mp4"],
   ["video/webm", ".webm"],
   ["video/quicktime", ".mov"],

@@ -284,7 +284,7 @@ describe("an upload that does not become a file", () => {
   it("answers FileUploadFailed to the last byte of an invalid picture, and its bytes are deleted", async () => {
     const path = await begin(test, jane.token, 50, { kind: "picture", title: "t" });
     const answer = await sendBytes(test, jane.token, path, 0, "x".repeat(50));
-    assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
+    assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP, AVIF or HEIC.");
     assert.equal((await findUpload(test, jane.token, path)).status, 404);
     await until(() => objectsBelow(path).length === 0);
     const bytes = await png(20, 10);

@@ -208,7 +208,7 @@ describe("POST /pictures", () => {
     const html = "<html><script>alert(1)</script>";
     for (const text of [html, html.repeat(100_000), "<svg xmlns='http://www.w3.org/2000/svg'/>", "x", "GIF"]) {
       const answer = await postForm(test, "/pictures", [dataPart(text, "image/png", "a.png")], { token: owner.token });
-      const message = "A picture must be a JPEG, PNG, GIF, WebP or AVIF.";
+      const message = "A picture must be a JPEG, PNG, GIF, WebP, AVIF or HEIC.";
       assertError(answer, 400, "FileUploadFailed", 1025, message);
     }
   });

@@ -170,7 +170,7 @@ export function emptyFile(): ApiError {
 function requirePicture(head: Uint8Array): string {
   const type = sniffPicture(head);
   if (type === undefined) {
-    throw new ApiError("FileUploadFailed", "A picture must be a JPEG, PNG, GIF, WebP or AVIF.");
+    throw new ApiError("FileUploadFailed", "A picture must be a JPEG, PNG, GIF, WebP, AVIF or HEIC.");
   }
   return type;
 }

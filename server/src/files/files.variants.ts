@@ -6,7 +6,7 @@ import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
-import type { PictureSource, Pictures } from "../pictures/pictures.ts";
+import { madeType, type PictureSource, type Pictures } from "../pictures/pictures.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { claimOrphans, filePrefix, putOrphans } from "../storage/orphaned-objects.ts";
 import { readHeldContent } from "./files.held-content.ts";
@@ -32,7 +32,7 @@ export async function variantResult(
   const { application_id, id } = file;
   const key = `${filePrefix(application_id, id)}${name}`;
   // Not derived from the hash of the original: that would let a client verify guesses about the stripped metadata.
-  const facts = { ...describeFile(file), tag: `${id}-${name}` };
+  const facts = { ...describeVariant(file), tag: `${id}-${name}` };
   const keptLength = isWorthKeeping ? await services.bytes.size(key) : undefined;
   const kept = (contentLength: number) =>
     new FileResult({ ...facts, contentLength, open: (range) => openStored(file, key, range, services) });
@@ -156,6 +156,13 @@ export async function openStored(
     if ((await findLiveFile(application_id, id, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
     throw error;
   }
+}
+
+/** As {@link describeFile}, with the type in which pictures are made. */
+function describeVariant({ content_type, file_name }: Pick<FileRow, "content_type" | "file_name">) {
+  const contentType = madeType(content_type);
+  const name = file_name ?? undefined;
+  return { contentType, fileName: contentType === content_type ? name : name?.replace(/(\.hei[cf])?$/i, ".jpg") };
 }
 
 export function describeFile({ content_type, file_name }: FileRow) {

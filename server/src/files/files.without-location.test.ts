@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { box, film, filmedAt, sampleDescription } from "../../test/films.ts";
 import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
@@ -76,6 +77,19 @@ describe("videos and blobs of a user with locationFuzzing", () => {
     assert.equal(shown.status, 200);
     assert.equal((await sharp(shown.bytes).metadata()).exif, undefined);
     assert.ok((await download(test, `/blobs/${id}/file`, { token: owner.token })).bytes.equals(bytes));
+  });
+
+  it("are sent to other users as JPEG if a blob is a HEIC", async () => {
+    const { default: sharp } = await import("sharp");
+    const bytes = readFileSync(new URL("../../test/fixtures/photo.heic", import.meta.url));
+    const { id } = await share("blobs", bytes, "image/heif");
+    const shown = await download(test, `/blobs/${id}/file`, { token: other.token });
+    assert.equal(shown.headers.get("content-type"), "image/jpeg");
+    const { format, exif, width } = await sharp(shown.bytes).metadata();
+    assert.deepEqual([format, exif, width], ["jpeg", undefined, 64]);
+    const own = await download(test, `/blobs/${id}/file`, { token: owner.token });
+    assert.ok(own.bytes.equals(bytes));
+    assert.equal(own.headers.get("content-type"), "image/heif");
   });
 
   it("are refused if their location data cannot be removed; locationData decides about unknown formats", async (t) => {

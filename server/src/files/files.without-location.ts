@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import { type PictureType, sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";
+import { madeType } from "../pictures/pictures.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { originalKey } from "./files.uploads.ts";
 import { describeFile, openStored, type VariantServices, variantResult } from "./files.variants.ts";
@@ -27,8 +28,13 @@ export async function resultWithoutLocation(
   if (locationData === "keep") return undefined;
   const content = await recognize(file, services);
   if (content.kind === "picture") {
-    return variantResult(file, "stripped", true, ticket, services, (source, turn) =>
-      services.pictures.stripPicture(source, content.type, turn),
+    const { type } = content;
+    const isConverted = madeType(type) !== type; // then the claimed type is wrong for what is sent
+    const picture = isConverted ? { ...file, content_type: type } : file;
+    return variantResult(picture, "stripped", true, ticket, services, (source, turn) =>
+      services.pictures.stripPicture(source, type, turn).catch((error) => {
+        throw error instanceof ApiError && error.condition === "FileUploadFailed" ? locationUnknown(error) : error;
+      }),
     );
   }
   if (content.kind === "film") {
@@ -43,7 +49,12 @@ export async function resultWithoutLocation(
     });
   }
   if (content.kind === "unknown" && locationData === "strip") return undefined;
-  throw new ApiError("ObjectPermissionDenied", "The file may contain the location, which its owner does not share.");
+  throw locationUnknown();
+}
+
+function locationUnknown(cause?: unknown): ApiError {
+  const message = "The file may contain the location, which its owner does not share.";
+  return new ApiError("ObjectPermissionDenied", message, { cause });
 }
 
 async function* blanked(bytes: Readable, start: number, boxes: readonly BlankedBox[]): AsyncGenerator<Buffer> {

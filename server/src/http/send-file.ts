@@ -184,7 +184,7 @@ const playedTypes: ReadonlySet<string> = new Set([
 
 /** The types that browsers show inline without running code. All others are downloaded. */
 const shownTypes: ReadonlySet<string> = new Set([
-  ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "text/plain"],
+  ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/heic", "text/plain"],
   ...playedTypes,
 ]);
 

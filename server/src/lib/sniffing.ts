@@ -1,4 +1,4 @@
-export type PictureType = "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/avif";
+export type PictureType = "image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/avif" | "image/heic";
 
 /** The number of bytes that identify a picture. */
 export const sniffedBytes = 64;
@@ -7,7 +7,7 @@ const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 /**
  * The type of the picture that begins with these bytes, regardless of its name (spec/files#valid-pictures). Texts
- * (HTML, SVG, XML) and HEIC are not pictures.
+ * (HTML, SVG, XML) are not pictures.
  */
 export function sniffPicture(head: Uint8Array): PictureType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, sniffedBytes));
@@ -16,15 +16,20 @@ export function sniffPicture(head: Uint8Array): PictureType | undefined {
   if (bytes.subarray(0, pngSignature.length).equals(pngSignature)) return "image/png";
   if (/^GIF8[79]a/.test(text)) return "image/gif";
   if (/^RIFF.{4}WEBPVP8[ LX]/s.test(text)) return "image/webp";
-  if (text.slice(4, 8) === "ftyp" && isAvif(bytes, text)) return "image/avif";
-  return undefined;
+  return text.slice(4, 8) === "ftyp" ? sniffBrands(bytes, text) : undefined;
 }
 
 /** The first box contains the brand and, after a version, the compatible brands, four letters each. */
-function isAvif(bytes: Buffer, text: string): boolean {
+function sniffBrands(bytes: Buffer, text: string): PictureType | undefined {
   const brand = text.slice(8, 12);
-  if (brand === "avif" || brand === "avis") return true;
-  if (brand !== "mif1" && brand !== "msf1") return false; // generic brands, whose actual format is among the compatible ones
+  if (avif.test(brand)) return "image/avif";
+  if (heic.test(brand)) return "image/heic";
+  if (brand !== "mif1" && brand !== "msf1") return undefined; // generic brands, whose actual format is among the compatible ones
   const others = text.slice(16, bytes.readUInt32BE(0)).match(/.{4}/gs) ?? [];
-  return others.some((other) => other === "avif" || other === "avis") && !others.some((other) => /^he/.test(other));
+  if (others.some((other) => heic.test(other))) return "image/heic";
+  return others.some((other) => avif.test(other)) ? "image/avif" : undefined;
 }
+
+const avif = /^avi[fs]$/;
+/** Of pictures that are coded with HEVC, as phones take them. */
+const heic = /^he(i[cxms]|v[cxms])$/;

@@ -205,7 +205,10 @@ function parseAnswer(frame: Buffer): PictureAnswer {
   const answer: unknown = JSON.parse(frame.toString());
   if (typeof answer === "object" && answer !== null) {
     if ("refusal" in answer && typeof answer.refusal === "string") return { refusal: answer.refusal };
-    if ("w" in answer && "h" in answer && isSide(answer.w) && isSide(answer.h)) return { w: answer.w, h: answer.h };
+    if ("w" in answer && "h" in answer && isSide(answer.w) && isSide(answer.h)) {
+      const isUnscalable = "isUnscalable" in answer && answer.isUnscalable === true;
+      return { w: answer.w, h: answer.h, ...(isUnscalable && { isUnscalable }) };
+    }
   }
   throw diedOfIt();
 }

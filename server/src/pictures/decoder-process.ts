@@ -25,6 +25,9 @@ process.stdout.write(frameHead(0));
 
 /** Processor time, not wall-clock time: at the lowest priority a picture may wait long for the processor. */
 const decodingMsMax = 20_000;
+/** Far above what the largest picture needs: a decoder may follow a damaged one into larger and larger buffers. */
+const memoryMax = 1_500_000_000;
+const watchMs = 100;
 
 const frames = new FrameReader(pictureBytesMax);
 let job: PictureJob | undefined;
@@ -50,12 +53,12 @@ async function answer(of: PictureJob, picture: Buffer): Promise<void> {
   const from = process.cpuUsage();
   const watch = setInterval(() => {
     const { user, system } = process.cpuUsage(from);
-    if (user + system > decodingMsMax * 1_000) end();
-  }, 250);
+    if (user + system > decodingMsMax * 1_000 || process.memoryUsage.rss() > memoryMax) end();
+  }, watchMs);
   try {
-    const { w, h, bytes } = await doPictureJob(of, picture);
+    const { bytes, ...head } = await doPictureJob(of, picture);
     if (bytes.length > madeBytesMax) send({ refusal: "The picture has too many bytes." });
-    else send({ w, h }, bytes);
+    else send(head, bytes);
   } catch (error) {
     const known = error instanceof ApiError ? error.message : undefined;
     // Errors of the library are attributed to the picture.

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { ApiError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { DecoderChild, type DecoderTimes } from "./decoder-child.ts";
-import type { PictureJob, PictureSize } from "./picture-job.ts";
+import type { PictureAnswer, PictureJob } from "./picture-job.ts";
 
 /** Decodes pictures in a separate process, isolated from crashes, which runs only while it is needed. */
 export interface Decoder {
@@ -14,7 +14,10 @@ export interface Decoder {
    * @throws ApiError FileUploadFailed when the picture cannot be decoded, ServiceUnavailable when the process does not
    *   work; and errors of the stream
    */
-  decode(job: PictureJob, bytes: Readable): Promise<PictureSize & { readonly made: Buffer }>;
+  decode(
+    job: PictureJob,
+    bytes: Readable,
+  ): Promise<Exclude<PictureAnswer, { readonly refusal: string }> & { readonly made: Buffer }>;
   /** Ends the process and its current job. */
   close(): Promise<void>;
 }

@@ -10,8 +10,11 @@ export type PictureJob =
   | { readonly kind: "scale"; readonly contentType: string; readonly fit: PictureSize }
   | { readonly kind: "strip"; readonly contentType: string };
 
-/** Its answer: the size of the picture or of the new one, or why the picture is refused. */
-export type PictureAnswer = PictureSize | { readonly refusal: string };
+/**
+ * Its answer: the size of the picture or of the new one, or why the picture is refused. `isUnscalable` stands for an animation that
+ * would lose its frames.
+ */
+export type PictureAnswer = (PictureSize & { readonly isUnscalable?: true }) | { readonly refusal: string };
 
 /** Compressed bytes of one picture, which the decoder process holds in memory. */
 export const pictureBytesMax = 64 * 1_024 * 1_024;

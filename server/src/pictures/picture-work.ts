@@ -1,57 +1,84 @@
 import type { Sharp } from "sharp";
 import { ApiError } from "../errors.ts";
 import type { PictureType } from "../lib/sniffing.ts";
-import { type DecodablePicture, openPicture } from "./picture-decoder.ts";
+import { stripPng } from "./picture-animations.ts";
+import { rgbOfCmyk, withProfile } from "./picture-colours.ts";
+import { type DecodablePicture, loadDecoder, openPicture, type Strictness } from "./picture-decoder.ts";
 import type { PictureJob, PictureSize } from "./picture-job.ts";
 
 interface DonePicture extends PictureSize {
-  /** Empty when only the size was requested. */
+  /** Empty when only the size was requested, or the picture cannot be scaled. */
   readonly bytes: Buffer;
+  readonly isUnscalable?: true;
 }
 
+const nothing = Buffer.alloc(0);
+const jpegEnd = Buffer.from([0xff, 0xd9]);
+
 /**
- * Does the job in the decoder process, where it may crash.
+ * Does the job in the decoder process, where it may crash. The decoder decides whether all pixels are there, because cameras and
+ * broken transfers leave out end marks: those of PNG and GIF are not needed to decode the last pixel, and that of a JPEG is added.
+ * With it, the decoder would fill a truncated picture with grey, and only warns; other warnings, of comments that cameras write,
+ * are tolerated in a JPEG that has its mark.
  *
  * @throws ApiError FileUploadFailed for known faults of the picture; errors of the library
  */
 export async function doPictureJob(job: PictureJob, bytes: Buffer): Promise<DonePicture> {
-  const picture = await openPicture(bytes);
-  if (job.kind === "size") return { ...(await readSize(picture)), bytes: Buffer.alloc(0) };
-  // The result is served under the stored type, so the bytes must be of that type.
-  if (picture.contentType !== job.contentType) {
-    throw new ApiError("FileUploadFailed", `The picture is ${picture.contentType}, not ${job.contentType}.`);
+  try {
+    return await doOnce(job, bytes, "error");
+  } catch (error) {
+    if (error instanceof ApiError || bytes.readUInt16BE(0) !== 0xffd8) throw error;
+    return doOnce(job, Buffer.concat([bytes, jpegEnd]), "warning");
   }
-  const upright = picture.decode({ autoOrient: true, frames: picture.frames });
+}
+
+async function doOnce(job: PictureJob, bytes: Buffer, strictness: Strictness): Promise<DonePicture> {
+  const picture = await openPicture(bytes, strictness);
+  const { contentType, width: w, height: h, isUnscalable } = picture;
+  if (job.kind === "size") {
+    await picture.decodeAll().raw().toBuffer();
+    return { w, h, bytes: nothing };
+  }
+  // The result is served under a type that follows from the stored one.
+  if (contentType !== job.contentType) {
+    throw new ApiError("FileUploadFailed", `The picture is ${contentType}, not ${job.contentType}.`);
+  }
+  if (isUnscalable && job.kind === "scale") return { w, h, bytes: nothing, isUnscalable };
+  if (isUnscalable && contentType === "image/png") return { w, h, bytes: stripPng(bytes) };
+  const upright = picture.decode({ frames: picture.frames });
   if (job.kind === "strip") return encode(picture, upright, 90);
   const scaled = upright.resize(job.fit.w, job.fit.h, { fit: "inside", withoutEnlargement: true });
   return encode(picture, scaled, 80);
 }
 
-async function readSize({ metadata, decode, frames }: DecodablePicture): Promise<PictureSize> {
-  // Extracting the last pixel forces all pixels before it to be decoded.
-  const frameHeight = metadata.pageHeight ?? metadata.height;
-  await decode({ frames })
-    .extract({ left: metadata.width - 1, top: frameHeight - 1, width: 1, height: 1 })
-    .raw()
-    .toBuffer();
-  const { width, height } = metadata.autoOrient;
-  const isTurned = (metadata.orientation ?? 1) >= 5;
-  return { w: width, h: isTurned ? height : frameHeight };
-}
-
 /** The library drops metadata by default, and converts colours to sRGB so that they are right without a profile. */
-async function encode({ contentType }: DecodablePicture, pixels: Sharp, quality: number): Promise<DonePicture> {
-  const encoded = inFormat[contentType](pixels, quality);
+async function encode(picture: DecodablePicture, pixels: Sharp, quality: number): Promise<DonePicture> {
+  const encoded = inFormat[picture.contentType](await inSrgb(picture, pixels), quality);
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
   return { bytes: data, w: info.width, h: info.pageHeight ?? info.height };
 }
 
+/** Colours that the library cannot convert in one pipeline. */
+async function inSrgb({ colours }: DecodablePicture, pixels: Sharp): Promise<Sharp> {
+  if (colours === undefined) return pixels;
+  const decode = await loadDecoder();
+  if (colours === "cmyk") {
+    const { data, info } = await pixels.raw().toBuffer({ resolveWithObject: true });
+    return decode(rgbOfCmyk(data), { raw: { width: info.width, height: info.height, channels: 3 } });
+  }
+  const jpeg = await pixels.jpeg({ quality: 100, chromaSubsampling: "4:4:4" }).toBuffer();
+  return decode(withProfile(jpeg, colours.profile), {});
+}
+
+const jpeg = (pixels: Sharp, quality: number) => pixels.jpeg({ quality, optimiseCoding: false });
+
 const inFormat: Record<PictureType, (pixels: Sharp, quality: number) => Sharp> = {
   // Optimal coding needs the whole picture in memory; the default tables are nearly as good.
-  "image/jpeg": (pixels, quality) => pixels.jpeg({ quality, optimiseCoding: false }),
+  "image/jpeg": jpeg,
   "image/png": (pixels) => pixels.png(),
   "image/gif": (pixels) => pixels.gif({ effort: 3 }),
   "image/webp": (pixels, quality) => pixels.webp({ quality, effort: 2 }),
   // AVIF needs a lower number for the same visual quality; more effort would take seconds.
   "image/avif": (pixels, quality) => pixels.avif({ quality: quality - 20, effort: 1, chromaSubsampling: "4:2:0" }),
+  "image/heic": jpeg,
 };

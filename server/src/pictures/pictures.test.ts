@@ -4,12 +4,15 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { after, describe, it } from "node:test";
-import { crc32, deflateSync } from "node:zlib";
+import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
+import { animatedPng, chunk, chunkNames } from "../../test/animated-png.ts";
 import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
+import { rounds } from "../../test/rounds.ts";
 import { ApiError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { createPictures } from "./pictures.ts";
+import type { PictureSize } from "./picture-job.ts";
+import { createPictures, type ScaledPicture } from "./pictures.ts";
 
 const pictures = asOneCaller(createPictures(createLog("silent")));
 const { readPictureSize, scalePicture, stripPicture } = pictures;
@@ -46,7 +49,7 @@ describe("pictures", () => {
           { w: 64, h: 48 },
         ],
       ] as const) {
-        const { contentType, bytes, ...size } = await scalePicture(stream(picture), `image/${format}`, fit);
+        const { contentType, bytes, ...size } = await scaled(picture, `image/${format}`, fit);
         assert.deepEqual({ contentType, ...size }, { contentType: `image/${format}`, ...shown });
         assert.deepEqual(await readPictureSize(stream(bytes)), shown);
         assert.equal((await sharp(bytes).metadata()).format, format === "avif" ? "heif" : format);
@@ -68,10 +71,17 @@ describe("pictures", () => {
       }
     });
 
-    it(`are refused when they are truncated anywhere: ${format}`, async () => {
+    it(`are refused when they are truncated anywhere, except in their end mark: ${format}`, async () => {
       const picture = await noise(12, 9).toFormat(format).toBuffer();
-      for (let length = 0; length < picture.length; length += 1) {
+      const pixelsEnd = picture.length - endMarkBytes[format];
+      for (let length = 0; length < pixelsEnd; length += 1) {
         await refused(readPictureSize(stream(picture.subarray(0, length))), `${length} of ${picture.length}`);
+      }
+      for (let length = pixelsEnd; length < picture.length; length += 1) {
+        const cut = picture.subarray(0, length);
+        assert.deepEqual(await readPictureSize(stream(cut)), { w: 12, h: 9 });
+        const { w, h } = await scaled(cut, `image/${format}`, { w: 4, h: 3 });
+        assert.deepEqual({ w, h }, { w: 4, h: 3 });
       }
     });
   }
@@ -82,12 +92,9 @@ describe("pictures", () => {
       const before = await sharp(picture).metadata();
       assert.ok(before.exif?.includes("Secret camera"));
       assert.ok(before.xmp?.includes("Secret place"));
-      const scaled = await scalePicture(stream(picture), `image/${format}`, { w: 32, h: 32 });
-      for (const bytes of [scaled.bytes, await stripPicture(stream(picture), `image/${format}`)]) {
-        const { exif, xmp, iptc, icc, comments } = await sharp(bytes).metadata();
-        assert.deepEqual({ exif, xmp, iptc, icc, comments }, noMetadata);
-        for (const mark of ["Exif", "eXIf", "EXIF", "XMP ", "xmpmeta", "Secret"])
-          assert.ok(!bytes.includes(mark), mark);
+      const small = await scaled(picture, `image/${format}`, { w: 32, h: 32 });
+      for (const bytes of [small.bytes, await stripPicture(stream(picture), `image/${format}`)]) {
+        await assertNoMetadata(bytes);
       }
     });
   }
@@ -96,7 +103,7 @@ describe("pictures", () => {
     it(`are upright: ${format}`, async () => {
       const picture = await noise(64, 48).withMetadata({ orientation: 6 }).toFormat(format).toBuffer();
       assert.deepEqual(await readPictureSize(stream(picture)), { w: 48, h: 64 });
-      const { w, h, bytes } = await scalePicture(stream(picture), `image/${format}`, { w: 30, h: 32 });
+      const { w, h, bytes } = await scaled(picture, `image/${format}`, { w: 30, h: 32 });
       assert.deepEqual({ w, h }, { w: 24, h: 32 });
       const stripped = await stripPicture(stream(picture), `image/${format}`);
       for (const [result, size] of [[bytes, { w: 24, h: 32 }] as const, [stripped, { w: 48, h: 64 }] as const]) {
@@ -114,7 +121,7 @@ describe("pictures", () => {
         .toBuffer();
       assert.equal((await sharp(picture).metadata()).pages, 120);
       assert.deepEqual(await readPictureSize(stream(picture)), { w: 8, h: 6 });
-      const { w, h, bytes } = await scalePicture(stream(picture), `image/${format}`, { w: 4, h: 4 });
+      const { w, h, bytes } = await scaled(picture, `image/${format}`, { w: 4, h: 4 });
       assert.deepEqual({ w, h }, { w: 4, h: 3 });
       for (const result of [bytes, await stripPicture(stream(picture), `image/${format}`)]) {
         const { pages, delay } = await sharp(result).metadata();
@@ -122,6 +129,109 @@ describe("pictures", () => {
       }
     });
   }
+});
+
+describe("JPEG pictures without an end mark", () => {
+  it("are accepted with the trailer of a camera in its place, and refused without all pixels, also with the end mark of a preview", async () => {
+    for (const isProgressive of [false, true]) {
+      const picture = await noise(60, 40).jpeg({ progressive: isProgressive }).toBuffer();
+      const [whole, half] = [picture.subarray(0, -2), picture.subarray(0, picture.length / 2)];
+      const accepted = [Buffer.concat([whole, Buffer.alloc(2)]), Buffer.concat([picture, Buffer.from("a trailer")])];
+      if (!isProgressive) accepted.push(Buffer.concat([whole, Buffer.from("the trailer of a camera".repeat(50))]));
+      accepted.push(whole);
+      for (const bytes of accepted) assert.deepEqual(await readPictureSize(stream(bytes)), { w: 60, h: 40 });
+      const preview = await noise(8, 6).jpeg().toBuffer();
+      const withPreview = Buffer.concat([half.subarray(0, 2), segment(0xe1, preview), half.subarray(2)]);
+      for (const bytes of [half, withPreview]) await refused(readPictureSize(stream(bytes)));
+    }
+  });
+});
+
+// spec/files#scaled-pictures
+describe("the colours of scaled pictures", () => {
+  it("are those that browsers show of CMYK without a profile", async () => {
+    // Four fields from top to bottom: red, green, cyan with black, and black.
+    const shown = [255, 0, 0, 0, 255, 0, 95, 191, 191, 0, 0, 0];
+    const picture = fixture("cmyk.jpg");
+    assert.deepEqual(await readPictureSize(stream(picture)), { w: 16, h: 64 });
+    const { bytes } = await scaled(picture, "image/jpeg", { w: 8, h: 32 });
+    for (const result of [bytes, await stripPicture(stream(picture), "image/jpeg")]) {
+      const { data, info } = await sharp(result).raw().toBuffer({ resolveWithObject: true });
+      const seen = [0, 1, 2, 3].flatMap((n) => {
+        const at = (Math.floor(((n + 0.5) * info.height) / 4) * info.width + info.width / 2) * 3;
+        return [...data.subarray(at, at + 3)];
+      });
+      for (const [at, value] of shown.entries()) assert.ok(Math.abs(value - (seen[at] ?? 0)) <= 6, `${seen}`);
+    }
+  });
+
+  it("are those of the profile of a HEIC, in sRGB", async () => {
+    const { bytes } = await scaled(phonePhoto, "image/heic", { w: 32, h: 24 });
+    // The corner is (0, 255, 0) in Display P3, beyond sRGB: without the profile, its red would be 0.
+    const [red = 0, green = 0] = await sharp(bytes).extract({ left: 4, top: 4, width: 1, height: 1 }).raw().toBuffer();
+    assert.ok(red < 12 && green > 245, `${red} ${green}`);
+  });
+});
+
+describe("HEIC pictures", () => {
+  it("have a size, upright, and are made as JPEG in sRGB without metadata", async () => {
+    for (const [picture, w, h] of [
+      [phonePhoto, 64, 48],
+      [fixture("turned.heic"), 48, 64],
+    ] as const) {
+      assert.deepEqual(await readPictureSize(stream(picture)), { w, h });
+      const small = await scaled(picture, "image/heic", { w: w / 2, h });
+      assert.deepEqual([small.contentType, small.w, small.h], ["image/jpeg", w / 2, h / 2]);
+      const stripped = await stripPicture(stream(picture), "image/heic");
+      assert.deepEqual(await readPictureSize(stream(stripped)), { w, h });
+      for (const bytes of [small.bytes, stripped]) {
+        assert.equal((await sharp(bytes).metadata()).format, "jpeg");
+        await assertNoMetadata(bytes);
+      }
+    }
+    assert.ok(phonePhoto.includes("Secret camera") && phonePhoto.includes("Secret place"));
+  });
+
+  it("are refused when they are truncated, and refused or read with any damage", async () => {
+    // Each takes a thread and the library's start.
+    const step = Math.ceil(phonePhoto.length / rounds(60));
+    for (let at = 0; at < phonePhoto.length; at += step) {
+      await refused(readPictureSize(stream(phonePhoto.subarray(0, at))), `${at}`);
+      const damaged = Buffer.from(phonePhoto);
+      damaged[at] = (damaged[at] ?? 0) ^ 0x55;
+      await settle(readPictureSize(stream(damaged)));
+    }
+    await refused(readPictureSize(stream(phonePhoto.subarray(0, -1))));
+  });
+
+  it("are refused before they are decoded when they declare too many pixels, and when the declared size is wrong", async () => {
+    for (const [w, h] of [
+      [16_000, 16_000],
+      [7_000, 7_000],
+      [65_535, 700],
+      [1, 1],
+    ] as const) {
+      const picture = Buffer.from(phonePhoto);
+      for (let at = picture.indexOf("ispe"); at !== -1; at = picture.indexOf("ispe", at + 1)) {
+        picture.writeUInt32BE(w, at + 8);
+        picture.writeUInt32BE(h, at + 12);
+      }
+      await refused(readPictureSize(stream(picture)), `${w} x ${h}`);
+    }
+    assert.deepEqual(await readPictureSize(stream(phonePhoto)), { w: 64, h: 48 });
+  });
+});
+
+describe("animated PNG pictures", () => {
+  it("are not scaled, and keep all frames without metadata", async () => {
+    const picture = await animatedPng();
+    assert.deepEqual(await readPictureSize(stream(picture)), { w: 8, h: 6 });
+    assert.equal(await scalePicture(stream(picture), "image/png", { w: 4, h: 3 }), undefined);
+    const stripped = await stripPicture(stream(picture), "image/png");
+    assert.ok(picture.includes("Secret") && !stripped.includes("Secret"));
+    assert.deepEqual(chunkNames(stripped), ["IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "IEND"]);
+    assert.deepEqual(await readPictureSize(stream(stripped)), { w: 8, h: 6 });
+  });
 });
 
 // spec/files#valid-pictures
@@ -168,7 +278,7 @@ describe("the limits of pictures", () => {
     assert.deepEqual(await readPictureSize(stream(picture)), { w: 12, h: 9 });
   });
 
-  it("require bytes of the stored type, in one of the five formats", async () => {
+  it("require bytes of the stored type, in one of the six formats", async () => {
     const picture = await noise(12, 9).png().toBuffer();
     await refused(scalePicture(stream(picture), "image/jpeg", { w: 10, h: 10 }));
     await refused(stripPicture(stream(picture), "text/html"));
@@ -203,6 +313,35 @@ async function peakMemory(watched: PicturesOfOneCaller): Promise<number> {
   if (watched.decoderPid === undefined) await watched.readPictureSize(stream(await noise(12, 9).png().toBuffer()));
   const [, kib] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${watched.decoderPid}/status`, "utf8")) ?? [];
   return Number(kib) * 1_024;
+}
+
+/** What a decoder does not need to read the last pixel. */
+const endMarkBytes: Readonly<Record<Format, number>> = { jpeg: 2, png: 12, gif: 1, webp: 0, avif: 0 };
+
+function fixture(name: string): Buffer {
+  return readFileSync(new URL(`../../test/fixtures/${name}`, import.meta.url));
+}
+
+/** With the profile Display P3, EXIF and XMP. */
+const phonePhoto = fixture("photo.heic");
+
+async function scaled(picture: Buffer, contentType: string, fit: PictureSize): Promise<ScaledPicture> {
+  const result = await scalePicture(stream(picture), contentType, fit);
+  assert.ok(result !== undefined);
+  return result;
+}
+
+async function assertNoMetadata(picture: Buffer): Promise<void> {
+  const { exif, xmp, iptc, icc, comments } = await sharp(picture).metadata();
+  assert.deepEqual({ exif, xmp, iptc, icc, comments }, noMetadata);
+  for (const mark of ["Exif", "eXIf", "EXIF", "XMP ", "xmpmeta", "Secret"]) assert.ok(!picture.includes(mark), mark);
+}
+
+/** A segment of a JPEG. */
+function segment(marker: number, content: Buffer): Buffer {
+  const head = Buffer.from([0xff, marker, 0, 0]);
+  head.writeUInt16BE(content.length + 2, 2);
+  return Buffer.concat([head, content]);
 }
 
 const noMetadata = { exif: undefined, xmp: undefined, iptc: undefined, icc: undefined, comments: undefined };
@@ -244,14 +383,6 @@ function png(w: number, h: number, rows: number): Buffer {
   const pixels = deflateSync(Buffer.alloc((w * 3 + 1) * rows));
   const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
   return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", pixels), chunk("IEND", Buffer.alloc(0))]);
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  const body = Buffer.concat([Buffer.from(type), data]);
-  checksum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, checksum]);
 }
 
 async function refused(work: Promise<unknown>, message = "It is no refusal"): Promise<void> {

@@ -10,6 +10,11 @@ export interface ScaledPicture extends PictureSize {
   readonly bytes: Buffer;
 }
 
+/** The type in which scaled and stripped pictures of a stored type are made. Most browsers do not show HEIC. */
+export function madeType(contentType: string): string {
+  return contentType === "image/heic" ? "image/jpeg" : contentType;
+}
+
 /** Opens the bytes of a picture when its turn to be decoded comes. */
 export type PictureSource = () => Readable | Promise<Readable>;
 
@@ -26,9 +31,10 @@ export interface Pictures {
    */
   readPictureSize(source: PictureSource, ticket: PictureTicket): Promise<PictureSize>;
   /**
-   * The picture in the same format, scaled to fit and never up, upright, without metadata such as location and camera,
-   * and with the first frames of an animation.
+   * The picture in the format of {@link madeType}, scaled to fit and never up, upright, without metadata such as location and
+   * camera, and with the first frames of an animation.
    *
+   * @returns undefined for an animation that would lose its frames
    * @throws ApiError FileUploadFailed, ServiceUnavailable
    */
   scalePicture(
@@ -36,9 +42,9 @@ export interface Pictures {
     contentType: string,
     fit: PictureSize,
     ticket: PictureTicket,
-  ): Promise<ScaledPicture>;
+  ): Promise<ScaledPicture | undefined>;
   /**
-   * The same picture upright and without metadata: the variant for other users while its owner has locationFuzzing.
+   * The same picture in the format of {@link madeType}, upright and without metadata: the variant for other users while its owner has locationFuzzing.
    *
    * @throws ApiError FileUploadFailed, ServiceUnavailable
    */
@@ -83,8 +89,8 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
     },
 
     async scalePicture(source, contentType, fit, ticket) {
-      const { w, h, made } = await decode({ kind: "scale", contentType, fit }, source, ticket);
-      return { contentType, w, h, bytes: made };
+      const { w, h, made, isUnscalable } = await decode({ kind: "scale", contentType, fit }, source, ticket);
+      return isUnscalable ? undefined : { contentType: madeType(contentType), w, h, bytes: made };
     },
 
     async stripPicture(source, contentType, ticket) {
