@@ -7,6 +7,7 @@ import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
 import { findRecordedSecret } from "./db/deployment-facts.ts";
 import { hasCitus, listUndistributed } from "./db/distribution.ts";
+import { findDatabaseProblem } from "./db/open.ts";
 import { requireFitting } from "./deployment/joining.ts";
 import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
@@ -77,6 +78,9 @@ async function checkDatabase(config: Config): Promise<Finding> {
   const isFile = config.databaseUrl.startsWith("file:");
   if (isFile && !existsSync(fileURLToPath(config.databaseUrl)))
     return ok("DATABASE_URL: the first start will create the embedded database");
+  const timeoutMs = config.databaseTimeoutMs;
+  const problem = await findDatabaseProblem(config.databaseUrl, { timeoutMs, isPooled: config.databasePooled });
+  if (problem !== undefined) return fail(problem);
   const database = await openForCommand(config);
   try {
     await database.ping();

@@ -3,6 +3,7 @@ import { insertApplication, type NewApplication } from "./applications/applicati
 import type { Config } from "./config.ts";
 import { migrate } from "./db/migrate.ts";
 import { deploymentFacts } from "./db/migrations/0062-deployment-facts.ts";
+import { findDatabaseProblem } from "./db/open.ts";
 import { startHeartbeat } from "./deployment/heartbeat.ts";
 import { joinDeployment, requireFitting } from "./deployment/joining.ts";
 import { startPlacing } from "./event-log/placing.ts";
@@ -63,6 +64,7 @@ export async function serve(
   const stopping = Promise.withResolvers<string>();
   if (config.tls !== undefined) process.on("SIGHUP", () => transport.reloadCertificate());
   try {
+    await checkDatabase(config);
     await checkStore(config, app);
     const firstStart = throwaway === undefined ? ofDeployment() : ofThrowaway;
     const { demo, creatingOwner } = await migrateFirst(config, app, firstStart);
@@ -129,6 +131,13 @@ function logConsole({ console, operatorAddresses }: Config, url: string, { log }
   if (workerNumber !== undefined && workerNumber > 1) return;
   const from = operatorAddresses.length === 0 ? "all addresses" : operatorAddresses.join(", ");
   log.info({ console: console ? `${url}/_/console/` : "off", from }, "open to operators");
+}
+
+/** Refuses a database that would serve part of the calls only. @throws PlainFailure */
+async function checkDatabase({ databaseUrl, databaseTimeoutMs, databasePooled }: Config): Promise<void> {
+  if (workerNumber !== undefined && workerNumber > 1) return;
+  const problem = await findDatabaseProblem(databaseUrl, { timeoutMs: databaseTimeoutMs, isPooled: databasePooled });
+  if (problem !== undefined) throw new PlainFailure(problem);
 }
 
 /**

@@ -80,10 +80,16 @@ const certificateCode = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_C
 function explainPostgres(error: Error & Details, url: URL): string | undefined {
   const { code, severity, message } = error;
   const port = url.port === "" ? 5432 : Number(url.port);
-  const target = `${url.hostname || "localhost"}:${port}`;
+  const folder = url.searchParams.get("host");
+  const socket = folder === null ? undefined : `${folder}/.s.PGSQL.${port}`;
+  const target = socket ?? `${url.hostname || "localhost"}:${port}`;
   const user = decodeURIComponent(url.username);
   const about = (text: string) => `DATABASE_URL: ${text}`;
   if (typeof code !== "string") return undefined;
+  if (/unsupported startup parameter/.test(message))
+    return about(
+      `${target} is a pooler (${message}). Set DATABASE_POOLER=transaction, or use PostgreSQL's own address.`,
+    );
   if (severity !== undefined) {
     if (code === "3D000") return about(`${message} on ${target}. Create it, or correct the name.`);
     if (code === "28P01") return about(`${target} refuses the password of the user "${user}".`);
@@ -99,11 +105,13 @@ function explainPostgres(error: Error & Details, url: URL): string | undefined {
     return about(`${target} does not accept TLS connections, which sslmode requires (${code}).`);
   if (code === "CONNECTION_CLOSED" || code === "CONNECT_TIMEOUT")
     return about(`no answer from ${target} (${code}). Does a firewall block the connection?`);
-  const isThere = error.port === port || error.hostname === url.hostname;
+  const isThere =
+    (socket !== undefined && error.address === socket) || error.port === port || error.hostname === url.hostname;
   if (!isThere) return undefined;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return about(`the host name ${url.hostname} cannot be resolved (${code}). Correct it, or check DNS.`);
-  if (code === "ECONNREFUSED") return about(`cannot connect to ${target} (${code}). Is PostgreSQL running there?`);
+  if (code === "ECONNREFUSED" || (socket !== undefined && code === "ENOENT"))
+    return about(`cannot connect to ${target} (${code}). Is PostgreSQL running there?`);
   return about(`cannot connect to ${target} (${code}).`);
 }
 

@@ -22,7 +22,12 @@ export interface Pgbouncer {
   stop(): Promise<void>;
 }
 
-export async function startPgbouncer(serverUrl: string, sessions: number): Promise<Pgbouncer> {
+/** @param settings further lines of its configuration */
+export async function startPgbouncer(
+  serverUrl: string,
+  sessions: number,
+  settings: readonly string[] = [],
+): Promise<Pgbouncer> {
   const { hostname, port, username, password } = new URL(serverUrl);
   const folder = mkdtempSync(join(tmpdir(), "rollcall-pgbouncer-"));
   chmodSync(folder, 0o755); // pgbouncer does not run as root
@@ -39,6 +44,7 @@ export async function startPgbouncer(serverUrl: string, sessions: number): Promi
     "auth_type = any",
     "pool_mode = transaction",
     `default_pool_size = ${sessions}`,
+    ...settings,
   ];
   writeFileSync(file, `${lines.join("\n")}\n`);
   const account = process.getuid?.() === 0 ? ["-u", "nobody"] : [];

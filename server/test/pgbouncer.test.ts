@@ -6,9 +6,11 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../src/db/database.ts";
-import { openDatabase } from "../src/db/open.ts";
+import { findDatabaseProblem, openDatabase } from "../src/db/open.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { openStream } from "./event-streams.ts";
+import { failureOf } from "./failing-starts.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { type Pgbouncer, pgbouncerIsMissing, startPgbouncer } from "./pgbouncer-server.ts";
 import { runProgram } from "./running-server.ts";
@@ -203,5 +205,57 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     });
     assert.equal(code, 1);
     assert.match(stderr, /unsupported startup parameter: statement_timeout/);
+  });
+});
+
+describe("a pooler in transaction mode without DATABASE_POOLER", { skip: pgbouncerIsMissing ?? false }, () => {
+  const advice = /^DATABASE_URL.* pooler.*DATABASE_POOLER=transaction/;
+  let deployment: TestDeployment;
+  before(async () => {
+    deployment = await createTestDeployment();
+  });
+  after(() => deployment.remove());
+
+  // spec/deployment#databases-that-are-refused
+  for (const { name, size, lines } of [
+    { name: "that refuses parameters of the session", size: sessions, lines: [] },
+    {
+      name: "that ignores them",
+      size: sessions,
+      lines: ["ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout"],
+    },
+    {
+      name: "with one connection",
+      size: 1,
+      lines: ["ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout"],
+    },
+    {
+      name: "that gives out its connections in turn",
+      size: 2,
+      lines: [
+        "ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout",
+        "server_round_robin = 1",
+        "min_pool_size = 2",
+      ],
+    },
+  ]) {
+    it(`${name} is recognized by a start and by doctor`, async (t) => {
+      const pgbouncer = await startPgbouncer(deployment.settings.DATABASE_URL, size, lines);
+      t.after(() => pgbouncer.stop());
+      const given = { ...deployment.settings, DATABASE_URL: pgbouncer.throughIt(deployment.settings.DATABASE_URL) };
+      assert.match(await failureOf(given), advice);
+      const { stdout } = await runProgram("src/cli.ts", ["doctor"], given);
+      assert.match(stdout, /^fail {2}database {4}DATABASE_URL.* pooler.*DATABASE_POOLER=transaction/m);
+    });
+  }
+
+  it("in session mode is used like PostgreSQL itself", async (t) => {
+    const pgbouncer = await startPgbouncer(deployment.settings.DATABASE_URL, 20, [
+      "ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout",
+      "pool_mode = session",
+    ]);
+    t.after(() => pgbouncer.stop());
+    const url = pgbouncer.throughIt(deployment.settings.DATABASE_URL);
+    assert.equal(await findDatabaseProblem(url, { timeoutMs: 60_000 }), undefined);
   });
 });

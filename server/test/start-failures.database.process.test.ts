@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
 import { openDatabase } from "../src/db/open.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { failureOf } from "./failing-starts.ts";
+import { runProgram } from "./running-server.ts";
 
 const isEmbedded = process.env["TEST_DATABASE_URL"] === undefined;
 
@@ -52,6 +54,70 @@ describe("a start that cannot use its database names DATABASE_URL, the target an
     assert.match(
       await other((to) => to.searchParams.set("sslmode", "require")),
       /^DATABASE_URL: \S+ does not accept TLS connections, which sslmode requires \(ECONNRESET\)\.$/,
+    );
+  });
+});
+
+// spec/deployment#databases-that-are-refused
+describe("a database that is not UTF-8", { skip: isEmbedded && "needs PostgreSQL" }, () => {
+  it("is refused by a start and by doctor", async (t) => {
+    const deployment = await createTestDeployment({ isMigrated: false });
+    const database = await openDatabase(deployment.settings.DATABASE_URL, { connectionsMax: 1, timeoutMs: 60_000 });
+    const name = `latin_${process.pid}`;
+    await sql
+      .raw(
+        `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' locale_provider libc template template0`,
+      )
+      .execute(database.reads);
+    t.after(async () => {
+      await sql.raw(`drop database ${name} with (force)`).execute(database.reads);
+      await database.close();
+      await deployment.remove();
+    });
+    const url = new URL(deployment.settings.DATABASE_URL);
+    url.pathname = `/${name}`;
+    const settings = { ...deployment.settings, DATABASE_URL: url.href };
+    assert.match(await failureOf(settings), /^DATABASE_URL: the encoding of the database is LATIN1, .*encoding 'UTF8'/);
+    const { stdout } = await runProgram("src/cli.ts", ["doctor"], settings);
+    assert.match(stdout, /^fail {2}database {4}DATABASE_URL: the encoding of the database is LATIN1/m);
+  });
+});
+
+describe("a Unix socket of PostgreSQL", () => {
+  it("is used in every spelling", { skip: isEmbedded && "needs PostgreSQL" }, async (t) => {
+    const deployment = await createTestDeployment();
+    const { hostname, port, username, pathname } = new URL(deployment.settings.DATABASE_URL);
+    const { folder } = deployment;
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      client.pipe(server).pipe(client);
+      for (const socket of [client, server]) socket.on("error", () => {});
+    }).listen(join(folder, ".s.PGSQL.5432"));
+    await once(proxy, "listening");
+    t.after(async () => {
+      proxy.close();
+      await deployment.remove();
+    });
+    for (const url of [
+      `postgres://${username}@${pathname}?host=${folder}`,
+      `postgres://${username}@${encodeURIComponent(folder)}${pathname}`,
+      `postgres://${username}@localhost${pathname}?host=${folder}`,
+      `postgres://${username}@localhost:1${pathname}?host=${folder}&port=5432`,
+    ]) {
+      const { stdout } = await runProgram("src/cli.ts", ["doctor"], { ...deployment.settings, DATABASE_URL: url });
+      assert.match(stdout, /^ok {4}database/m, `${url}: ${stdout}`);
+    }
+    const backup = await runProgram("src/cli.ts", ["backup", join(folder, "b.tar"), "--fast"], {
+      ...deployment.settings,
+      DATABASE_URL: `postgres://${username}@${pathname}?host=${folder}`,
+    });
+    assert.equal(backup.code, 0, backup.stderr);
+  });
+
+  it("that does not exist is named", async () => {
+    assert.equal(
+      await failureOf({ DATABASE_URL: "postgres://user:pa55word@/db?host=/no/such" }),
+      "DATABASE_URL: cannot connect to /no/such/.s.PGSQL.5432 (ENOENT). Is PostgreSQL running there?",
     );
   });
 });

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { isSqliteBusy } from "../db/dialect.ts";
+import { addressOf } from "../db/postgres-address.ts";
 
 /** True if another process has the database open, such as a running server. */
 export async function isOccupied(url: string): Promise<boolean> {
@@ -25,7 +26,13 @@ function isOccupiedFile(file: string): boolean {
 }
 
 async function isOccupiedServer(url: string): Promise<boolean> {
-  const client = postgres(url, { max: 1, connection: { application_name: "rollcall archive" }, onnotice: () => {} });
+  const address = addressOf(url);
+  const client = postgres(address.url, {
+    ...address.options,
+    max: 1,
+    connection: { application_name: "rollcall archive" },
+    onnotice: () => {},
+  });
   try {
     const [row] = await client`
       select count(*)::int as connections from pg_stat_activity

@@ -1,6 +1,19 @@
 import type { Database, DatabaseOptions } from "./database.ts";
 
 /**
+ * Finds out why a server cannot use the database: a sentence for operators.
+ *
+ * @throws the errors of a database that cannot be reached
+ */
+export async function findDatabaseProblem(
+  url: string,
+  options: Pick<DatabaseOptions, "timeoutMs" | "isPooled">,
+): Promise<string | undefined> {
+  if (url.startsWith("file:")) return undefined;
+  return (await import("./postgres-check.ts")).findPostgresProblem(url, options);
+}
+
+/**
  * Opens `file:…` with SQLite and `postgres://…` with PostgreSQL, and loads only that driver. Does not apply migrations.
  */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {

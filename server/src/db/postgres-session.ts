@@ -2,6 +2,7 @@ import { connect, type NetConnectOpts, type Socket } from "node:net";
 import postgres from "postgres";
 import { fieldsOf } from "../lib/fields.ts";
 import type { DatabaseOptions } from "./database.ts";
+import { addressOf } from "./postgres-address.ts";
 import { boundsOf, setBounds } from "./postgres-bounds.ts";
 
 /** The result of a statement. */
@@ -93,7 +94,9 @@ export class PostgresSession {
     this.#patienceMs = 2 * timeoutMs;
     this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
     this.#events = events;
-    this.#sql = postgres(url, {
+    const address = addressOf(url);
+    this.#sql = postgres(address.url, {
+      ...address.options,
       max: 1,
       max_lifetime: null,
       // Looks up array types, which we do not use; a cut connection during the lookup would end the process.

@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { PlainFailure } from "../failure.ts";
 import { fieldsOf } from "../lib/fields.ts";
+import { addressOf } from "./postgres-address.ts";
 import { liftBounds } from "./postgres-bounds.ts";
 import type { Snapshot, StoredRow } from "./snapshot.ts";
 import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
@@ -21,7 +22,9 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   let isCut = false;
   /** Rejects the running statement, because the driver leaves some unanswered after a cut. */
   let fail: (error: Error) => void = () => {};
-  const client = postgres(url, {
+  const address = addressOf(url);
+  const client = postgres(address.url, {
+    ...address.options,
     max: 1,
     connect_timeout: 10,
     max_lifetime: null,

@@ -1,7 +1,7 @@
 import type { Static } from "../contract/schema.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
-import { isPostgresUrl } from "../settings/urls.ts";
+import { isPostgresUrl } from "../settings/database-url.ts";
 import { build } from "../version.ts";
 import { Deployment } from "./deployment.contract.ts";
 import { listReports } from "./deployment.processes.store.ts";

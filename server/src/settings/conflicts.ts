@@ -1,7 +1,7 @@
+import { isPostgresUrl } from "./database-url.ts";
 import { isLoopback } from "./networks.ts";
 import { keyedRegions, mainRegion } from "./regions.ts";
 import type { Settings } from "./settings.ts";
-import { isPostgresUrl } from "./urls.ts";
 
 /** A setting that is valid alone, but not in combination with another. */
 export interface Conflict {

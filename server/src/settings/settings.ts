@@ -1,10 +1,11 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { databaseUrl } from "./database-url.ts";
 import { networks, trustedProxies } from "./networks.ts";
 import { integer, oneOf, optional, type Reader, share, text, truth } from "./reader.ts";
 import { regionName, regionSecrets, regions } from "./regions.ts";
 import { metricsToken, secrets } from "./secrets.ts";
-import { databaseUrl, filesUrl, httpUrl, smtpUrl } from "./urls.ts";
+import { filesUrl, httpUrl, smtpUrl } from "./urls.ts";
 import { authSchemes, headers, sender } from "./words.ts";
 
 /** One environment variable. `.env.example` and the docs are generated from these rows. */

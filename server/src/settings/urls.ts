@@ -1,3 +1,4 @@
+import { absoluteFilePattern } from "./database-url.ts";
 import { checked, type Reader, text } from "./reader.ts";
 
 export function isUrl(given: string, protocols: readonly string[]): boolean {
@@ -12,19 +13,6 @@ export const httpUrl = checked(
   (url) => isUrl(url, ["http:", "https:"]),
   "must be an http:// or https:// URL",
 );
-
-/** `file:///path` or its equivalent `file:/path`. */
-const absoluteFilePattern = /^file:(?:\/\/)?\/(?!\/)[^?#]*$/;
-
-export const databaseUrl = checked(
-  text,
-  (url) => (isPostgresUrl(url) || absoluteFilePattern.test(url)) && URL.canParse(url),
-  "must be a URL that begins with postgres:// or file:/// (an absolute path)",
-);
-
-export function isPostgresUrl(url: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(url);
-}
 
 export const smtpUrl = checked(
   text,
