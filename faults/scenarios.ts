@@ -3,6 +3,7 @@ import { fullDisks } from "./disk-full.ts";
 import { flood } from "./flood.ts";
 import { killOnPostgres, killOnSqlite } from "./kills.ts";
 import { databaseOutages } from "./outages.ts";
+import { pipelines } from "./pipelines.ts";
 import type { Scenario } from "./scenario.ts";
 import { shutdowns } from "./shutdowns.ts";
 import { slowClients } from "./slow-clients.ts";
@@ -17,6 +18,7 @@ export const scenarios: readonly Scenario[] = [
   ...clockSteps,
   ...fullDisks,
   slowClients,
+  pipelines,
   flood,
   manyStreams,
 ];

@@ -1,11 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Socket } from "node:net";
-
-/** What the HTTP server of Node.js adds to its connections. */
-interface HttpConnection extends Socket {
-  parser: { readonly incoming: IncomingMessage | null; remove(): void; close(): void } | null;
-  _httpMessage: ServerResponse | null;
-}
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { isPlainHttp, listenersOf } from "./node-connection.ts";
 
 /** The events of a connection to which the HTTP server listens, each by functions with these names. */
 const httpListeners: Readonly<Record<string, RegExp>> = {
@@ -45,18 +40,9 @@ export function detachConnection(response: ServerResponse): Socket | undefined {
   return socket;
 }
 
-function isPlainHttp(socket: Socket): socket is HttpConnection {
-  return "parser" in socket && "_httpMessage" in socket && socket instanceof Socket && !("encrypted" in socket);
-}
-
 /** Another release of Node.js may do something else with its connections. */
 function hasKnownListeners(socket: Socket): boolean {
   return Object.entries(httpListeners).every(([event, name]) => listenersOf(socket, event, name).length === 1);
-}
-
-function listenersOf(socket: Socket, event: string, name: RegExp): ((...args: unknown[]) => void)[] {
-  const listeners = socket.listeners(event) as ((...args: unknown[]) => void)[]; // listeners are functions
-  return listeners.filter((listener) => name.test(listener.name));
 }
 
 function ignore(): void {}

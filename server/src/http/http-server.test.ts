@@ -8,12 +8,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { openRaw, type RawConnection } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
+import { createByteBudget } from "../lib/byte-budget.ts";
 import { createLog } from "../log.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import type { AnsweredCall } from "./request-observer.ts";
 
 const waitMsMax = 10_000;
 const limits = { headerBytesMax: 16_384, requestTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000, tls: undefined };
+const { hold } = createByteBudget(67_108_864);
+const holdFrom = (caller: string) => hold({ application: "", caller });
 const hasty = { requestTimeoutMs: 600, keepAliveTimeoutMs: 400 };
 
 // spec/transport#requests, hostile.md 17
@@ -42,7 +45,7 @@ describe("A connection", () => {
     };
     const log = createLog("silent");
     const started = createHttpServer(
-      { config: { ...limits, ...times }, certificate: undefined, log, observer },
+      { config: { ...limits, ...times }, certificate: undefined, log, observer, inFlight: { holdFrom } },
       answer,
     );
     await started.listen("127.0.0.1", 0);

@@ -7,7 +7,9 @@ import type { Log } from "../log.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
+import type { InFlight } from "./in-flight.ts";
 import { lingerOn } from "./linger.ts";
+import { createPipelines } from "./one-at-a-time.ts";
 import { listenOnOtherAddresses } from "./other-addresses.ts";
 import type { RequestHandler } from "./request-handler.ts";
 import type { RequestObserver } from "./request-observer.ts";
@@ -36,6 +38,7 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Counts connections; undefined when metrics are off. */
   readonly observer: RequestObserver;
+  readonly inFlight: Pick<InFlight, "holdFrom">;
 }
 
 /** Less than one read of the socket, so that only one chunk of an unread body is buffered, not two. */
@@ -46,7 +49,7 @@ const waitingBytesMax = 32_768;
  * answered here, in the envelope; `handler` answers everything else.
  */
 export function createHttpServer(
-  { config, certificate, log, observer }: HttpServerOptions,
+  { config, certificate, log, observer, inFlight }: HttpServerOptions,
   handler: RequestHandler,
 ): HttpServer {
   const limits = {
@@ -64,15 +67,20 @@ export function createHttpServer(
       ? undefined
       : createTlsServer(config.tls, certificate, { ...limits, handshakeTimeout: config.requestTimeoutMs }, log);
   const server: Server = tls?.server ?? createServer(limits);
+  const pipelines = createPipelines({
+    requestTimeoutMs: config.requestTimeoutMs,
+    holdBytes: ({ remoteAddress = "" }) => inFlight.holdFrom(remoteAddress),
+  });
 
   function refuse(error: BrokenRequest, socket: Socket): void {
     const answered = answerBrokenRequest(error, socket, log);
     if (answered !== undefined) observer.answered(answered);
   }
 
-  server.on("clientError", (error: BrokenRequest, socket: Socket) => {
+  server.on("clientError", (error: Error & BrokenRequest, socket: Socket) => {
     // An upload may take any time as long as it makes progress: `receiveUpload` ends stalled ones.
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && pipelines.postponeTimeout(socket, error)) return;
     if (tls?.refuseHandshake(error, socket)) return;
     refuse(error, socket);
   });
@@ -81,6 +89,7 @@ export function createHttpServer(
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
   server.on("request", handler);
   server.on("connection", observer.connected);
+  server.on(tls === undefined ? "connection" : "secureConnection", pipelines.add);
 
   let url = "";
   let closeOthers = async () => {};

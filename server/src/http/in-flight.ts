@@ -13,6 +13,8 @@ import { createRowBytes } from "./row-bytes.ts";
 export interface InFlight {
   /** Counts the body of a request. */
   hold(exchange: Exchange): HeldBytes;
+  /** Counts bytes of a client that is known by its address only. */
+  holdFrom(address: string): HeldBytes;
   /**
    * Counts an upload until the returned function is called.
    *
@@ -85,6 +87,8 @@ export function createInFlight(services: {
 
   return {
     hold: (exchange) => budget.hold(requestOwner(exchange)),
+
+    holdFrom: (address) => budget.hold({ application: "", caller: addressGroup(address) }),
 
     beginUpload(exchange) {
       const owner = requestOwner(exchange);

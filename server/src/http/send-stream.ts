@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { StreamResult, StreamSink } from "../contract/stream-result.ts";
 import { detachConnection } from "./detach-connection.ts";
 import type { Exchange } from "./exchange.ts";
+import { discardPipelined } from "./one-at-a-time.ts";
 
 /** The time that a client has to read the rest of a stream that has ended. */
 const restMsMax = 5_000;
@@ -30,6 +31,7 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   exchange.writeHead(200);
   exchange.isStreaming = true;
   const connection = response.socket;
+  if (connection !== null) discardPipelined(connection);
   connection?.cork(); // the head and the first bytes are one write
   const socket = detachConnection(response);
   if (socket !== undefined) {

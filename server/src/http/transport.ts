@@ -12,7 +12,7 @@ import { createRequestHandler, type RequestHandlerOptions } from "./request-hand
 import { mountWebAssets, type WebAssets } from "./web-assets.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
-export interface TransportOptions extends HttpServerOptions, Omit<RequestHandlerOptions, "peers"> {
+export interface TransportOptions extends Omit<HttpServerOptions, "inFlight">, Omit<RequestHandlerOptions, "peers"> {
   readonly config: HttpServerOptions["config"] &
     RequestHandlerOptions["config"] &
     Pick<Config, "fileBytesMax" | "authSchemes" | "trustedProxies">;
