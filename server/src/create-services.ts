@@ -66,6 +66,7 @@ import { createPolicies } from "./tenancy/policies.ts";
 import { createSettingsSealer } from "./tenancy/sealed-settings.ts";
 import { createUserExporters } from "./user-exporters.ts";
 import { createResetDelays } from "./users/users.password.delays.ts";
+import { createReuseGuard, type ReusedToken } from "./users/users.reused-tokens.ts";
 import { createWebhookRunner, type RunnerBounds } from "./webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "./webhooks/webhooks.secrets.ts";
 import { createPeers } from "./workers/peers.ts";
@@ -136,12 +137,12 @@ export async function createServices(
     webhookRunner.notice(applicationId);
   }
   const events = createEventRecorder({ database, clock, ids, touch });
+  const audit = createAudit({ database, clock, ids, log });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
-    ...{ limitCounters, events },
+    ...{ limitCounters, events, audit, log },
   });
   const { callers, authenticate } = authentication;
-  const audit = createAudit({ database, clock, ids, log });
   const signInAlerts = createSignInAlerts({ audit, log });
   const signInGuard = createSignInGuard({ clock, counters: limitCounters, ...signInAlerts }, config);
   const requests = createRequests({ peers, isOn: config.console });
@@ -252,13 +253,15 @@ function createAuthentication(
   config: Config,
   services: Pick<
     OwnServices,
-    "secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids" | "limitCounters" | "events"
+    | ("secrets" | "policies" | "regions" | "database" | "background" | "clock" | "ids" | "limitCounters" | "events")
+    | ("audit" | "log")
   >,
 ) {
   const { secrets, policies, regions, database, background, clock, ids, limitCounters, events } = services;
   const tokens = createTokens({ ...config, secrets }, clock, ids);
   const tokenUses = createTokenUses(database);
-  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock }, config);
+  const endReused = (token: ReusedToken) => reuseGuard(token);
+  const callers = createCallers({ tokens, tokenUses, policies, regions, database, clock, endReused }, config);
   const operatorTokens = createOperatorTokens({ ...config, secrets });
   const operatorMarks = createOperatorMarks({ ...config, secrets }, clock);
   const operatorSessionCookies = createOperatorSessionCookies(config);
@@ -267,6 +270,7 @@ function createAuthentication(
     config,
   );
   const revocations = createRevocations(callers, events);
+  const reuseGuard = createReuseGuard({ ...services, revocations });
   const passwords = createPasswords(config, database);
   const passwordChanges = createPasswordChanges({ clock, counters: limitCounters }, config);
   const authenticate: Authenticate = (authorization, required, cookieCall) =>

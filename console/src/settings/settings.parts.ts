@@ -74,6 +74,12 @@ export const parts: readonly Part[] = [
         kind: "ms",
         hint: "How long after the sign-in a token can be renewed. 0 switches renewal off.",
       },
+      {
+        path: "tokenLifetimes.endOnReuse",
+        label: "A replaced token that comes back ends its session",
+        kind: "flag",
+        hint: "One of the two who have the session may have stolen it.",
+      },
     ],
   },
   {

@@ -2748,6 +2748,8 @@ export interface TokenLifetimes {
   readonly userMs?: number;
   /** The time after the login in which a user token can be renewed, in milliseconds: 60000 or more; 0 disables renewal. */
   readonly sessionMs?: number;
+  /** Whether a superseded user token that comes back ends its session. */
+  readonly endOnReuse?: boolean;
 }
 
 /** The numbers of a user's objects. */

@@ -50,7 +50,7 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
   return {
     oidc: {},
     retention: retentionOf({ oidc: {} }),
-    tokenLifetimes: { deviceMs, userMs, sessionMs: sessionMsDefault },
+    tokenLifetimes: { deviceMs, userMs, sessionMs: sessionMsDefault, endOnReuse: false },
     disabledOperations: [],
     signedRequests: "optional",
     ...(limits && { limits: { application: limits.application, caller: limits.caller } }),

@@ -76,6 +76,10 @@ const TokenLifetimes = named(
       default: sessionMsDefault,
       description: `The time after the login in which a user token can be renewed, in milliseconds: ${sessionMsMin} or more; 0 disables renewal.`,
     }),
+    endOnReuse: Type.Boolean({
+      default: false,
+      description: "Whether a superseded user token that comes back ends its session.",
+    }),
   }),
 );
 

@@ -57,6 +57,8 @@ export function createCallers(
     readonly regions: Pick<Regions, "rootOfToken" | "rootOfHost">;
     readonly database: Database;
     readonly clock: Clock;
+    /** Ends the session of a superseded token that came back. */
+    endReused(claims: TokenClaims): Promise<void>;
   },
   settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
 ): Callers {
@@ -110,6 +112,7 @@ export function createCallers(
     const endsAt = supersededAt(claims.renewals, state.first_uses);
     if (endsAt <= now) {
       known.delete(token);
+      if (policies.of(claims.applicationId, state).tokenLifetimes.endOnReuse) await services.endReused(claims);
       throw refuseToken("ended", undefined, claims);
     }
     const isStored = await storeFirstUse(claims, state.first_uses, now, database);

@@ -96,12 +96,15 @@ describe("an id_token: spec/users#token-verification, OpenID Connect Core 3.1.3.
     const seconds = start / 1_000;
     const expiring = await issuer.sign({ sub: "jane", exp: seconds });
     const early = await issuer.sign({ sub: "jane", nbf: seconds + 120 });
+    const issuedLater = await issuer.sign({ sub: "jane", iat: seconds + 120 });
     now = start + 59_000;
     assert.ok(await verify(expiring));
     await assertRefused(early, "nbf");
+    await assertRefused(issuedLater, "iat");
     now = start + 60_000;
     await assertRefused(expiring, "exp");
     assert.ok(await verify(early));
+    assert.ok(await verify(issuedLater));
   });
 
   it("cannot be replaced by another token of the provider: an access token, a logout token", async () => {

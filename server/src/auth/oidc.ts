@@ -40,7 +40,7 @@ export const idTokenChecks = {
   sub: "its subject (sub) is not identityID.",
   exp: "it has expired, or does not say when it does (exp).",
   nbf: "it is not valid yet (nbf).",
-  iat: "the time of its issue (iat) is no number.",
+  iat: "the time of its issue (iat) is no number, or in the future.",
 } as const;
 export type IdTokenCheck = keyof typeof idTokenChecks;
 
@@ -132,7 +132,7 @@ export function createIdTokens(services: {
       clockTolerance: clockToleranceSeconds,
       currentDate: new Date(clock.now()),
     });
-    requireIdToken(verified, provider);
+    requireIdToken(verified, provider, clock.now());
     return verified.payload;
   }
 
@@ -204,9 +204,10 @@ function reasonOf(error: unknown): string {
  * Checks what signature and claims do not show: that this is an id_token, and that it was issued for this application
  * alone.
  */
-function requireIdToken({ payload, protectedHeader }: JWTVerifyResult, { audience }: OidcProvider): void {
+function requireIdToken({ payload, protectedHeader }: JWTVerifyResult, { audience }: OidcProvider, now: number): void {
   // Access tokens, logout tokens and others declare their type (RFC 9068, RFC 8725 section 3.11).
   if (protectedHeader.typ?.toLowerCase().endsWith("+jwt")) throw refusal("typ");
+  if (payload.iat !== undefined && payload.iat > now / 1_000 + clockToleranceSeconds) throw refusal("iat");
   const isForSeveral = Array.isArray(payload.aud) && payload.aud.length > 1;
   if (isForSeveral && payload["azp"] !== audience) throw refusal("azp");
 }

@@ -210,7 +210,7 @@ describe("revocation within one process", () => {
       const { user } = await setUp();
       const { database, clock, regions } = test.app;
       const callers = createCallers(
-        { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock },
+        { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock, endReused: async () => {} },
         test.config,
       );
       const authorization = `Service ${user.token}`;
@@ -230,7 +230,7 @@ describe("revocation within one process", () => {
     const { token } = await test.signUp();
     const { database, clock, regions } = test.app;
     const callers = createCallers(
-      { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock },
+      { tokens, tokenUses: createTokenUses(database), policies, regions, database, clock, endReused: async () => {} },
       test.config,
     );
     const checking = callers.authenticate(`Service ${token}`, "user");

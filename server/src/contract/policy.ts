@@ -14,7 +14,12 @@ export interface ApplicationPolicy {
   readonly origins: ReadonlySet<string> | undefined;
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
   /** Override the token lifetimes of the deployment. */
-  readonly tokenLifetimes: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
+  readonly tokenLifetimes: {
+    readonly deviceMs?: number;
+    readonly userMs?: number;
+    readonly sessionMs?: number;
+    readonly endOnReuse?: boolean;
+  };
   readonly limits: PolicyLimits;
   /** Clients may request failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;

@@ -1,5 +1,6 @@
 import { parseOperationPattern } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
 import { isOrigin } from "../lib/origins.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
@@ -16,7 +17,13 @@ export interface ApplicationSettings {
   /** Storage limits; unlimited where absent. */
   readonly quotas?: Partial<Quotas>;
   /** Overrides the deployment's. */
-  readonly tokenLifetimes?: { readonly deviceMs?: number; readonly userMs?: number; readonly sessionMs?: number };
+  readonly tokenLifetimes?: {
+    readonly deviceMs?: number;
+    readonly userMs?: number;
+    readonly sessionMs?: number;
+    /** Whether a superseded user token that comes back ends its session; false if absent. */
+    readonly endOnReuse?: boolean;
+  };
   /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
   /** The origins of web pages that may call; any if absent. */
@@ -155,9 +162,7 @@ const readers = {
   oidc: readProviders,
   retention: integers("retention", Object.keys(defaultRetention), 1, retentionDaysMax),
   quotas: integers("quotas", quotaNames, 0, Number.MAX_SAFE_INTEGER),
-  tokenLifetimes: integers("tokenLifetimes", ["deviceMs", "userMs"], tokenLifetimeMsMin, tokenLifetimeMsMax, {
-    sessionMs: sessionMsMin,
-  }),
+  tokenLifetimes: readTokenLifetimes,
   disabledOperations: texts(
     "disabledOperations",
     "such as POST /users",
@@ -297,6 +302,19 @@ function integers(
     }
     return Object.fromEntries(read);
   };
+}
+
+const readLifetimes = integers("tokenLifetimes", ["deviceMs", "userMs"], tokenLifetimeMsMin, tokenLifetimeMsMax, {
+  sessionMs: sessionMsMin,
+});
+
+function readTokenLifetimes(value: unknown, problems: string[]): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return readLifetimes(value, problems);
+  const { endOnReuse, ...lifetimes } = fieldsOf(value);
+  const read = Object(readLifetimes(lifetimes, problems));
+  return endOnReuse === undefined
+    ? read
+    : { ...read, endOnReuse: readFlag("tokenLifetimes.endOnReuse")(endOnReuse, problems) };
 }
 
 function texts(path: string, form: string, isRight: (text: string) => boolean): Reader {

@@ -139,6 +139,37 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.equal((await listed(user.token)).length, 1);
   });
 
+  // spec/authentication#reuse
+  it("ends the session when a superseded token comes back, if the application says so, and not before", async () => {
+    await configure({ tokenLifetimes: { endOnReuse: true } });
+    const [user, bystander] = [await test.signUp(), await test.signUp()];
+    const successor = await successorOf(user.token);
+    const next = await successorOf(successor);
+    assert.deepEqual(await areGood(user.token, successor, next), [true, true, true]);
+    advance(5 * minuteMs);
+    assert.deepEqual(await areGood(user.token, next), [true, true], "calls that are on their way end nothing");
+    advance(7 * minuteMs);
+    assert.ok(await isGood(next), "the reuse ends it, not the time");
+    assert.equal(await isGood(user.token, other), false);
+    assert.deepEqual(await areGood(next, bystander.token), [false, true]);
+    const { body } = await test.call(`GET /_/api/audit?action=endReusedSession`, { token: operator.token });
+    assert.deepEqual(
+      body.result.pageResults.map(({ target }: { target: string }) => target),
+      [user.id],
+    );
+    await configure({});
+    const another = await test.signUp();
+    const renewed = await successorOf(another.token);
+    assert.ok(await isGood(renewed));
+    advance(12 * minuteMs);
+    assert.deepEqual(await areGood(another.token, renewed), [false, true], "off by default");
+    for (const endOnReuse of ["true", 1, null]) {
+      const path = `PUT /_/api/applications/${test.application.appid}/settings`;
+      const { status } = await test.call(path, { token: operator.token, body: { tokenLifetimes: { endOnReuse } } });
+      assert.equal(status, 400);
+    }
+  });
+
   it("keeps the token valid until ten minutes after the successor's first use, in every process", async () => {
     const user = await test.signUp();
     assert.deepEqual(await areGood(user.token), [true]);
