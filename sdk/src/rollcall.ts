@@ -34,7 +34,7 @@ import type { DeviceNoun } from "./nouns/device.client.ts";
 import { createNouns, type Nouns } from "./nouns/nouns.ts";
 import type { Send } from "./nouns/send.ts";
 import { checkOptions, type RollcallOptions } from "./options.ts";
-import type { Interceptor } from "./transport/interceptors.ts";
+import { createInterceptors, type Interceptor } from "./transport/interceptors.ts";
 import { consoleLogger } from "./transport/logger.ts";
 import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
@@ -115,10 +115,12 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   const checked = checkOptions(Object(options));
   const { url, signInMs, logger = consoleLogger } = checked;
   const onSuccess = () => identity.outbox.flushSoon(client);
-  const transport = createTransport({ ...checked, clock: context.clock }, { uploads, onSuccess });
+  const interceptors = createInterceptors();
+  const parts = { uploads, interceptors, onSuccess };
+  const transport = createTransport({ ...checked, clock: context.clock }, parts);
   const events = createEvents<RollcallEvent>();
   const views = new Map<string, Session>();
-  const client: IdentityClient = { transport, options: checked, url, signInMs };
+  const client: IdentityClient = { transport, interceptors, options: checked, url, signInMs };
   const { identity, isShared, tabsName, isForgetful, leave } = context.join(url, checked, notify);
   const { state, sessions, device } = identity;
   let isReady = false;
@@ -236,7 +238,8 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     },
     intercept(interceptor) {
       requireOption("intercept: interceptor", Object(interceptor) === interceptor, "an object");
-      return transport.intercept(interceptor);
+      interceptors.add(interceptor);
+      return () => void interceptors.delete(interceptor);
     },
     async close() {
       transport.close();

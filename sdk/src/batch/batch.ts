@@ -48,7 +48,9 @@ export interface Batch {
 
 /** An atomic batch had no effect, because an item failed. */
 export class BatchFailed extends RollcallError {
-  static override readonly kind: string = "BatchFailed";
+  static override get name(): string {
+    return "BatchFailed";
+  }
   /** The error of each item. */
   readonly results: BatchResults;
 

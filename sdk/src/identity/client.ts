@@ -1,4 +1,5 @@
 import type { DeviceRegistration } from "../generated/types.ts";
+import type { Interceptors } from "../transport/interceptors.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { IdentityOptions } from "./options.ts";
 
@@ -7,7 +8,8 @@ import type { IdentityOptions } from "./options.ts";
  * for themselves.
  */
 export interface IdentityClient {
-  readonly transport: Pick<Transport, "send" | "hasInterceptors">;
+  readonly transport: Pick<Transport, "send">;
+  readonly interceptors: Pick<Interceptors, "size">;
   readonly options: IdentityOptions;
   /** The address at which the device is registered. */
   readonly url: string;

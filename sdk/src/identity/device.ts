@@ -73,7 +73,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
           isRegistering = false;
         });
       };
-      return tabs.lock("registration", work, client.transport.hasInterceptors);
+      return tabs.lock("registration", work, client.interceptors.size > 0);
     });
   }
 

@@ -209,7 +209,11 @@ export function createSessions(
    * Replaces a token in the second half of its life by its successor, which the service returns identically to every
    * tab.
    */
-  function renewSoon({ transport, options }: IdentityClient, session: SessionState, old: UserToken): void {
+  function renewSoon(
+    { transport, interceptors, options }: IdentityClient,
+    session: SessionState,
+    old: UserToken,
+  ): void {
     const { login, userId } = session;
     const { token, root, issued, expires } = old;
     const isEarly = expires - serviceClock.now() >= (expires - issued) / 2;
@@ -232,7 +236,7 @@ export function createSessions(
         notify({ type: "warning", message });
       }
     };
-    inBackground(joinRenewal(token, () => tabs.lock(`renewal:${login}`, renew, transport.hasInterceptors)));
+    inBackground(joinRenewal(token, () => tabs.lock(`renewal:${login}`, renew, interceptors.size > 0)));
   }
 
   return {

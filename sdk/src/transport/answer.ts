@@ -1,4 +1,5 @@
-import { ConnectionError, type ErrorDetails, RollcallError, ServiceError, UnexpectedAnswer } from "../wire/errors.ts";
+import { nameClass } from "../wire/error-classes.ts";
+import { ConnectionError, type ErrorDetails, RollcallError, UnexpectedAnswer } from "../wire/errors.ts";
 
 /** The outcome of an attempt of a call. */
 export interface Judged {
@@ -82,24 +83,31 @@ export function judge(
   }
   const { error = "", errorNumber = 0, request_id: requestId, message, parameter, serviceRoot } = envelope;
   const about = { status, errorNumber, requestId, retryAfterMs, parameter, serviceRoot };
+  const request = `request ${requestId}`;
   const isOnce = error === "AuthAccessTokenInvalid" || (status === 500 && mayRepeat);
   return {
     ...failure,
     repeats: isOnce ? "once" : failure.repeats,
     provesUndone: afterKey.includes(status) && error !== "IdempotencyKeyReused",
-    fail: (details) =>
-      new ServiceError(`${message ? `${message} ` : ""}(request ${requestId})`, { ...about, ...details }, error),
+    fail: (details) => new (nameClass(error))(message ? `${message} (${request})` : request, { ...about, ...details }),
   };
 }
 
 /** The meaning of a missing answer. An error of the client itself is not one of the network, and is not retried. */
-export function judgeSilence({ isRead, canRepeat }: Repeatability, cause?: unknown): Judged {
+export function judgeSilence({ isRead, canRepeat }: Repeatability, root: string, cause?: unknown): Judged {
   const own = cause instanceof RollcallError && cause;
   return {
     repeats: canRepeat && !own ? "yes" : undefined,
     mayBeDone: !isRead,
-    fail: (details) => own || new ConnectionError("no answer came", { ...details, cause }),
+    fail: (details) =>
+      own || new ConnectionError(`no answer from ${new URL(root).host}${codeOf(cause)}`, { ...details, cause }),
   };
+}
+
+/** The code of a failure as runtimes report it, such as ECONNREFUSED, in brackets. Their messages may contain a query. */
+function codeOf(error: unknown): string {
+  const { cause, code = Object(cause).code } = Object(error);
+  return typeof code === "string" ? ` (${code})` : "";
 }
 
 /** The time of the service in milliseconds, where an answer says it, else NaN. */

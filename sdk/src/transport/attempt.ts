@@ -50,7 +50,7 @@ export function attemptOnce(
   attempted: AttemptedCall,
   root: string,
   authorization: string | undefined,
-  around: Around | undefined,
+  around: Around | false,
   run: Run,
 ): Promise<Judged> {
   const { call, callOptions, request, added, report } = attempted;
@@ -107,10 +107,10 @@ export function attemptOnce(
   let isWhole = false;
   let isOver = false;
   let settle: (judged: Judged) => void;
-  const fail = (cause?: unknown) => settle(judgeSilence(attempted, cause));
+  const fail = (cause?: unknown) => settle(judgeSilence(attempted, root, cause));
   const endLate = () => {
     end.abort();
-    settle({ ...judgeSilence(attempted), fail: (details) => timeoutOf("attempt", details) });
+    settle({ ...judgeSilence(attempted, root), fail: (details) => timeoutOf("attempt", details) });
   };
   const restart = () => {
     cancelTimer();

@@ -5,6 +5,8 @@ import { plainCall, principalOf, readCall, refusal, success, writeCall } from ".
 import { createSimulatedClock } from "../../test/simulated-clock.ts";
 import type { AnyCall } from "../wire/call.ts";
 import { RollcallError } from "../wire/errors.ts";
+import { createInterceptors } from "./interceptors.ts";
+import type { TransportOptions } from "./options.ts";
 import { createTransport } from "./transport.ts";
 
 const totalMs = 90_000;
@@ -56,7 +58,8 @@ describe("a call over a hostile network", () => {
       fc.asyncProperty(plans, fc.nat(), async (plans, seed) => {
         const clock = createSimulatedClock(randomFrom(seed));
         const done = new Map<string, number>();
-        const transport = createTransport({
+        const interceptors = createInterceptors();
+        const given: TransportOptions = {
           clock,
           logger: { debug() {}, info() {}, warn() {}, error() {} },
           fetch: async (_url, init) => {
@@ -68,8 +71,9 @@ describe("a call over a hostile network", () => {
             if (isDone && init?.method === "POST") done.set(effect, (done.get(effect) ?? 0) + 1);
             return (answer ?? assert.fail)();
           },
-        });
-        transport.intercept({
+        };
+        const transport = createTransport(given, { interceptors });
+        interceptors.add({
           attempt: (request, next) => {
             request.headers.set("x-attempt", `${request.attempt}`);
             return next();

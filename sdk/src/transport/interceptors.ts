@@ -1,4 +1,6 @@
-import type { Operation } from "../wire/call.ts";
+import type { AnyCall, Operation } from "../wire/call.ts";
+import type { CallOptions } from "./options.ts";
+import type { WireRequest } from "./request.ts";
 
 /** The request as an interceptor sees it. Headers that it adds are sent; `Authorization` reads as `[secret]`. */
 export interface InterceptedRequest {
@@ -9,8 +11,8 @@ export interface InterceptedRequest {
   readonly headers: Headers;
   /** The context that the app has passed in the options of the call. */
   readonly context?: unknown;
-  /** From 1 on; absent around a whole call. */
-  readonly attempt?: number;
+  /** From 1 on; undefined around a whole call. */
+  readonly attempt?: number | undefined;
 }
 
 /** Code of the app around each call, with all its attempts, or around each attempt. */
@@ -19,5 +21,39 @@ export interface Interceptor {
   attempt?(request: InterceptedRequest, next: () => Promise<Response>): Promise<Response>;
 }
 
-/** The headers that no app may set, because the client sets them. */
-export const ownHeaders: readonly string[] = ["authorization", "content-type", "idempotency-key"];
+/** The parts of a call that its interceptors see. */
+interface SentCall {
+  readonly call: AnyCall;
+  readonly callOptions: CallOptions;
+  readonly request: WireRequest;
+  readonly attempts: number;
+}
+
+/** The interceptors of a client. */
+export interface Interceptors extends Set<Interceptor> {
+  /** Runs them around a piece of work, the first one outermost. */
+  run<T>(kind: keyof Interceptor, sent: SentCall, headers: Headers, work: () => Promise<T>): Promise<T>;
+}
+
+export function createInterceptors(): Interceptors {
+  const interceptors = new Set<Interceptor>();
+  return Object.assign(interceptors, {
+    run<T>(kind: keyof Interceptor, sent: SentCall, headers: Headers, work: () => Promise<T>): Promise<T> {
+      type Wrap = ((seen: InterceptedRequest, next: () => Promise<T>) => Promise<T>) | undefined;
+      const { operation, path } = sent.call;
+      const { method } = sent.request;
+      const seen = {
+        operation,
+        method,
+        path,
+        headers,
+        context: sent.callOptions.context,
+        attempt: sent.attempts || undefined,
+      };
+      return [...interceptors].reduceRight((next, interceptor) => {
+        const wrap = interceptor[kind] as Wrap;
+        return wrap ? async () => wrap.call(interceptor, seen, next) : next;
+      }, work)();
+    },
+  });
+}

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { inspect } from "node:util";
 import { plainCall, principalOf, readCall, refusal, success, writeCall } from "../../test/answers.ts";
 import { createSimulatedClock } from "../../test/simulated-clock.ts";
+import { ItemAlreadyExists } from "../generated/errors.ts";
 import type { AnyCall } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import {
@@ -14,6 +15,7 @@ import {
   TimeoutError,
   UnexpectedAnswer,
 } from "../wire/errors.ts";
+import { createInterceptors } from "./interceptors.ts";
 import type { CallOptions, TransportOptions } from "./options.ts";
 import { createTransport } from "./transport.ts";
 
@@ -23,7 +25,8 @@ type Reply = Response | "cut" | "silence";
 function startTransport(replies: readonly Reply[], options: TransportOptions = {}) {
   const clock = createSimulatedClock();
   const requests: { url: string; init: RequestInit; headers: Headers; at: number }[] = [];
-  const transport = createTransport({
+  const interceptors = createInterceptors();
+  const given: TransportOptions = {
     clock,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     ...options,
@@ -34,7 +37,8 @@ function startTransport(replies: readonly Reply[], options: TransportOptions = {
       if (reply === "cut" || reply === undefined) throw new TypeError("fetch failed");
       return reply.clone();
     },
-  });
+  };
+  const transport = createTransport(given, { interceptors });
   const send = (call: AnyCall, options = {}) => transport.send(call, principalOf("token"), options);
   const fail = (call: AnyCall, options = {}) =>
     clock.settle(send(call, options)).then(
@@ -44,7 +48,7 @@ function startTransport(replies: readonly Reply[], options: TransportOptions = {
         return error;
       },
     );
-  return { clock, requests, transport, send, fail };
+  return { clock, requests, transport, interceptors, send, fail };
 }
 
 describe("the transport", () => {
@@ -154,6 +158,34 @@ describe("the transport", () => {
     assert.doesNotMatch(error.message, /hotel/);
   });
 
+  it("names the host and the code of the failure when no answer came, and nothing that may be secret", async () => {
+    const cause = Object.assign(new Error("connect 10.0.0.1 of https://ada:secret@service"), { code: "ECONNREFUSED" });
+    const failures: [thrown: unknown, message: string][] = [
+      [new TypeError("fetch failed", { cause }), "no answer from service.example (ECONNREFUSED)"], // Node.js
+      [
+        Object.assign(new Error("secret"), { code: "ConnectionRefused" }),
+        "no answer from service.example (ConnectionRefused)",
+      ],
+      [new TypeError("Failed to fetch https://service.example?secret"), "no answer from service.example"], // a browser
+      ["a text", "no answer from service.example"],
+      [Object.assign(new Error("secret"), { code: 20 }), "no answer from service.example"],
+    ];
+    for (const [thrown, message] of failures) {
+      const transport = createTransport({ retry: false, fetch: () => Promise.reject(thrown) });
+      await assert.rejects(transport.send(readCall, principalOf("token")), {
+        name: "ConnectionError",
+        message: `getCheckin: ConnectionError: ${message}`,
+        cause: thrown,
+      });
+    }
+  });
+
+  it("has no empty explanation in an error that the service does not explain", async () => {
+    const envelope = { status: 403, error: "AuthBadUsernameOrPassword", request_id: "req_3", success: false };
+    const error = await startTransport([Response.json(envelope, { status: 403 })]).fail(writeCall);
+    assert.equal(error.message, "createCheckin: AuthBadUsernameOrPassword: request req_3");
+  });
+
   it("includes name, number and request id in an error of the service", async () => {
     const error = await startTransport([refusal(409, "ItemAlreadyExists")]).fail(writeCall);
     assert.ok(error instanceof ServiceError);
@@ -163,7 +195,8 @@ describe("the transport", () => {
     );
     assert.equal(error.message, "createCheckin: ItemAlreadyExists: No. (request req_2)");
     assert.deepEqual(error.call, { operation: "createCheckin", method: "POST", path: "/checkins" });
-    assert.match(error.stack ?? "", /transport\.test\.ts/);
+    assert.match(error.stack ?? "", /^ItemAlreadyExists: createCheckin: .*\n(.*\n)*.*transport\.test\.ts/);
+    assert.equal(error.constructor, ItemAlreadyExists);
   });
 
   it("waits as long as the service asks, but never longer than the call may take", async () => {
@@ -382,9 +415,9 @@ describe("the transport", () => {
   });
 
   it("passes requests to interceptors without their token, and sends the headers that interceptors add", async () => {
-    const { clock, transport, send, requests } = startTransport(["cut", success({ id: "chk_1" })]);
+    const { clock, interceptors, send, requests } = startTransport(["cut", success({ id: "chk_1" })]);
     const seen: string[] = [];
-    const remove = transport.intercept({
+    interceptors.add({
       async call({ operation, headers, context }, next) {
         seen.push(`${operation.id} ${headers.get("authorization")} ${context}`);
         headers.set("x-of-call", "1");
@@ -403,14 +436,14 @@ describe("the transport", () => {
       requests.map(({ headers }) => `${headers.get("authorization")} ${headers.get("x-of-attempt")}`),
       ["Service token 1", "Service token 2"],
     );
-    remove();
+    interceptors.clear();
     await clock.settle(send(writeCall));
     assert.equal(seen.length, 3);
   });
 
   it("lets an interceptor return a response without a request", async () => {
-    const { clock, transport, send, requests } = startTransport([success(1)]);
-    transport.intercept({ call: async () => "own" });
+    const { clock, interceptors, send, requests } = startTransport([success(1)]);
+    interceptors.add({ call: async () => "own" });
     assert.equal(await clock.settle(send(readCall)), "own");
     assert.equal(requests.length, 0);
   });

@@ -7,7 +7,7 @@ import { type Around, type AttemptedCall, attemptOnce } from "./attempt.ts";
 import { checkCallOptions } from "./call-options.ts";
 import { decodeResult } from "./decode.ts";
 import { createGate, type Gate } from "./gate.ts";
-import { type InterceptedRequest, type Interceptor, ownHeaders } from "./interceptors.ts";
+import type { Interceptors } from "./interceptors.ts";
 import { detailsOf, type KeyedCall, keyCall, prepare } from "./keyed-call.ts";
 import { createLimits, type Run } from "./limits.ts";
 import { consoleLogger } from "./logger.ts";
@@ -22,10 +22,6 @@ import type { Uploads } from "./upload.ts";
 export interface Transport {
   /** The request begins in the next microtask. */
   send<T>(call: Call<T>, principal: PrincipalSource, options?: CallOptions): Sent<T>;
-  /** Whether code of the app runs around calls. */
-  readonly hasInterceptors: boolean;
-  /** Returns a function that removes the interceptor. */
-  intercept(interceptor: Interceptor): () => void;
   /** Signs all requests from now on. */
   sign(signer: Signer): void;
   /** For code that retries calls itself. */
@@ -44,12 +40,15 @@ export interface Pace {
   now(): number;
 }
 
+/** The headers that no app may set, because the client sets them. */
+const ownHeaders: readonly string[] = ["authorization", "content-type", "idempotency-key"];
 /** The repeat of such a call finds its token dead if the first attempt was done. */
 const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "deleteUser", "endToken"]);
 
 /** What not every client needs: a client without a part does not ship it. */
 export interface TransportParts {
   readonly uploads?: Uploads;
+  readonly interceptors?: Interceptors;
   /** The members of results that are dates beside those of the application API. */
   readonly moreDates?: ReadonlySet<string>;
   /** Called after each successful answer of the service. */
@@ -72,13 +71,12 @@ interface Sending extends Started, AttemptedCall {
 
 export function createTransport(
   options: TransportOptions = {},
-  { uploads, moreDates, onSuccess }: TransportParts = {},
+  { uploads, interceptors, moreDates, onSuccess }: TransportParts = {},
 ): Transport {
   const { clock = systemClock, logger = consoleLogger, scheme = "Service" } = options;
   const { totalMs = 90_000 } = options.timeouts ?? {};
   const limits = createLimits(clock);
   const gates = new Map<string, Gate>();
-  const interceptors = new Set<Interceptor>();
   let signer: Signer | undefined;
   const repeats = createRepeats(clock, options.retry);
   const services = { options, clock, limits, uploads, spare: [] };
@@ -107,7 +105,7 @@ export function createTransport(
     await undefined; // the request begins in the next microtask
     run.check();
     const { call, callOptions, key } = started;
-    const isIntercepted = interceptors.size > 0;
+    const isIntercepted = interceptors?.size;
     const { headers, idempotencyKey } = callOptions;
     const readHeaders = () => {
       if (idempotencyKey !== undefined) new Headers([["idempotency-key", idempotencyKey]]);
@@ -121,7 +119,7 @@ export function createTransport(
     const report = reportProgress(callOptions.onProgress, request.length, clock);
     const sending = Object.assign(started, { request, added, run, report });
     const work = () => attemptUntilAnswered(sending, source);
-    return added && isIntercepted ? intercepted("call", seenOf(sending, added), work) : work();
+    return added && isIntercepted ? interceptors.run("call", sending, added, work) : work();
   }
 
   /** Attempts the call again as long as it may succeed, by the same principal. */
@@ -185,7 +183,12 @@ export function createTransport(
       sending.attempts += 1;
       sending.isUncertain ||= !isRead;
       const authorization = token && `${scheme} ${token}${signature === undefined ? "" : ` ${signature}`}`;
-      const around = interceptors.size > 0 ? aroundAttempt(sending, authorization) : undefined;
+      const around: Around | false =
+        !!interceptors?.size &&
+        ((headers, exchange) => {
+          if (authorization) headers.set("authorization", "[secret]");
+          return interceptors.run("attempt", sending, headers, () => exchange(headers));
+        });
       judged = await attemptOnce(services, sending, root, authorization, around, run);
       run.check();
       return judged;
@@ -194,32 +197,8 @@ export function createTransport(
     }
   }
 
-  function aroundAttempt(sending: Sending, authorization: string | undefined): Around {
-    return (headers, exchange) => {
-      if (authorization) headers.set("authorization", "[secret]");
-      const seen = { ...seenOf(sending, headers), attempt: sending.attempts };
-      return intercepted("attempt", seen, () => exchange(headers));
-    };
-  }
-
-  /** Runs the interceptors around a piece of work, the first one outermost. */
-  function intercepted<T>(kind: "call" | "attempt", seen: InterceptedRequest, work: () => Promise<T>): Promise<T> {
-    type Wrap = ((seen: InterceptedRequest, next: () => Promise<T>) => Promise<T>) | undefined;
-    return [...interceptors].reduceRight((next, interceptor) => {
-      const wrap = interceptor[kind] as Wrap;
-      return wrap ? async () => wrap.call(interceptor, seen, next) : next;
-    }, work)();
-  }
-
   return {
     send,
-    get hasInterceptors() {
-      return interceptors.size > 0;
-    },
-    intercept(interceptor) {
-      interceptors.add(interceptor);
-      return () => void interceptors.delete(interceptor);
-    },
     sign(own) {
       signer = own;
     },
@@ -238,9 +217,4 @@ export function createTransport(
     },
     close: limits.close,
   };
-}
-
-function seenOf({ call, callOptions, request }: Sending, headers: Headers): InterceptedRequest {
-  const { operation, path } = call;
-  return { operation, method: request.method, path, headers, context: callOptions.context };
 }

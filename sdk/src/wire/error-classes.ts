@@ -6,14 +6,19 @@ export type NamedServiceError<Name extends string> = ServiceError & { readonly n
 /** The class of the errors of the service with a certain name; `instanceof` compares the name. */
 export interface ServiceErrorClass<Name extends string> {
   new (message: string, details: ServiceErrorDetails): NamedServiceError<Name>;
-  readonly kind: string;
+  readonly name: Name;
 }
 
-/** Creates the class of a name. */
+const classes = /* @__PURE__ */ new Map<string, ServiceErrorClass<string>>();
+
+/** The class of a name, also of one that only a newer service knows. */
 export function nameClass<Name extends string>(name: Name): ServiceErrorClass<Name> {
   class Named extends ServiceError {
-    static override readonly kind: string = name;
+    static override get name(): Name {
+      return name;
+    }
     declare readonly name: Name;
   }
-  return Named;
+  if (!classes.has(name)) classes.set(name, Named);
+  return classes.get(name) as ServiceErrorClass<Name>; // the key is the name
 }

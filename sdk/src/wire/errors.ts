@@ -31,12 +31,12 @@ export interface ServiceErrorDetails extends ErrorDetails {
   readonly serviceRoot?: string | undefined;
 }
 
-/** Names the classes of an error; `Symbol.for` is the same in every copy of this package. */
-const brand: symbol = Symbol.for("@rollcall/sdk error");
-
 /** The base of all errors of the client. `instanceof` also recognizes errors of another copy of this package. */
 export class RollcallError extends Error {
-  static readonly kind: string = "RollcallError";
+  /** An accessor, because minifiers rename classes. */
+  static override get name(): string {
+    return "RollcallError";
+  }
   declare readonly name: string;
   declare readonly isRetryable: boolean;
   declare readonly outcome: Outcome;
@@ -48,11 +48,9 @@ export class RollcallError extends Error {
 
   /** @param text follows the operation and the name in the message, where the call is known */
   constructor(text: string, { cause, ...details }: ErrorDetails = {}, name?: string) {
-    const kinds = kindsOf(new.target);
-    const ownName = name ?? kinds[0];
+    const ownName = name ?? new.target.name;
     const message = details.call === undefined ? text : `${details.call.operation}: ${ownName}: ${text}`;
     super(message, cause === undefined ? undefined : { cause });
-    Object.defineProperty(this, brand, { value: [ownName, ...kinds] });
     const about = { isRetryable: false, outcome: "none", attempts: 0, ...withoutAbsent(details) };
     Object.assign(this, about, { name: ownName });
   }
@@ -64,13 +62,15 @@ export class RollcallError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: derived classes inherit this method
-    return isInstance(this, value);
+    return kindsOf(Object(value).constructor).includes(kindOf(this));
   }
 }
 
 /** The service answered with an error; `name` is the name on the wire. */
 export class ServiceError extends RollcallError {
-  static override readonly kind: string = "ServiceError";
+  static override get name(): string {
+    return "ServiceError";
+  }
   declare readonly status: number;
   declare readonly errorNumber: number;
   declare readonly requestId: string;
@@ -79,8 +79,8 @@ export class ServiceError extends RollcallError {
   /** The root of the region that serves the application. */
   declare readonly serviceRoot?: string;
 
-  constructor(text: string, details: ServiceErrorDetails, name?: string) {
-    super(text, details, name);
+  constructor(text: string, details: ServiceErrorDetails) {
+    super(text, details);
   }
 }
 
@@ -91,12 +91,16 @@ export function isNamed(error: unknown, name: string): error is ServiceError {
 
 /** The service could not be reached, or the connection ended before the answer. */
 export class ConnectionError extends RollcallError {
-  static override readonly kind: string = "ConnectionError";
+  static override get name(): string {
+    return "ConnectionError";
+  }
 }
 
 /** A time limit of the client has passed: of an attempt, of the whole call, or of a transfer without a byte. */
 export class TimeoutError extends RollcallError {
-  static override readonly kind: string = "TimeoutError";
+  static override get name(): string {
+    return "TimeoutError";
+  }
   readonly limit: "attempt" | "total" | "stalled";
 
   constructor(text: string, limit: "attempt" | "total" | "stalled", details?: ErrorDetails) {
@@ -107,7 +111,9 @@ export class TimeoutError extends RollcallError {
 
 /** The app aborted the call by its signal, which is the cause, or closed the client. Its `name` is `AbortError`. */
 export class AbortedError extends RollcallError {
-  static override readonly kind: string = "AbortedError";
+  static override get name(): string {
+    return "AbortedError";
+  }
 
   constructor(text: string, details?: ErrorDetails) {
     super(text, details, "AbortError");
@@ -116,7 +122,9 @@ export class AbortedError extends RollcallError {
 
 /** The answer does not come from the service: a proxy or a captive portal wrote it. */
 export class UnexpectedAnswer extends RollcallError {
-  static override readonly kind: string = "UnexpectedAnswer";
+  static override get name(): string {
+    return "UnexpectedAnswer";
+  }
   declare readonly status: number;
   /** The first 200 characters, if the answer is a text. */
   declare readonly snippet?: string;
@@ -131,17 +139,23 @@ export class UnexpectedAnswer extends RollcallError {
 
 /** The call needs a user, and none is signed in. */
 export class NotSignedIn extends RollcallError {
-  static override readonly kind: string = "NotSignedIn";
+  static override get name(): string {
+    return "NotSignedIn";
+  }
 }
 
 /** The session of the call has ended; the cause is the error of the service. */
 export class SessionEnded extends RollcallError {
-  static override readonly kind: string = "SessionEnded";
+  static override get name(): string {
+    return "SessionEnded";
+  }
 }
 
 /** The app or the environment must be changed; no request was sent. */
 export class ConfigurationError extends RollcallError {
-  static override readonly kind: string = "ConfigurationError";
+  static override get name(): string {
+    return "ConfigurationError";
+  }
 }
 
 /** The description of the call in an error: no parameter, query or token. */
@@ -149,13 +163,12 @@ export function describeCall({ operation, path }: AnyCall): FailedCall {
   return { operation: operation.id, method: operation.method, path };
 }
 
-function isInstance(type: typeof RollcallError, value: unknown): boolean {
-  // A class that an app derives has no separate kind, and is recognized by its prototype.
-  if (!Object.hasOwn(type, "kind")) return Function.prototype[Symbol.hasInstance].call(type, value);
-  return Object(value)[brand]?.includes(type.kind) === true;
+/** A class of this package by its name, which every copy of the package has; a class of an app is only itself. */
+function kindOf(type: object): unknown {
+  return Object.getOwnPropertyDescriptor(type, "name")?.get?.() ?? type;
 }
 
 /** The kinds of a class and of those that it extends. */
-function kindsOf(type: typeof RollcallError): string[] {
-  return type.kind === undefined ? [] : [type.kind, ...kindsOf(Object.getPrototypeOf(type))];
+function kindsOf(type: object | null | undefined): unknown[] {
+  return type ? [kindOf(type), ...kindsOf(Object.getPrototypeOf(type))] : [];
 }

@@ -50,7 +50,7 @@ export async function useErrors(): Promise<void> {
     if (!(error instanceof ItemAlreadyExists)) throw error;
     const name: "ItemAlreadyExists" = error.name;
     const status: number = error.status;
-    console.log(name, status);
+    console.log(name, ofClass, status);
   }
 }
 
@@ -63,3 +63,4 @@ export async function useOthers(): Promise<void> {
   const { firstName } = await connect({ url: "https://api.example.com", token: "t" }).users.me();
   console.log(firstName);
 }
+    const ofClass: "ItemAlreadyExists" = ItemAlreadyExists.name;
