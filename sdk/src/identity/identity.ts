@@ -55,7 +55,6 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const close = () => {
     tabs.close();
     device.close();
-    outbox.close();
   };
   return { state, device, sessions, outbox, serviceClock, close };
 }

@@ -15,18 +15,14 @@ export interface Outbox {
   add(token: UserToken): Promise<void>;
   /** Tries to revoke all tokens, once each. Never rejects. */
   flush(client: IdentityClient, options?: CallOptions): Promise<void>;
-  /** Tries in the background: now, or after the pause that follows an attempt. */
+  /** Tries in the background, after each success of a call: after failures it skips more and more successes. */
   flushSoon(client: IdentityClient): void;
   /** Notes that another tab may have stored tokens. */
   invalidate(): void;
-  /** Cancels the timer. The stored tokens stay. */
-  close(): void;
 }
 
 const tokensMax = 20;
-/** The pause after an attempt, which doubles with each failure. */
-const pauseMsMin = 1_000;
-const pauseMsMax = 600_000;
+const skippedMax = 127;
 
 /** @param onDeviceToken called with the token of the device that a logout answers */
 export function createOutbox(
@@ -36,9 +32,9 @@ export function createOutbox(
   /** Whether there may be tokens, as at the start. */
   let isFilled = true;
   let flushing = Promise.resolve();
-  let pauseMs = pauseMsMin;
-  let nextFlush = 0;
-  let cancel: (() => void) | undefined;
+  /** Calls may succeed where a logout does not: the number of successes to skip after the next failure, and now. */
+  let skipped = 0;
+  let toSkip = 0;
   let order = 0;
 
   /** The names of the tokens, the oldest first. */
@@ -53,8 +49,8 @@ export function createOutbox(
         await secrets.remove(name);
       else isFilled = true;
     }
-    nextFlush = clock.now() + pauseMs;
-    pauseMs = isFilled ? Math.min(pauseMsMax, pauseMs * 2) : pauseMsMin;
+    toSkip = skipped;
+    skipped = isFilled ? Math.min(skippedMax, skipped * 2 + 1) : 0;
   }
 
   /** Whether the token is invalid by now. */
@@ -75,31 +71,21 @@ export function createOutbox(
   const outbox: Outbox = {
     async add(token) {
       isFilled = true;
-      nextFlush = 0;
+      toSkip = 0;
       order = Math.max(order + 1, clock.now());
       // Names of equal length, so that the oldest comes first in a listing.
       await secrets.write(`outbox:${order}:${newUuid()}`, token);
       for (const name of (await list()).slice(0, -tokensMax)) await secrets.remove(name);
     },
     flush(client, options) {
-      outbox.close();
       flushing = flushing.then(() => revokeAll(client, options));
       return flushing;
     },
     flushSoon(client) {
-      if (!isFilled || cancel) return;
-      // Without a bound, a clock that is set back would make the pause longer.
-      const waitMs = Math.min(pauseMs, nextFlush - clock.now());
-      const flush = () => inBackground(outbox.flush(client));
-      if (waitMs > 0) cancel = clock.after(waitMs, flush, "background");
-      else flush();
+      if (isFilled && --toSkip < 0) inBackground(outbox.flush(client));
     },
     invalidate() {
       isFilled = true;
-    },
-    close() {
-      cancel?.();
-      cancel = undefined;
     },
   };
   return outbox;
