@@ -45,6 +45,29 @@ describe("a listing", () => {
     assert.equal(await (await second?.next())?.next(), undefined);
   });
 
+  it("is a promise of its first page", async () => {
+    const { fetchPage, requests } = listing(7);
+    const pages: Promise<{ readonly items: readonly number[] }> = createPages(fetchPage);
+    assert.ok(pages instanceof Promise);
+    const ended: string[] = [];
+    const first = await pages.finally(() => ended.push("finally"));
+    assert.deepEqual([first.items, ended, requests], [[0, 1, 2], ["finally"], ["first"]]);
+    assert.deepEqual(await Promise.all([pages, Promise.resolve(pages)]), [first, first]);
+    const failing = createPages((): Sent<WirePage<number>> => {
+      throw new Error("lost");
+    });
+    assert.equal(await failing.catch((error: Error) => error.message), "lost");
+    await assert.rejects(failing, /lost/);
+    await assert.rejects(failing.all(), /lost/);
+  });
+
+  it("returns the items of all pages together, up to the limit", async () => {
+    const { fetchPage, requests } = listing(7);
+    assert.deepEqual(await createPages(fetchPage).all(), [0, 1, 2, 3, 4, 5, 6]);
+    assert.equal(requests.length, 3);
+    assert.deepEqual(await createPages(fetchPage, { limit: 2 }).all(), [0, 1]);
+  });
+
   it("returns the items of all pages each time it is iterated", async () => {
     const { fetchPage, requests } = listing(7);
     const pages = createPages(fetchPage);

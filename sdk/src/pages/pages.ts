@@ -1,6 +1,7 @@
 import { whenAborted } from "../lib/wait.ts";
 import { withoutAbsent } from "../lib/without-absent.ts";
 import { checkCallOptions } from "../transport/call-options.ts";
+import { withStack } from "../transport/limits.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 
 /** A page as returned by the service. */
@@ -29,16 +30,18 @@ export interface Page<T> {
 }
 
 /**
- * A listing. Sends no request until it is awaited, which returns its first page, or iterated, which returns the items
- * of all pages. Leaving a loop aborts the pending request.
+ * A listing: a promise of its first page, and an iterable of the items of all pages. Sends no request until it is
+ * awaited or iterated. Leaving a loop aborts the pending request.
  */
-export interface Pages<T> extends PromiseLike<Page<T>>, AsyncIterable<T> {
+export interface Pages<T> extends Promise<Page<T>>, AsyncIterable<T> {
+  /** The items of all pages, up to the option `limit`. */
+  all(): Promise<T[]>;
   /** The pages one by one. */
   pages(): AsyncIterable<Page<T>>;
 }
 
 export interface PageOptions extends CallOptions {
-  /** The maximum number of items that a loop returns; unlimited by default. */
+  /** The maximum number of items that a loop or `all` returns; unlimited by default. */
   readonly limit?: number | undefined;
 }
 
@@ -48,6 +51,11 @@ export type FetchPage<T> = (pagingToken: string | undefined, options: CallOption
 export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pages<T> {
   const { limit, ...options } = checkCallOptions(given);
   let first: Promise<Page<T>> | undefined;
+  const origin = new Error();
+  /** Errors show where the listing was made: the request begins in a microtask without the frames of the caller. */
+  const fail = (error: unknown): never => {
+    throw withStack(error, origin);
+  };
 
   async function load(pagingToken: string | undefined, signal = options.signal): Promise<Page<T>> {
     const answer = await fetchPage(pagingToken, { ...options, signal });
@@ -68,7 +76,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pa
     try {
       let coming: Promise<Page<T>> | undefined = load(undefined, leaving.signal);
       while (coming !== undefined) {
-        const page: Page<T> = await coming;
+        const page: Page<T> = await coming.catch(fail);
         const { next } = page.tokens;
         coming = next === undefined ? undefined : load(next, leaving.signal);
         // Its error is that of the loop, which may end before it gets there.
@@ -93,13 +101,20 @@ export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pa
     }
   }
 
-  return {
-    // biome-ignore lint/suspicious/noThenProperty: awaiting a listing gives its first page
+  const listing: Omit<Pages<T>, Exclude<keyof Promise<T>, "then">> = {
+    // biome-ignore lint/suspicious/noThenProperty: awaiting a listing begins the request
     then(resolve, reject) {
-      first ??= load(undefined);
+      first ??= load(undefined).catch(fail);
       return first.then(resolve, reject);
+    },
+    async all() {
+      const items: T[] = [];
+      for await (const item of iterateItems()) items.push(item);
+      return items;
     },
     pages: () => ({ [Symbol.asyncIterator]: iteratePages }),
     [Symbol.asyncIterator]: iterateItems,
   };
+  // `catch` and `finally` call `then`, and so does `await`, because it is no promise that has begun.
+  return Object.assign(Object.create(Promise.prototype), listing);
 }

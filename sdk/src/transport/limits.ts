@@ -106,7 +106,7 @@ export function timeoutOf(limit: TimeoutError["limit"], details: ErrorDetails): 
 }
 
 /** Shows in an error where the call was made, rather than where its answer was read. */
-function withStack(error: unknown, { stack = "" }: Error): unknown {
+export function withStack(error: unknown, { stack = "" }: Error): unknown {
   const frames = stack.indexOf("\n");
   if (error instanceof RollcallError && frames >= 0)
     error.stack = `${error.name}: ${error.message}${stack.slice(frames)}`;
