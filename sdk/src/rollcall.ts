@@ -1,5 +1,4 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Batch, type BatchOptions, createBatch } from "./batch/batch.ts";
 import {
   createUser,
   loginSocialUser,
@@ -28,10 +27,10 @@ import { createSession, type Session } from "./identity/session.ts";
 import type { SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
+import { type Calls, createCalls } from "./nouns/calls.ts";
 import { createEvents, observe } from "./lib/events.ts";
 import { withoutAbsent } from "./lib/without-absent.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
-import { createNouns, type Nouns } from "./nouns/nouns.ts";
 import type { Send } from "./nouns/send.ts";
 import { checkOptions, type RollcallOptions } from "./options.ts";
 import { createInterceptors, type Interceptor } from "./transport/interceptors.ts";
@@ -53,7 +52,7 @@ export interface RegisteredDevice extends DeviceNoun {
 }
 
 /** Calls for one of the users who are signed in. */
-export interface UserClient extends Nouns {
+export interface UserClient extends Calls {
   /** @throws NotSignedIn */
   readonly session: Session;
 }
@@ -62,7 +61,7 @@ export interface UserClient extends Nouns {
  * A client of one application: its device, and the users who are signed in on it. Its methods act for the current
  * session.
  */
-export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
+export interface Rollcall extends Calls, HasInside, AsyncDisposable {
   readonly device: RegisteredDevice;
   /** The session of calls; null if there is none, undefined until the store has been read. */
   readonly session: Session | null | undefined;
@@ -88,8 +87,6 @@ export interface Rollcall extends Nouns, HasInside, AsyncDisposable {
   as(user: Session | string): UserClient;
   /** Sends a call for the current session, or for the device where no user is signed in and none is needed. */
   readonly send: Send;
-  /** Gathers calls that are sent in one request. */
-  batch(options?: BatchOptions): Batch;
   /** Resolves if the service answers. */
   ping(options?: CallOptions): Promise<void>;
   on<E extends EventName>(event: E, listener: (event: EventOf<E>) => void): () => void;
@@ -159,7 +156,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     if (!isReady) inBackground(ready());
     return transport.send(call, sessions.principal(client, call), options);
   };
-  const nouns = createNouns(send);
+  const calls = createCalls(send, transport);
   /** A registration answers no id, and the next one may be that of another device. */
   let known: { readonly id: string; readonly registered: number | undefined } | undefined;
 
@@ -170,11 +167,11 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
   }
 
   const rollcall: Rollcall = {
-    ...nouns,
+    ...calls,
     device: {
-      ...nouns.device,
-      get: (options) => note(nouns.device.get(options)),
-      change: (facts, options) => note(nouns.device.change(facts, options)),
+      ...calls.device,
+      get: (options) => note(calls.device.get(options)),
+      change: (facts, options) => note(calls.device.change(facts, options)),
       get state() {
         return device.state;
       },
@@ -219,7 +216,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     as(user) {
       const userId = idOf(user);
       return {
-        ...createNouns((call, options) => transport.send(call, sessions.principal(client, call, userId), options)),
+        ...createCalls((call, options) => rollcall[inside].send(userId, call, options), transport),
         get session() {
           const session = sessions.find(userId);
           if (session === undefined) throw new NotSignedIn("NotSignedIn: the user is not signed in");
@@ -227,8 +224,6 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
         },
       };
     },
-    send,
-    batch: (options) => createBatch({ send, pace: transport.pace }, options),
     async ping(options) {
       await send(ping(), options);
     },

@@ -48,6 +48,18 @@ describe("the methods of a client with sessions", () => {
     assert.equal(results.get(device).platform, (await rollcall.device.get()).platform);
   });
 
+  it("run as a given user also in batches and with single calls", async () => {
+    const linus = await rollcall.signUp({ userName: "linus", password: "correct horse" });
+    await rollcall.signUp({ userName: "current", password: "correct horse" });
+    const asLinus = rollcall.as(linus);
+    const batch = asLinus.batch({ mode: "sequential" });
+    const created = batch.add(createCheckin({ location }));
+    assert.equal((await batch.send()).get(created).userID, linus.userId);
+    const sent = asLinus.send(createCheckin({ location }));
+    assert.equal((await sent).userID, linus.userId);
+    assert.equal((await sent.meta).attempts, 1);
+  });
+
   it("belong to a client that is created with options only", () => {
     assert.throws(() => createRollcall(undefined as never), ConfigurationError);
   });

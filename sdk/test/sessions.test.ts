@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { inspect } from "node:util";
 import { startTestApp, type TestApp, type TestOperator } from "../../server/test/harness.ts";
 import { deleteUser, getDevice, getOwnUser } from "../src/generated/calls.ts";
 import { memoryStore } from "../src/identity/memory-store.ts";
@@ -51,6 +52,17 @@ describe("the sessions of a client", () => {
     assert.ok(!("accessToken" in session.user));
     assert.equal((await client.send(getOwnUser())).id, session.userId);
     assert.deepEqual(client.events, ["ready", "deviceRegistered", "signedIn", "sessionChanged"]);
+  });
+
+  it("a printed session shows its values, before and after its end", async () => {
+    const session = (await signedUp()).session ?? assert.fail();
+    const { token } = session.handoff();
+    const { userId, userName, expires } = session;
+    const shown = inspect(session);
+    for (const value of [userId, userName, "active", expires]) assert.ok(shown.includes(inspect(value)), shown);
+    assert.ok(!shown.includes("[Getter") && !shown.includes(token), shown);
+    await session.signOut();
+    assert.ok(inspect(session).includes("state: 'ended'"));
   });
 
   it("a call that requires a user is not sent without one", async () => {

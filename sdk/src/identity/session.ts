@@ -43,6 +43,9 @@ export interface Session {
   handoff(): Handoff;
 }
 
+/** The method by which `console.log` of Node.js, Deno and Bun prints an object, whose accessors it would not read. */
+const printed: unique symbol = Symbol.for("nodejs.util.inspect.custom") as typeof printed;
+
 /** Shows a session by its latest state. */
 export function createSession(first: SessionState, { sessions }: Identity, client: IdentityClient): Session {
   let last = first;
@@ -70,7 +73,7 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
     await sessions.forget(userId);
   }
 
-  return {
+  const session: Session = {
     userId,
     get userName() {
       return latest().userName;
@@ -100,4 +103,9 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
       return { token: token.token, root: token.root, expires: new Date(token.expires), userId };
     },
   };
+  return Object.defineProperty(session, printed, {
+    value(this: object) {
+      return { ...session, ...this };
+    },
+  });
 }

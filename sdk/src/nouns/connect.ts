@@ -1,11 +1,9 @@
-import { type Batch, type BatchOptions, createBatch } from "../batch/batch.ts";
 import type { TransportOptions } from "../transport/options.ts";
 import { fixedPrincipal } from "../transport/principal.ts";
 import { createTransport } from "../transport/transport.ts";
 import { uploads } from "../transport/upload.ts";
 import { checkAddress, checkToken } from "../wire/address.ts";
-import { createNouns, type Nouns } from "./nouns.ts";
-import type { Send } from "./send.ts";
+import { type Calls, createCalls } from "./calls.ts";
 
 export interface ConnectOptions extends TransportOptions {
   /** The address of the service. */
@@ -19,10 +17,7 @@ export interface ConnectOptions extends TransportOptions {
 }
 
 /** Calls for the owner of one token. */
-export interface Connection extends Nouns {
-  readonly send: Send;
-  batch(options?: BatchOptions): Batch;
-}
+export interface Connection extends Calls {}
 
 /**
  * Sends calls with a token that the app has, such as a server that renders a page for a user: without store,
@@ -36,7 +31,5 @@ export function connect(connectOptions: ConnectOptions): Connection {
   checkToken("connect: token", token);
   const transport = createTransport(options, { uploads });
   const principal = fixedPrincipal("", { root: address, token });
-  const send: Send = (call, callOptions) => transport.send(call, principal, callOptions);
-  const batch = (batchOptions?: BatchOptions) => createBatch({ send, pace: transport.pace }, batchOptions);
-  return { ...createNouns(send), send, batch };
+  return createCalls((call, callOptions) => transport.send(call, principal, callOptions), transport);
 }
