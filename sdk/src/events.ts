@@ -1,6 +1,6 @@
 export type { ResetReason } from "./parts/events/feed.ts";
 export type { EventFilter } from "./parts/events/filters.ts";
-export type { EventAbout, LiveEvent } from "./parts/events/live-event.ts";
+export type { EventAbout, EventPattern, EventType, LiveEvent } from "./parts/events/live-event.ts";
 export {
   type EventClient,
   type EventListener,

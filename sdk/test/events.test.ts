@@ -163,7 +163,7 @@ describe("subscriptions", () => {
     const client = await signedUp();
     const good = await follow(client, { types: ["checkin.created"] });
     for (let times = 0; times < 2; times += 1) {
-      const wrong = await follow(client, { types: ["nothing.*"] });
+      const wrong = await follow(client, { types: ["nothing.*" as never] });
       assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);
     }
     await client.checkins.create({ location });
@@ -174,7 +174,7 @@ describe("subscriptions", () => {
 
   it("end with the error of the service when a filter is invalid", async () => {
     const client = await signedUp();
-    const wrong = await follow(client, { types: ["nothing.*"] });
+    const wrong = await follow(client, { types: ["nothing.*" as never] });
     assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);
     const right = await follow(client, { types: ["checkin.*"] });
     assert.deepEqual(right.told, ["ready"]);

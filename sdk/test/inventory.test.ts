@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
+import { clientEventTypes } from "../../server/src/event-log/event-types.ts";
 import * as adminCalls from "../src/generated/admin.ts";
 import * as calls from "../src/generated/calls.ts";
 import * as errors from "../src/generated/errors.ts";
@@ -85,6 +86,15 @@ describe("the client covers the service", () => {
         assert.deepEqual(describeCall(...args), generated[id]?.(...args));
       }
     }
+  });
+
+  it("every type of event that clients may request is in the types of subscriptions", () => {
+    const source = readFileSync(path.join(root, "sdk/src/parts/events/live-event.ts"), "utf8");
+    const typesOf = (text: string) => [...text.matchAll(/"(\w+\.\w+)"/g)].map(([, type = ""]) => type);
+    assert.deepEqual(typesOf(source).sort(), [...clientEventTypes].sort());
+    const [, kinds = ""] = /type EventKind =([^;]*);/.exec(source) ?? [];
+    const known = [...kinds.matchAll(/"(\w+)"/g)].map(([, kind]) => kind);
+    assert.deepEqual(known.sort(), [...new Set(clientEventTypes.map((type) => type.split(".")[0]))].sort());
   });
 
   it("every error condition has a class", () => {

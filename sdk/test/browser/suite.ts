@@ -188,7 +188,7 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     const [ofLunch, ofNothing, ofDeletions] = [await openTab(), await openTab(), await openTab()];
     const followers = [
       { tab: ofLunch, filter: { types: ["checkin.created"], tag: "lunch" }, first: "ready" },
-      { tab: ofNothing, filter: { types: ["nothing.*"] }, first: "end ParameterIncorrectFormat" },
+      { tab: ofNothing, filter: { types: ["nothing.*" as never] }, first: "end ParameterIncorrectFormat" },
       { tab: ofDeletions, filter: { types: ["checkin.deleted"] }, first: "ready" },
     ];
     for (const { tab, filter, first } of followers) {

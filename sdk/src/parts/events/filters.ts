@@ -1,5 +1,6 @@
 import type { Event, Permission } from "../../generated/types.ts";
 import type { Box, Near, Place } from "../../wire/values.ts";
+import type { EventPattern } from "./live-event.ts";
 
 /**
  * Selects the events that a subscription receives: those that match all members. Without any, all events that the user
@@ -7,7 +8,7 @@ import type { Box, Near, Place } from "../../wire/values.ts";
  */
 export interface EventFilter {
   /** Types such as `checkin.created`, `checkin.*` or `*`; at most 20. */
-  readonly types?: readonly string[] | undefined;
+  readonly types?: readonly EventPattern[] | undefined;
   /** Only events of this owner; `me` for the user's own. */
   readonly userID?: string | undefined;
   /** Only events about this object; `me`, `current`, `app`. */

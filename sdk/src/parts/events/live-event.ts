@@ -17,6 +17,14 @@ export interface EventAbout<Type extends string, T> extends Omit<Event, "type" |
   readonly object?: T;
 }
 
+/** The types of events that a client can subscribe to. */
+export type EventType = LiveEvent["type"];
+
+type EventKind = "checkin" | "location" | "picture" | "video" | "blob" | "metadata" | "user" | "device" | "identity";
+
+/** A type, all types of a kind, or all types. */
+export type EventPattern = EventType | `${EventKind}.*` | "*";
+
 /** An event of a subscription. A newer service may send types that are not listed: ignore those. */
 export type LiveEvent =
   | EventAbout<"checkin.created" | "checkin.changed" | "checkin.deleted", Checkin>
