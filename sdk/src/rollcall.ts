@@ -14,8 +14,6 @@ import type {
   LoginUserRequest,
   RequestPasswordResetRequest,
   ResetPasswordRequest,
-  SocialUserWithToken,
-  UserWithToken,
 } from "./generated/types.ts";
 import type { IdentityClient } from "./identity/client.ts";
 import type { DeviceState } from "./identity/device.ts";
@@ -24,12 +22,12 @@ import { type HasInside, inside } from "./identity/inside.ts";
 import type { IdentityEvent } from "./identity/scope-parts.ts";
 import { createScopes, type Scopes } from "./identity/scopes.ts";
 import { createSession, type Session } from "./identity/session.ts";
-import type { SignedIn } from "./identity/sessions.ts";
+import type { LoginCall, SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
-import { type Calls, createCalls } from "./nouns/calls.ts";
 import { createEvents, observe } from "./lib/events.ts";
 import { withoutAbsent } from "./lib/without-absent.ts";
+import { type Calls, createCalls } from "./nouns/calls.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
 import type { Send } from "./nouns/send.ts";
 import { checkOptions, type RollcallOptions } from "./options.ts";
@@ -38,7 +36,6 @@ import { consoleLogger } from "./transport/logger.ts";
 import type { CallOptions } from "./transport/options.ts";
 import { createTransport } from "./transport/transport.ts";
 import { uploads } from "./transport/upload.ts";
-import type { Call } from "./wire/call.ts";
 import { requireFunction, requireOption } from "./wire/checks.ts";
 import { ConfigurationError, NotSignedIn } from "./wire/errors.ts";
 
@@ -144,10 +141,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     notify({ type: "ready" });
   }
 
-  async function signIn(
-    call: Call<UserWithToken | SocialUserWithToken>,
-    options: CallOptions | undefined,
-  ): Promise<SignedIn> {
+  async function signIn(call: LoginCall, options: CallOptions | undefined): Promise<SignedIn> {
     await ready();
     return sessions.signIn(client, call, options);
   }
@@ -249,6 +243,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
         const principal = userId === undefined ? device.principal(client) : sessions.principal(client, call, userId);
         return transport.send(call, principal, options);
       },
+      login: (call, options) => sessions.login(client, call, options),
       keepSession: (userId) => sessions.keep(client, userId),
       parts: new Map(),
     },

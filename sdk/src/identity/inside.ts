@@ -2,6 +2,7 @@ import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { Call } from "../wire/call.ts";
 import type { IdentityClient } from "./client.ts";
+import type { Login, LoginCall } from "./sessions.ts";
 
 /** The place where a client keeps the internals that its parts need; the package exports it to no app. */
 export const inside: unique symbol = Symbol.for("@rollcall/sdk inside") as typeof inside;
@@ -14,6 +15,8 @@ export interface Inside {
   readonly scope: string | undefined;
   /** Sends a call for a user, or for the device. */
   send<T>(userId: string | undefined, call: Call<T>, options?: CallOptions): Sent<T>;
+  /** Sends a sign-in or sign-up for the device, and stores nothing. */
+  login(call: LoginCall, options?: CallOptions): Promise<Login>;
   /** Renews the token of a user if it is time, as every call of the user does. */
   keepSession(userId: string): void;
   /** The installed parts: installing one twice returns the first. */

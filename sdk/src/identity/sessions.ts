@@ -32,12 +32,10 @@ export interface Sessions {
   principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource;
   /** Renews the token of a session in the second half of its life. */
   keep(client: IdentityClient, userId: string): void;
+  /** Sends a sign-in or sign-up for the device, and stores nothing. */
+  login(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<Login>;
   /** Sends a sign-in or sign-up, and makes its user the current one. */
-  signIn(
-    client: IdentityClient,
-    call: Call<UserWithToken | SocialUserWithToken>,
-    options?: CallOptions,
-  ): Promise<SignedIn>;
+  signIn(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<SignedIn>;
   /** Forgets a session at once, and has its token revoked. */
   signOut(client: IdentityClient, userId: string, options?: CallOptions): Promise<void>;
   /** Forgets a session whose token is invalid. */
@@ -174,7 +172,7 @@ export function createSessions(
     return undefined;
   }
 
-  /** Sends a sign-in for the device, whose root is that of the token. */
+  /** The root of the device is that of the token. */
   async function login(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<Login> {
     const principal = device.principal(client);
     let root = client.url;
@@ -285,6 +283,7 @@ export function createSessions(
       const session = find(userId);
       if (session?.token) renewSoon(client, session, session.token);
     },
+    login,
     async signIn(client, call, options) {
       const result = await login(client, call, options);
       const session = await accept(result);
@@ -315,9 +314,10 @@ export function createSessions(
   };
 }
 
-type LoginCall = Call<UserWithToken | SocialUserWithToken>;
+export type LoginCall = Call<UserWithToken | SocialUserWithToken>;
 
-interface Login {
+/** The answer of a sign-in. */
+export interface Login {
   readonly user: UserWithToken | SocialUserWithToken;
   readonly token: UserToken;
 }

@@ -1,0 +1,1 @@
+export { type VisitorSession, type Visitors, visitors } from "./parts/server/visitors.ts";
