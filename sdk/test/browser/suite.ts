@@ -8,6 +8,7 @@ import { styleText } from "node:util";
 import { build } from "esbuild";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { longSessions, startTestApp, type TestApp } from "../../../server/test/harness.ts";
+import type { EventFilter } from "../../src/events.ts";
 import { until } from "../clients.ts";
 import { storeRules } from "../store-rules.ts";
 import { walkExample } from "./example.ts";
@@ -186,7 +187,7 @@ const checks: Readonly<Record<string, (setup: Setup) => Promise<void>>> = {
     const { tabs, checkIn } = await openFollowers(setup, "sharing");
     const [ofAll] = tabs;
     const [ofLunch, ofNothing, ofDeletions] = [await openTab(), await openTab(), await openTab()];
-    const followers = [
+    const followers: readonly { readonly tab: Page; readonly filter: EventFilter; readonly first: string }[] = [
       { tab: ofLunch, filter: { types: ["checkin.created"], tag: "lunch" }, first: "ready" },
       { tab: ofNothing, filter: { types: ["nothing.*" as never] }, first: "end ParameterIncorrectFormat" },
       { tab: ofDeletions, filter: { types: ["checkin.deleted"] }, first: "ready" },
