@@ -116,7 +116,7 @@ async function openHeic(decode: Decode, bytes: Buffer): Promise<DecodablePicture
   };
 }
 
-export function tooManyPixels(): ApiError {
+function tooManyPixels(): ApiError {
   return new ApiError("FileUploadFailed", "The picture has too many pixels.");
 }
 
