@@ -79,6 +79,7 @@ export async function startValidCalls(): Promise<ValidCalls> {
     const byWire: Record<string, unknown> = {
       text: "text",
       url: "https://example.org/",
+      email: "text",
       integer: 1,
       decimal: 1,
       json: 1,

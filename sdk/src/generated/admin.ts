@@ -2553,7 +2553,7 @@ export interface SearchOperatedPicturesQuery {
 export interface SearchOperatedUsersQuery {
   /** Regardless of case and of Unicode form. */
   readonly userName?: string | undefined;
-  /** Exact. */
+  /** Exact, except for blanks around it. */
   readonly email?: string | undefined;
   /** The beginning of the user name, regardless of case and of Unicode form. */
   readonly userNamePrefix?: string | undefined;

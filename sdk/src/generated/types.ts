@@ -1104,7 +1104,7 @@ export interface SearchPicturesQuery {
 export interface SearchUsersQuery {
   /** Regardless of case and of Unicode form. */
   readonly userName?: string | undefined;
-  /** Exact. */
+  /** Exact, except for blanks around it. */
   readonly email?: string | undefined;
   /** Exact. */
   readonly firstName?: string | undefined;

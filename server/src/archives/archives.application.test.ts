@@ -62,6 +62,8 @@ function withoutRevision(tables: Tables): Tables {
   return { ...others, applications: applications.map((row) => row.replace(/"revision":"[^"]*"/, "")) };
 }
 
+const withBlanks = " jane@example.org ";
+
 for (const [direction, fromEmbedded] of Object.entries({ "to the embedded database": false, "from it": true })) {
   // spec/deployment#application-archives, spec/regions#moving-what-is-copied
   describe(`an exported application, ${direction}`, () => {
@@ -73,6 +75,11 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       source = await start(`source-${fromEmbedded}`, fromEmbedded);
       target = await start(`target-${fromEmbedded}`, !fromEmbedded);
       full = await fillApplication(source);
+      // As an earlier version stored it.
+      const email = withBlanks;
+      await source.app.database.write(({ queries }) =>
+        queries.updateTable("users").set({ email }).where("id", "=", full.jane.id).execute(),
+      );
       archive = await buffer(exportFrom(source));
     });
     after(async () => {
@@ -88,6 +95,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.deepEqual([applicationId, hasTokens], [appid, true]);
 
       const expected = await readTables(source.config.databaseUrl, exportedTables, appid);
+      expected["users"] = expected["users"]?.map((row) => row.replace(withBlanks, withBlanks.trim())) ?? [];
       const usage = (bytes: number, files: number, user_id: string) =>
         JSON.stringify({ application_id: appid, bytes, files, user_id });
       const pictureBytes = full.picture.length;

@@ -6,6 +6,7 @@ import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
+import { trimAddress } from "../lib/mail-addresses.ts";
 import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
 import { type ByteStore, isKey } from "../storage/byte-store.ts";
@@ -158,7 +159,7 @@ export async function importApplication(
         if (table === "user_tokens" && !hasTokens) return;
         if (table !== "users") return insert(begun, part);
         requirePasswordHashes(part, services);
-        await insert(begun, { ...part, rows: rows.map((row) => postpone(row, unfinished)) });
+        await insert(begun, { ...part, rows: rows.map((row) => trimEmails(postpone(row, unfinished))) });
       },
       async file(file) {
         if (begun === undefined || !file.key.startsWith(`${applicationId}/`)) {
@@ -250,6 +251,12 @@ function postpone(row: StoredRow, unfinished: Map<string, UnfinishedUser>): Stor
     is_reshifting: Number(is_reshifting),
   });
   return { ...row, deleted_at: null, is_reshifting: 0 };
+}
+
+/** Other deployments may have stored addresses with blanks around them. */
+function trimEmails({ email, held_email, ...others }: StoredRow): StoredRow {
+  const trim = (address: unknown) => (typeof address === "string" ? trimAddress(address) || null : null);
+  return { ...others, email: trim(email), held_email: trim(held_email) };
 }
 
 async function existsError(applicationId: string, { reads }: Database): Promise<ApplicationExists> {

@@ -10,6 +10,7 @@ import {
   parseLocationRange,
   type SentLocation,
 } from "../lib/locations.ts";
+import { trimAddress } from "../lib/mail-addresses.ts";
 import { type Parsed, refuseFormat, refuseRange } from "../lib/parsed.ts";
 import { parseLenientJson } from "./lenient-json.ts";
 import { type Enumeration, named, type Schema, type Static, Type } from "./schema.ts";
@@ -54,6 +55,11 @@ export function ClearableText(options: Omit<TextOptions, "minLength" | "keepsEmp
 /** The new value of a {@link ClearableText}. */
 export function changedText(current: string | null, given: string | undefined): string | null {
   return given === undefined ? current : given === "" ? null : given;
+}
+
+/** An e-mail address, without blanks and invisible characters around it; any other text is accepted. */
+export function Email(options: Pick<TextOptions, "maxLength" | "keepsEmpty" | "description">): Schema<string> {
+  return { ...Text(options), "x-wire": "email" };
 }
 
 /** An absolute http or https URL, unchanged. */
@@ -320,6 +326,7 @@ const readers = {
   scalarOrMembers: readScalarOrMembers,
   id: readId,
   url: readUrl,
+  email: readEmail,
   raw: (value: unknown) => ({ value }),
   list: readList,
   members: readMembers,
@@ -344,6 +351,11 @@ function readText(value: unknown, { minLength = 0, maxLength = Number.MAX_SAFE_I
     return refuseRange(`must have at most ${maxLength} characters`);
   }
   return { value: text };
+}
+
+function readEmail(value: unknown, keywords: Keywords): Parsed<string> {
+  const text = readText(value, {});
+  return "problem" in text ? text : readText(trimAddress(text.value), keywords);
 }
 
 function readUrl(value: unknown, keywords: Keywords): Parsed<string> {

@@ -16,7 +16,7 @@ import type { Services } from "../services.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
-import { changedEmailColumns, freshSignInMs } from "./users.email.ts";
+import { changedEmailColumns, freshSignInMs, isSameAddress } from "./users.email.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { putEmailNotices, storeProfile } from "./users.profile.store.ts";
 import { runInSteps, type StepLimits } from "./users.steps.ts";
@@ -123,7 +123,7 @@ async function verifyPassword(
   }
   if (currentPassword === undefined) return undefined;
   const user = await findUser(applicationId, userId, database.reads);
-  const isOtherEmail = user !== undefined && changedText(user.email, email) !== user.email;
+  const isOtherEmail = user !== undefined && !isSameAddress(user.email, changedText(user.email, email));
   if (password === undefined && !isOtherEmail) return undefined;
   const from = user?.password_hash ?? "";
   // Counted with the failed logins of this user, because the guesses are for the same password.
@@ -161,7 +161,7 @@ async function writeChanges(
   const { queries } = transaction;
   const before = await lockUser(caller, password, services, queries);
   const email = changedText(before.email, given.email);
-  const isOtherEmail = email !== before.email;
+  const isOtherEmail = !isSameAddress(before.email, email);
   const changed = {
     ...(await changedUserColumns(before, given, fuzzing, queries)),
     ...(isOtherEmail && (await changeEmail(caller, before, email, password !== undefined, services, queries))),

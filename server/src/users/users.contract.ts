@@ -7,6 +7,7 @@ import {
   ClearableText,
   DateInput,
   DateRangeInput,
+  Email,
   Flag,
   IdInput,
   LocationInput,
@@ -42,7 +43,7 @@ export const NewPassword = Text({ minLength: 4, maxLength: 1024, keepsEmpty: tru
 export const CreateUser = Type.Object({
   username: userName,
   password: NewPassword,
-  email: Type.Optional(Text({ maxLength: emailCharactersMax })),
+  email: Type.Optional(Email({ maxLength: emailCharactersMax })),
   firstName: Type.Optional(Text({ maxLength: nameCharactersMax })),
   lastName: Type.Optional(Text({ maxLength: nameCharactersMax })),
   gender: Type.Optional(Gender),
@@ -57,7 +58,7 @@ export const ChangeUser = Type.Object({
   currentPassword: Type.Optional(
     Text({ keepsEmpty: true, description: "Required with password. The empty text is a wrong one." }),
   ),
-  email: Type.Optional(ClearableText({ maxLength: emailCharactersMax })),
+  email: Type.Optional(Email({ maxLength: emailCharactersMax, keepsEmpty: true })),
   firstName: Type.Optional(ClearableText({ maxLength: nameCharactersMax })),
   lastName: Type.Optional(ClearableText({ maxLength: nameCharactersMax })),
   gender: Type.Optional(Gender),
@@ -85,7 +86,7 @@ export const userOrders = ["created", "lastModified", "userName", "firstName", "
 
 export const SearchUsers = Type.Object({
   userName: Type.Optional(Text({ description: "Regardless of case and of Unicode form." })),
-  email: Type.Optional(Text({ description: "Exact." })),
+  email: Type.Optional(Email({ description: "Exact, except for blanks around it." })),
   firstName: Type.Optional(Text({ description: "Exact." })),
   lastName: Type.Optional(Text({ description: "Exact." })),
   gender: Type.Optional({ ...Gender, description: "Exact." }),

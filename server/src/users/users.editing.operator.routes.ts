@@ -14,7 +14,7 @@ import { reshiftUser } from "../privacy/reshifting.ts";
 import type { Services } from "../services.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { genders } from "./users.contract.ts";
-import { changedEmailColumns } from "./users.email.ts";
+import { changedEmailColumns, isSameAddress } from "./users.email.ts";
 import { accountEvent } from "./users.events.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import {
@@ -58,7 +58,7 @@ const createOperatedUser = operation({
       user_name: username,
       user_name_key,
       password_hash,
-      email: email ?? null,
+      email: email || null, // blanks alone are none
       first_name: firstName ?? null,
       last_name: lastName ?? null,
       gender: gender === undefined ? null : genders.indexOf(gender),
@@ -121,7 +121,7 @@ function changeProfile(
     const changed = {
       ...(await changedUserColumns(before, given, fuzzing, queries)),
       // An operator vouches for the address: codes go there at once.
-      ...(email !== before.email && changedEmailColumns(before, email, true, modified_at)),
+      ...(!isSameAddress(before.email, email) && changedEmailColumns(before, email, true, modified_at)),
       modified_at,
     };
     const now = await storeProfile(before, changed, false, services, queries);

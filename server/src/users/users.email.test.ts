@@ -40,6 +40,78 @@ async function signUp(): Promise<{ user: TestUser; addresses: [string, string, s
   return { user, addresses };
 }
 
+// spec/users#user-fields
+describe("blanks and invisible characters around an address", () => {
+  const copied = (address: string) => `\ufeff ${address}\u00a0\u200b\n`;
+
+  it("are left out at the sign-up, in a change and in a search, and cost no mail", async () => {
+    const device = await test.registerDevice();
+    const address = "blank@example.com";
+    const given = { username: "blank", password: "correct horse", email: copied(address) };
+    const { body } = await test.call("POST /users", { token: device, body: given });
+    assert.equal(body.result.email, address);
+    const { id, accessToken: token } = body.result;
+    const user: TestUser = { ...(await test.signUp()), id, token, userName: "blank" };
+    assert.deepEqual(await codesTo(user, address), [address]);
+    test.advance(tenMinutesMs + 1);
+    const settings = { oidc: {}, email: { requirePassword: true } };
+    await test.app.database.write(({ queries }) =>
+      updateApplicationSettings(test.application.appid, settings, queries),
+    );
+    assert.equal((await change(user, { email: `${address} ` })).status, 200, "the same address is no change");
+    await test.app.database.write(({ queries }) =>
+      updateApplicationSettings(test.application.appid, { oidc: {} }, queries),
+    );
+    const found = await test.call(`GET /users?email=${encodeURIComponent(copied(address))}`, { token });
+    assert.deepEqual(
+      found.body.result.pageResults.map((one: { id: string }) => one.id),
+      [id],
+    );
+    assert.equal((await change(user, { email: copied("a b@example.com") })).body.result.email, "a b@example.com");
+    assert.equal("email" in (await change(user, { email: " \u200b" })).body.result, false);
+    const blank = { ...given, username: "blanks", email: " \u3164" };
+    assert.equal("email" in (await test.call("POST /users", { token: device, body: blank })).body.result, false);
+  });
+
+  it("that an earlier version stored cost no mail either", async () => {
+    const { user, addresses } = await signUp();
+    const [owner, next] = addresses;
+    await test.app.database.write(({ queries }) =>
+      queries
+        .updateTable("users")
+        .set({ email: ` ${owner} ` })
+        .where("id", "=", user.id)
+        .execute(),
+    );
+    assert.deepEqual(await codesTo(user, owner), [owner]);
+    await change(user, { email: next });
+    assert.match(mailsTo(test, owner).at(-1) ?? "", /was changed/);
+  });
+});
+
+// spec/users#request-a-reset-code
+describe("an address that cannot receive a mail", () => {
+  it("is stored; a code that is not sent to it is named in the log, and in the audit log for operators", async () => {
+    const user = await test.signUp();
+    for (const email of ["nobody", "a@b, c@d", "a\u200bb@example.com"]) {
+      assert.equal((await change(user, { email })).body.result.email, email);
+    }
+    const logged = () => test.logLines.filter((line) => line["user"] === user.id && line["reason"] === "form").length;
+    const before = logged();
+    assertResult(await requestCode(test, user), 200, true);
+    await waitUntil(() => test.app.background.runningCount === 0);
+    assert.equal(logged(), before + 1);
+    const { token } = await test.createOperator();
+    let entry: { action: string; details: object } | undefined;
+    await waitUntil(async () => {
+      const { body } = await test.call(`GET /_/api/audit?target=${user.id}`, { token });
+      entry = body.result.pageResults.find(({ action }: { action: string }) => action === "requestPasswordReset");
+      return entry !== undefined;
+    });
+    assert.deepEqual(entry?.details, { error: "ParameterOutOfRange", reason: "email" });
+  });
+});
+
 // spec/mail#changed-addresses
 describe("a stolen token cannot take over the account by changing its address: hostile.md 41", () => {
   it("codes go to the former address for seven days, despite further changes, and then to the new one", async () => {

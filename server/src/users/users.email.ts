@@ -1,4 +1,5 @@
 import type { UserRow } from "../db/tables.ts";
+import { trimAddress } from "../lib/mail-addresses.ts";
 
 /** The time after its sign-in in which a token may change the address with immediate effect. */
 export const freshSignInMs = 600_000;
@@ -12,7 +13,13 @@ type EmailColumns = Pick<UserRow, "email" | "held_email" | "held_until" | "email
  * token cannot take the account over. Null when there is none.
  */
 export function addressForCodes(user: EmailColumns, now: number): string | null {
-  return isHeld(user, now) ? user.held_email : user.email;
+  const address = isHeld(user, now) ? user.held_email : user.email;
+  return address && trimAddress(address); // earlier versions stored blanks around it
+}
+
+/** Whether a change keeps the address: clients send whole profiles back, and earlier versions stored blanks around it. */
+export function isSameAddress(stored: string | null, given: string | null): boolean {
+  return stored === given || (stored !== null && trimAddress(stored) === given);
 }
 
 function isHeld({ held_until }: EmailColumns, now: number): boolean {
@@ -65,7 +72,7 @@ export function emailNotices(
   now: number,
 ): EmailNotice[] {
   const isEstablished = now - (before.email_changed_at ?? before.created_at) >= establishedMs;
-  const addresses = [...new Set([before.email, addressForCodes(before, now)])];
+  const addresses = [...new Set([before.email && trimAddress(before.email), addressForCodes(before, now)])];
   return addresses
     .filter((address) => address !== null)
     .filter((address) => address !== after.email)

@@ -3,7 +3,7 @@ import type { ListedToken } from "../auth/user-tokens.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { extended, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
-import { Choice, DateInput, DateRangeInput, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
+import { Choice, DateInput, DateRangeInput, Email, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
 import { textPrefixCharactersMax } from "../db/filters.ts";
 import { forOwnedTables } from "../db/owned-tables.ts";
 import type { UserRow } from "../db/tables.ts";
@@ -29,7 +29,7 @@ export const SearchOperatedUsers = Type.Object({
   userName: Type.Optional(
     Text({ maxLength: nameCharactersMax, description: "Regardless of case and of Unicode form." }),
   ),
-  email: Type.Optional(Text({ maxLength: emailCharactersMax, description: "Exact." })),
+  email: Type.Optional(Email({ maxLength: emailCharactersMax, description: "Exact, except for blanks around it." })),
   userNamePrefix: Type.Optional(
     Text({
       maxLength: nameCharactersMax,

@@ -28,11 +28,13 @@ const requestPasswordReset = operation({
   status: 200,
   result: Type.Literal(true),
   errors: [],
-  async handle({ caller: { applicationId }, parameters }, services) {
+  async handle({ caller, call, parameters }, services) {
+    const { applicationId } = caller;
     requirePlaceholder(parameters.body);
     const { database, background, resetDelays } = services;
     resetDelays.requireSlot(applicationId);
-    background.run("mailResetCode", () => mailResetCode(applicationId, parameters, services));
+    const event: AuditEvent = { ...calledBy(caller, call), action: "requestPasswordReset" };
+    background.run("mailResetCode", () => mailResetCode(applicationId, parameters, event, services));
     await database.apart("a request for a code", () => resetDelays.wait(applicationId));
     return true as const;
   },
@@ -41,16 +43,26 @@ const requestPasswordReset = operation({
 async function mailResetCode(
   applicationId: string,
   { userName, subject, body }: Static<typeof RequestPasswordReset>,
+  event: AuditEvent,
   services: Services,
 ): Promise<void> {
-  const { database, mailer, mails } = services;
+  const { database, mailer, mails, audit } = services;
   await mailer.load(); // for unknown users as well
   const found = await findUserByName(applicationId, userName, database.reads);
   if (found === undefined) return;
   const put = await database.write(({ queries }) =>
     putMailWithCode(applicationId, found.id, { given: { subject, body } }, services, queries),
   );
-  if (typeof put === "object") await mails.settle([put]);
+  if (typeof put !== "object") return;
+  // The answer must not reveal it to the caller, but operators can help the user.
+  if (put.refusedFor === "form") {
+    await audit.note({
+      ...event,
+      target: found.id,
+      details: { ...refusedWith("ParameterOutOfRange").details, reason: "email" },
+    });
+  }
+  await mails.settle([put]);
 }
 
 const resetPassword = operation({

@@ -65,7 +65,7 @@ const createUser = operation({
       user_name: parameters.username,
       user_name_key: nameKey,
       password_hash,
-      email: parameters.email ?? null,
+      email: parameters.email || null, // blanks alone are none
       first_name: parameters.firstName ?? null,
       last_name: parameters.lastName ?? null,
       gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),

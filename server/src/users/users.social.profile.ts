@@ -20,7 +20,7 @@ export function newSocialUser(
     user_name_key: requireUserNameKey(user.userName),
     password_hash: "",
     // An address that the provider has not verified may belong to another person, and resets go by mail.
-    email: claims["email_verified"] === true ? readClaim(email, claims["email"]) : null,
+    email: claims["email_verified"] === true ? readClaim(email, claims["email"]) || null : null,
     first_name: readClaim(firstName, claims["given_name"]),
     last_name: readClaim(lastName, claims["family_name"]),
     created_at: user.at,
