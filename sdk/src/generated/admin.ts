@@ -175,7 +175,7 @@ export interface ApplicationSettings {
   readonly tokenLifetimes?: TokenLifetimes;
   /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
-  /** Of the web pages that may call; any without it. */
+  /** Of the pages and app shells that may call; any without it. `https://*.example.org`: subdomains. */
   readonly origins?: readonly string[];
   readonly signedRequests?: SignedRequests | (string & {});
   readonly limits?: RateLimits;

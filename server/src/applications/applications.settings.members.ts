@@ -224,7 +224,10 @@ export const settingsMembers = {
     List(texts, { maxItems: textsMax, description: "Disabled operations, such as `POST /users`." }),
   ),
   origins: Type.Optional(
-    List(texts, { maxItems: textsMax, description: "Of the web pages that may call; any without it." }),
+    List(texts, {
+      maxItems: textsMax,
+      description: "Of the pages and app shells that may call; any without it. `https://*.example.org`: subdomains.",
+    }),
   ),
   signedRequests: Type.Optional(Choice(SignedRequests)),
   limits: Type.Optional(Members(Limits)),

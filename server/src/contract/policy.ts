@@ -11,7 +11,7 @@ export interface ApplicationPolicy {
   /** The disabled operations, such as `POST /users`. */
   readonly disabledOperations: readonly OperationPattern[];
   /** The origins whose pages may call; undefined for any. */
-  readonly origins: ReadonlySet<string> | undefined;
+  readonly origins: { has(origin: string): boolean } | undefined;
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
   /** Override the token lifetimes of the deployment. */
   readonly tokenLifetimes: {

@@ -2,7 +2,7 @@ import { parseOperationPattern } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
-import { isOrigin } from "../lib/origins.ts";
+import { originProblem } from "../lib/origins.ts";
 import type { GuardedProvider, OidcProvider } from "./identity-provider.ts";
 import { type MailSettings, mailMembers, readMailSettings } from "./mail-settings.ts";
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
@@ -26,7 +26,7 @@ export interface ApplicationSettings {
   };
   /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
-  /** The origins of web pages that may call; any if absent. */
+  /** The origins of web pages and app shells that may call, also of all subdomains; any if absent. */
   readonly origins?: readonly string[];
   /** The treatment of unsigned requests when there is a shared secret; `optional` if absent. */
   readonly signedRequests?: "optional" | "required";
@@ -142,8 +142,8 @@ export function parseApplicationSettings(text: string): ApplicationSettings {
 }
 
 /** Validates settings that have been parsed already. @throws ApplicationSettingsError */
-export function readApplicationSettings(value: unknown): ApplicationSettings {
-  return readMembers("the body", value, []);
+export function readApplicationSettings(value: object): ApplicationSettings {
+  return readMembers("the body", value, originProblems(value));
 }
 
 function readMembers(what: string, value: unknown, problems: string[]): ApplicationSettings {
@@ -168,7 +168,7 @@ const readers = {
     "such as POST /users",
     (text) => parseOperationPattern(text) !== undefined,
   ),
-  origins: texts("origins", "such as https://app.example.com", isOrigin),
+  origins: texts("origins", "such as https://app.example.com", () => true),
   signedRequests: readSignedRequests,
   limits: readLimits,
   mail: (value, problems) => readMailSettings(readObject("mail", value, mailMembers, problems) ?? new Map(), problems),
@@ -329,6 +329,15 @@ function texts(path: string, form: string, isRight: (text: string) => boolean): 
     problems.push(`${path} must be a list of at most ${textsMax} texts ${form}`);
     return [];
   };
+}
+
+/** Stored origins are not checked again, because earlier versions accepted some that no page can have. */
+function originProblems({ origins }: { readonly origins?: unknown }): string[] {
+  if (!Array.isArray(origins)) return [];
+  return origins.flatMap((origin) => {
+    const problem = typeof origin === "string" ? originProblem(origin) : undefined;
+    return problem === undefined ? [] : [`origins must not have ${JSON.stringify(origin.slice(0, 100))}: ${problem}`];
+  });
 }
 
 function readSignedRequests(value: unknown, problems: string[]): unknown {

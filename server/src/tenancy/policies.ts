@@ -8,6 +8,7 @@ import {
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { LruMap } from "../lib/lru-map.ts";
+import { OriginList } from "../lib/origins.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import type { Limit } from "../lib/token-buckets.ts";
@@ -163,7 +164,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     isMoving: stored.moving_to !== null,
     isSuspended: stored.suspended_at !== null,
     disabledOperations: disabledOperations.map(parseOperationPattern).filter(isPattern),
-    origins: origins === undefined ? undefined : new Set(origins),
+    origins: origins === undefined ? undefined : new OriginList(origins),
     // An application whose secret cannot be decrypted must refuse calls instead of accepting unsigned ones.
     signing:
       secret === undefined && signedRequests !== "required"
