@@ -17,6 +17,7 @@ import { createTransport } from "./http/transport.ts";
 import { createRunOnce } from "./idempotency/idempotency.ts";
 import type { createInsight, Insight } from "./insight/insight.ts";
 import { type ByteBudget, createByteBudget } from "./lib/byte-budget.ts";
+import { currentCall } from "./lib/current-call.ts";
 import type { OwnSecrets } from "./lib/secret-ring.ts";
 import type { Log } from "./log.ts";
 import { createMaintenanceSteps, type MaintenanceSteps } from "./maintenance.steps.ts";
@@ -52,7 +53,8 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
 /** Wires up the whole server from its settings. Start reading here. */
 export async function buildApp(config: Config, overrides: ServiceOverrides = {}): Promise<App> {
   const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed when it fails
-  const own = await createServices(config, () => config.publicUrl ?? transport.url(), overrides);
+  const serverUrl = () => config.publicUrl ?? currentCall()?.root?.() ?? transport.networkUrl();
+  const own = await createServices(config, serverUrl, overrides);
   const { log, clock, bytes, regions, routeTable, rateLimits, findLocation } = own;
 
   const maintenance: App["maintenance"] = { finishedAt: undefined, steps: createMaintenanceSteps(log) };

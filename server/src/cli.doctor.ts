@@ -13,6 +13,7 @@ import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
 import { findMailProblem, targetOf } from "./mail/mail-check.ts";
 import { openSecrets } from "./server-secret.ts";
+import { isLoopback } from "./settings/networks.ts";
 import { openByteStore } from "./storage/open.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 
@@ -36,9 +37,9 @@ const clockMsMax = 2_000;
 
 const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   settings: async ({ publicUrl, host }) =>
-    publicUrl === undefined && !["127.0.0.1", "::1", "localhost"].includes(host)
+    publicUrl === undefined && !isLoopback(host)
       ? warn(
-          "PUBLIC_URL is empty, so links in responses contain HOST and PORT. Set it to the address that clients use.",
+          "PUBLIC_URL is empty, so links have the address that a client used, in events and webhooks that of this machine. Set it to the address that all clients use.",
         )
       : ok("the settings are valid"),
   database: checkDatabase,

@@ -297,8 +297,11 @@ describe("loadConfig", () => {
       assert.equal(loadConfig({ PUBLIC_URL: url }).publicUrl, "https://api.example.org");
     }
     assert.equal(loadConfig({ PUBLIC_URL: "http://a:81/base/" }).publicUrl, "http://a:81/base");
-    for (const url of ["api.example.org", "//api.example.org", "ftp://a", "javascript:alert(1)"]) {
-      assert.deepEqual(problemsOf({ PUBLIC_URL: url }), ["PUBLIC_URL must be an http:// or https:// URL"], url);
+    const rule =
+      "PUBLIC_URL must be an http:// or https:// URL of a host and perhaps a path, without a query or a fragment";
+    const wrong = ["https://a.example/#x", "https://a.example/?x=1", "https://a.example?", "https://u:p@a.example"];
+    for (const url of ["api.example.org", "//api.example.org", "ftp://a", "javascript:alert(1)", ...wrong]) {
+      assert.deepEqual(problemsOf({ PUBLIC_URL: url }), [rule], url);
     }
   });
 

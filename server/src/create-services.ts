@@ -98,7 +98,7 @@ export interface OwnServices extends Omit<Services, "observer" | "isDraining" | 
 /**
  * Creates the services of a process from its settings, in dependency order.
  *
- * @param serverUrl the URL under which clients reach the service
+ * @param serverUrl the URL under which the client of the current call reaches the service, or any client
  */
 export async function createServices(
   config: Config,

@@ -18,6 +18,7 @@ import { findMailProblem } from "./mail/mail-check.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type NewOperator, newOperator } from "./operators/operators.new.ts";
 import { hasOperators, insertOperator } from "./operators/operators.store.ts";
+import { isLoopback } from "./settings/networks.ts";
 import { startStatistics } from "./statistics/statistics.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "./tenancy/application-settings.ts";
@@ -85,6 +86,7 @@ export async function serve(
     log.info({ url, docs: `${url}/_/docs`, metrics_port: metricsPort, version: build }, "listening");
     if (!isJson && throwaway === undefined) process.stdout.write(suggestCalls(url, first, config.console));
     logConsole(config, url, app);
+    warnOfPublicUrl(config, app);
   } catch (error) {
     onStop(() => process.exit(1));
     if (throwaway === undefined) releaseLog();
@@ -126,9 +128,16 @@ function ownPorts({ host, port, metricsHost, metricsPort = 0 }: Config) {
     : [];
 }
 
-/** Logs the addresses from which operators are accepted. */
-function logConsole({ console, operatorAddresses }: Config, url: string, { log }: App): void {
-  if (workerNumber !== undefined && workerNumber > 1) return;
+function warnOfPublicUrl({ publicUrl, host }: Config, { log }: App): void {
+  if (publicUrl !== undefined || isLoopback(host) || (workerNumber !== undefined && workerNumber > 1)) return;
+  log.warn(
+    "PUBLIC_URL is not set: links have the address that a client used, in events and webhooks that of this machine",
+  );
+}
+
+/** Logs the addresses from which operators are accepted, unless only this machine can connect. */
+function logConsole({ console, host, operatorAddresses }: Config, url: string, { log }: App): void {
+  if (isLoopback(host) || (workerNumber !== undefined && workerNumber > 1)) return;
   const from = operatorAddresses.length === 0 ? "all addresses" : operatorAddresses.join(", ");
   log.info({ console: console ? `${url}/_/console/` : "off", from }, "open to operators");
 }

@@ -955,6 +955,7 @@ export interface DeploymentWarning {
  * - `logLost`: Log lines were lost in the last hour.
  * - `certificateEnds`: The certificate ends within 14 days.
  * - `mailToFiles`: Mails are written to files: there is no mail server.
+ * - `publicUrlMissing`: PUBLIC_URL is not set, and HOST is not this machine alone.
  * - `clearTransport`: Another machine called without https in the last hour.
  * - `mixedVersions`: Several versions have run for more than an hour.
  * - `secretsDiffer`: A process cannot open what other processes seal: its ROLLCALL_SECRET is another one.
@@ -963,7 +964,7 @@ export interface DeploymentWarning {
  * - `regionAway`: The last call to another region failed, within the last hour.
  * - `signInGuard`: Sign-ins had to wait ten times or more in ten minutes.
  */
-export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "clearTransport" | "mixedVersions" | "secretsDiffer" | "regionsDiffer" | "clockDiffers" | "regionAway" | "signInGuard";
+export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" | "loopLate" | "queueFull" | "backlog" | "maintenanceLate" | "auditLost" | "logLost" | "certificateEnds" | "mailToFiles" | "publicUrlMissing" | "clearTransport" | "mixedVersions" | "secretsDiffer" | "regionsDiffer" | "clockDiffers" | "regionAway" | "signInGuard";
 
 /**
  * Additional members of the result.

@@ -150,6 +150,7 @@ describe("the warnings of a deployment", () => {
     certificateEnds: () =>
       both({ certificateEnds: test.now() + 14 * day - 1 }, { certificateEnds: test.now() + 14 * day }),
     mailToFiles: () => both({ writesMailsToFiles: true }, {}),
+    publicUrlMissing: () => both({ lacksPublicUrl: true }, { lacksPublicUrl: false }),
     clearTransport: () => both({ clearAt: test.now() - hour + 1 }, { clearAt: test.now() - hour }),
     mixedVersions: () => {
       const since = (ms: number) => processOf({ id: "newer", version: "10.0.0", startedAt: test.now() - ms });

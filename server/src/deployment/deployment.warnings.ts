@@ -80,6 +80,10 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
     reporting.some(({ report }) => report.writesMailsToFiles)
       ? "Mails are written to files, because SMTP_URL is not set."
       : undefined,
+  publicUrlMissing: ({ reporting }) =>
+    reporting.some(({ report }) => report.lacksPublicUrl)
+      ? "PUBLIC_URL is not set, so links in events and webhooks have the address of a machine."
+      : undefined,
   clearTransport: ({ reporting, now }) =>
     reporting.some(({ report }) => isSince(report.clearAt, now - hourMs))
       ? "Another machine called without https in the last hour. Behind a proxy, TRUST_PROXY says which."

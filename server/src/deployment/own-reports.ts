@@ -14,6 +14,7 @@ import type { Log } from "../log.ts";
 import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
+import { isLoopback } from "../settings/networks.ts";
 import { createFreeSpace } from "../storage/free-space.ts";
 import { build } from "../version.ts";
 import { workerNumber } from "../worker-number.ts";
@@ -61,7 +62,7 @@ const loopResolutionMs = 50;
 const regionsShown = 16;
 
 export function createOwnReports(
-  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "region" | "smtpUrl">,
+  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "host" | "publicUrl" | "region" | "smtpUrl">,
   sources: ReportSources,
 ): OwnReports {
   const { clock, traffic, database, passwords, pictures, background, compactor, audit, mails, secrets } = sources;
@@ -119,6 +120,7 @@ export function createOwnReports(
       certificateEnds: sources.certificateEnds(),
       regionsAway: sources.regionCalls.unreachableSince(now - 60 * minuteMs).slice(0, regionsShown),
       writesMailsToFiles: config.smtpUrl === undefined,
+      lacksPublicUrl: config.publicUrl === undefined && !isLoopback(config.host),
       region: config.region,
       secrets: secrets.fingerprints,
       sealsWith: secrets.fingerprints[secrets.sealing],

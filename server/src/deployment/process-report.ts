@@ -40,6 +40,8 @@ export interface ProcessReport {
   /** Regions whose last call failed within an hour. */
   readonly regionsAway: readonly string[];
   readonly writesMailsToFiles: boolean;
+  /** It listens for other machines, and does not know the address that clients use. */
+  readonly lacksPublicUrl?: boolean;
   readonly region?: string;
   /** The fingerprints of the secrets that this process can open, newest first, and of that with which it seals. */
   readonly secrets?: readonly string[];

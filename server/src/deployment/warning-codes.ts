@@ -11,6 +11,7 @@ export const warningCodes = {
   logLost: "Log lines were lost in the last hour.",
   certificateEnds: "The certificate ends within 14 days.",
   mailToFiles: "Mails are written to files: there is no mail server.",
+  publicUrlMissing: "PUBLIC_URL is not set, and HOST is not this machine alone.",
   clearTransport: "Another machine called without https in the last hour.",
   mixedVersions: "Several versions have run for more than an hour.",
   secretsDiffer: "A process cannot open what other processes seal: its ROLLCALL_SECRET is another one.",

@@ -4,6 +4,7 @@ import type { Caller } from "../contract/route.ts";
 import { ApiError } from "../errors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { runInCall } from "../lib/current-call.ts";
 import type { Log } from "../log.ts";
 import type { Audience, Recipients } from "./events.audience.ts";
 import { eventFrame, resetFrame } from "./events.frames.ts";
@@ -78,7 +79,12 @@ export class Delivery {
   }
 
   /** Sends rows to the streams that they concern, as many as one round may. */
-  async send(rows: LogRows, log: string, audience: Audience): Promise<Sent> {
+  send(rows: LogRows, log: string, audience: Audience): Promise<Sent> {
+    // Not in the call that opened a stream: what is presented is for others, too.
+    return runInCall({ work: "streams" }, () => this.#send(rows, log, audience));
+  }
+
+  async #send(rows: LogRows, log: string, audience: Audience): Promise<Sent> {
     const { shown, last } = await this.#choose(rows, audience);
     const presented = shown.flatMap(({ row, showings }) => showings.map((showing) => this.#present(row, log, showing)));
     await Promise.all(presented);

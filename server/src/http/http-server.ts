@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { Config } from "../config.ts";
 import { createServer } from "../lib/node-http.ts";
 import type { Log } from "../log.ts";
@@ -21,8 +22,10 @@ import { isUploading } from "./upload.ts";
 export interface HttpServer {
   /** @returns the port, which the system chooses when `port` is 0 */
   listen(host: string, port: number): Promise<number>;
-  /** The URL of the server, once it listens. */
+  /** The URL of the server on this machine, once it listens. */
   url(): string;
+  /** Its URL on other machines of the network. */
+  networkUrl(): string;
   /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
   reloadCertificate(): Promise<void>;
   /** When the certificate ends, in `Date.now()` milliseconds; undefined without https. */
@@ -92,6 +95,7 @@ export function createHttpServer(
   server.on(tls === undefined ? "connection" : "secureConnection", pipelines.add);
 
   let url = "";
+  let networkUrl = "";
   let closeOthers = async () => {};
   return {
     async listen(host, port) {
@@ -103,10 +107,15 @@ export function createHttpServer(
       const address = server.address();
       const taken = typeof address === "object" && address !== null ? address.port : port;
       if (tls === undefined) closeOthers = await listenOnOtherAddresses(server, { host, port: taken, reusePort });
-      url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+      const { local, network } = reachableHosts(host);
+      const urlAt = (name: string) =>
+        `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${taken}`;
+      url = urlAt(local);
+      networkUrl = urlAt(network);
       return taken;
     },
     url: () => url,
+    networkUrl: () => networkUrl,
     reloadCertificate: async () => tls?.reloadCertificate(),
     certificateEnds: () => tls?.certificateEnds(),
     async drain(graceMs) {
@@ -126,4 +135,12 @@ export function createHttpServer(
       clearTimeout(cut);
     },
   };
+}
+
+/** The names for an address to listen on: nothing can be reached under one that stands for all addresses. */
+function reachableHosts(host: string): { readonly local: string; readonly network: string } {
+  if (!["0.0.0.0", "::", ""].includes(host)) return { local: host, network: host };
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const external = addresses.find(({ internal, family }) => !internal && family === "IPv4");
+  return { local: "127.0.0.1", network: external?.address ?? "127.0.0.1" };
 }

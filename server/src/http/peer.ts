@@ -9,12 +9,14 @@ export interface Peers {
   addressOf(request: IncomingMessage): string;
   /** Whether the client used TLS, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean;
+  /** The address of this server that the client used, as it or a trusted proxy says; undefined if it is none. */
+  rootOf(request: IncomingMessage): string | undefined;
   /** Whether the client is on this machine. Behind a proxy, only if the proxy is trusted and reports it. */
   isLocal(request: IncomingMessage): boolean;
 }
 
 /**
- * Reads `X-Forwarded-For` and `X-Forwarded-Proto`, as far as trusted proxies have written them. Each proxy appends the
+ * Reads `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host`, as far as trusted proxies have written them. Each proxy appends the
  * address that called it:
  *
  * ```
@@ -48,12 +50,19 @@ export function createPeers(trusted: readonly string[]): Peers {
     return address;
   }
 
+  function isSecure(request: IncomingMessage): boolean {
+    const protocol = request.headers["x-forwarded-proto"];
+    if (protocol === undefined || !isProxied(request)) return "encrypted" in request.socket;
+    return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // the entry of the proxy itself
+  }
+
   return {
     addressOf,
-    isSecure(request) {
-      const protocol = request.headers["x-forwarded-proto"];
-      if (protocol === undefined || !isProxied(request)) return "encrypted" in request.socket;
-      return `${protocol}`.split(",").at(-1)?.trim().toLowerCase() === "https"; // the entry of the proxy itself
+    isSecure,
+    rootOf(request) {
+      const forwarded = isProxied(request) ? request.headers["x-forwarded-host"] : undefined;
+      const [host = ""] = `${forwarded ?? request.headers.host ?? ""}`.split(","); // the first proxy saw the client
+      return hostPattern.test(host.trim()) ? `${isSecure(request) ? "https" : "http"}://${host.trim()}` : undefined;
     },
     isLocal(request) {
       const { headers, socket } = request;
@@ -73,6 +82,9 @@ export function createPeers(trusted: readonly string[]): Peers {
 function hopsOf(forwarded: string | string[]): string[] {
   return `${forwarded}`.split(",").slice(-hopsMax).reverse();
 }
+
+/** A name or an address, and a port. */
+const hostPattern = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /** Longer proxy chains do not exist; bounds the work. */
 const hopsMax = 32;

@@ -23,7 +23,14 @@ import { createTick } from "./tick.ts";
 export interface RequestHandlerOptions {
   readonly config: Pick<
     Config,
-    "operatorAddresses" | "bodyBytesMax" | "tls" | "requireHttps" | "hstsMaxAgeSeconds" | "logSample" | "slowQueryMs"
+    | "operatorAddresses"
+    | "publicUrl"
+    | "bodyBytesMax"
+    | "tls"
+    | "requireHttps"
+    | "hstsMaxAgeSeconds"
+    | "logSample"
+    | "slowQueryMs"
   >;
   readonly log: Log;
   readonly routeTable: RouteTable;
@@ -46,7 +53,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
-  const observesCalls = tracer !== undefined || config.slowQueryMs > 0;
+  const observesCalls = tracer !== undefined || config.slowQueryMs > 0 || config.publicUrl === undefined;
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
@@ -143,7 +150,8 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     }
     endOfTick((failure) => {
       if (failure !== undefined) fail(failure);
-      else if (observesCalls) runInCall(beginCall(exchange, peers, tracer), () => answer(exchange, target).catch(fail));
+      else if (observesCalls)
+        runInCall(beginCall(exchange, { ...options, ...config }), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
   };
@@ -165,13 +173,17 @@ function enterTarget(
 }
 
 /** Begins the context for reports of slow work in this request. */
-function beginCall(exchange: Exchange, peers: Peers, tracer: RequestTracer | undefined): CurrentCall {
+function beginCall(
+  exchange: Exchange,
+  { peers, tracer, publicUrl }: Pick<RequestHandlerOptions, "peers" | "tracer"> & Pick<Config, "publicUrl">,
+): CurrentCall {
   const { id: requestId, method, request, response, headers } = exchange;
   const isSecure = peers.isSecure(request);
   const trace = tracer?.begin({ requestId, method, path: pathOf(exchange.url), isSecure, headers });
   if (trace !== undefined) response.once("close", () => trace.finish(undefined));
   exchange.trace = trace;
-  exchange.call = { requestId, trace };
+  const root = publicUrl === undefined ? () => peers.rootOf(request) : undefined;
+  exchange.call = { requestId, trace, root };
   return exchange.call;
 }
 

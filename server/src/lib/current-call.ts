@@ -10,6 +10,8 @@ export interface CurrentCall {
   readonly work?: string;
   /** The actor of its changes; absent in reads. */
   readonly actor?: Actor;
+  /** Returns the address of the server that the client used; absent outside of requests, and where PUBLIC_URL is set. */
+  readonly root?: (() => string | undefined) | undefined;
   /** The parent of the spans to record; undefined unless the call is traced. */
   readonly trace?: TraceNode | undefined;
 }
@@ -56,9 +58,9 @@ export function runAsInnerCall<T>(
 ): Promise<T> {
   const outer = current.getStore();
   if (outer === undefined) return work();
-  const { trace } = outer;
-  if (trace === undefined) return current.run({ requestId, operation }, work);
-  return runTraced({ requestId, operation }, trace, operation, { "rollcall.request_id": requestId }, work);
+  const { trace, root } = outer;
+  if (trace === undefined) return current.run({ requestId, operation, root }, work);
+  return runTraced({ requestId, operation, root }, trace, operation, { "rollcall.request_id": requestId }, work);
 }
 
 async function runTraced<T>(

@@ -1,7 +1,7 @@
 import { checked, list, type Reader, text } from "./reader.ts";
 import { isRegionKey, parseRegionKey } from "./region-keys.ts";
 import { secretCharactersMin, secretRule } from "./secrets.ts";
-import { isUrl } from "./urls.ts";
+import { isRootUrl } from "./urls.ts";
 
 /** The region that clients call first, and that knows the region of each application. */
 export const mainRegion = "main";
@@ -18,8 +18,7 @@ export const regions: Reader<ReadonlyMap<string, string>> = (given) => new Map(r
 const regionEntries = checked(
   (given: string) => list(given).map(readRegion),
   (entries) =>
-    new Map(entries).size === entries.length &&
-    entries.every(([name, root]) => isRegionName(name) && isRegionRoot(root)),
+    new Map(entries).size === entries.length && entries.every(([name, root]) => isRegionName(name) && isRootUrl(root)),
   "must be name=root pairs separated by commas, each name once, each root an http(s) URL of a host and perhaps a path",
 );
 
@@ -27,12 +26,6 @@ const regionEntries = checked(
 function readRegion(entry: string): readonly [name: string, root: string] {
   const [name = "", ...root] = entry.split("=");
   return [name.trim(), root.join("=").trim().replace(/\/+$/, "")];
-}
-
-function isRegionRoot(given: string): boolean {
-  if (!isUrl(given, ["http:", "https:"])) return false;
-  const { username, password, search, hash } = new URL(given);
-  return [username, password, search, hash].every((part) => part === "") && !/[?#\s"\\]/.test(given);
 }
 
 export const regionSecrets = checked(

@@ -5,7 +5,7 @@ import { networks, trustedProxies } from "./networks.ts";
 import { integer, oneOf, optional, type Reader, share, text, truth } from "./reader.ts";
 import { regionName, regionSecrets, regions } from "./regions.ts";
 import { metricsToken, secrets } from "./secrets.ts";
-import { filesUrl, httpUrl, smtpUrl } from "./urls.ts";
+import { filesUrl, httpUrl, rootUrl, smtpUrl } from "./urls.ts";
 import { authSchemes, headers, sender } from "./words.ts";
 
 /** One environment variable. `.env.example` and the docs are generated from these rows. */
@@ -52,8 +52,8 @@ export const rows = {
   publicUrl: {
     name: "PUBLIC_URL",
     default: "",
-    about: "URL of the server for clients; empty for http://HOST:PORT, or https:// with TLS_CERT_FILE.",
-    read: optional(httpUrl),
+    about: "URL of the server for clients; empty for the address that each client used.",
+    read: optional(rootUrl),
   },
   tlsCertFile: {
     name: "TLS_CERT_FILE",
@@ -71,7 +71,7 @@ export const rows = {
     name: "TRUST_PROXY",
     default: "",
     about:
-      "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: addresses, blocks (10.0.0.0/8) and loopback, separated by commas.",
+      "Proxies whose X-Forwarded-For, -Proto and -Host are trusted: addresses, blocks (10.0.0.0/8) and loopback, separated by commas.",
     read: trustedProxies,
   },
   console: {

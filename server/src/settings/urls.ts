@@ -20,6 +20,19 @@ export const smtpUrl = checked(
   "must be an smtp:// or smtps:// URL with a host",
 );
 
+/** The root of a service: an http(s) URL of a host, and perhaps a path. */
+export function isRootUrl(given: string): boolean {
+  if (!isUrl(given, ["http:", "https:"])) return false;
+  const { username, password, search, hash } = new URL(given);
+  return [username, password, search, hash].every((part) => part === "") && !/[?#\s"\\]/.test(given);
+}
+
+export const rootUrl = checked(
+  withoutSlash,
+  isRootUrl,
+  "must be an http:// or https:// URL of a host and perhaps a path, without a query or a fragment",
+);
+
 /** S3 keys have at most 1,024 bytes, and the keys of files use fewer than 800 of them (`checkKey`). */
 const prefixCharactersMax = 200;
 
