@@ -26,6 +26,7 @@ import type { LoginCall, SignedIn } from "./identity/sessions.ts";
 import type { SessionState } from "./identity/state.ts";
 import { inBackground } from "./lib/background.ts";
 import { createEvents, observe } from "./lib/events.ts";
+import { printable } from "./lib/printable.ts";
 import { withoutAbsent } from "./lib/without-absent.ts";
 import { type Calls, createCalls } from "./nouns/calls.ts";
 import type { DeviceNoun } from "./nouns/device.client.ts";
@@ -162,7 +163,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
 
   const rollcall: Rollcall = {
     ...calls,
-    device: {
+    device: printable({
       ...calls.device,
       get: (options) => note(calls.device.get(options)),
       change: (facts, options) => note(calls.device.change(facts, options)),
@@ -173,7 +174,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
         return known?.registered === state.now?.device?.registered ? known?.id : undefined;
       },
       forget: device.forget,
-    },
+    }),
     get session() {
       if (state.now === undefined) return undefined;
       const { current } = sessions;

@@ -9,6 +9,7 @@ import { type TestClient, until } from "./clients.ts";
 
 /** A subscription that records the events that it receives. */
 export interface RecordedSubscription extends Subscription {
+  readonly subscription: Subscription;
   readonly events: LiveEvent[];
   readonly cursors: string[];
   readonly told: string[];
@@ -29,7 +30,7 @@ export async function follow(client: TestClient, options: SubscribeOptions = {})
   };
   const subscription = subscribe(client, options, listener);
   await until(() => told.includes("ready") || errors.length > 0);
-  return Object.create(subscription, Object.getOwnPropertyDescriptors({ events, cursors, told, errors }));
+  return Object.create(subscription, Object.getOwnPropertyDescriptors({ subscription, events, cursors, told, errors }));
 }
 
 /** The comments of the check-ins whose creation a subscription has received. */

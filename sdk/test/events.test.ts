@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { inspect } from "node:util";
 import { startTestApp, type TestApp } from "../../server/test/harness.ts";
 import { subscribe } from "../src/events.ts";
 import { SessionEnded } from "../src/wire/errors.ts";
@@ -74,6 +75,7 @@ describe("subscriptions", () => {
     await client.checkins.create({ location, comment: "1" });
     await until(() => first.events.length === 1);
     const { cursor } = first;
+    assert.ok(inspect(first.subscription).includes(`cursor: '${cursor}'`));
     first.stop();
     for (const comment of ["2", "3"]) await client.checkins.create({ location, comment });
     const other = await follow(client, { types: ["checkin.deleted"] });

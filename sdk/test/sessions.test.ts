@@ -65,6 +65,12 @@ describe("the sessions of a client", () => {
     assert.ok(inspect(session).includes("state: 'ended'"));
   });
 
+  it("a printed device shows its state", async () => {
+    const client = await signedUp();
+    const { id } = await client.device.get();
+    assert.match(inspect(client.device), new RegExp(`state: 'registered',\\n  id: '${id}'`));
+  });
+
   it("a call that requires a user is not sent without one", async () => {
     const client = testClient(app);
     await assert.rejects(client.send(getOwnUser()), NotSignedIn);

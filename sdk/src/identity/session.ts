@@ -1,5 +1,6 @@
 import { endToken, listTokens } from "../generated/calls.ts";
 import type { OwnUser, UserToken } from "../generated/types.ts";
+import { printable } from "../lib/printable.ts";
 import { createPages, type PageOptions, type Pages } from "../pages/pages.ts";
 import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Call } from "../wire/call.ts";
@@ -43,9 +44,6 @@ export interface Session {
   handoff(): Handoff;
 }
 
-/** The method by which `console.log` of Node.js, Deno and Bun prints an object, whose accessors it would not read. */
-const printed: unique symbol = Symbol.for("nodejs.util.inspect.custom") as typeof printed;
-
 /** Shows a session by its latest state. */
 export function createSession(first: SessionState, { sessions }: Identity, client: IdentityClient): Session {
   let last = first;
@@ -73,7 +71,7 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
     await sessions.forget(userId);
   }
 
-  const session: Session = {
+  return printable<Session>({
     userId,
     get userName() {
       return latest().userName;
@@ -101,11 +99,6 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
       const { state, token, userId } = latest();
       if (state === "ended" || token === undefined) throw new SessionEnded("handoff: the session has ended");
       return { token: token.token, root: token.root, expires: new Date(token.expires), userId };
-    },
-  };
-  return Object.defineProperty(session, printed, {
-    value(this: object) {
-      return { ...session, ...this };
     },
   });
 }

@@ -13,12 +13,14 @@ const classes = /* @__PURE__ */ new Map<string, ServiceErrorClass<string>>();
 
 /** The class of a name, also of one that only a newer service knows. */
 export function nameClass<Name extends string>(name: Name): ServiceErrorClass<Name> {
+  const known = classes.get(name);
+  if (known) return known as ServiceErrorClass<Name>; // the key is the name
   class Named extends ServiceError {
     static override get name(): Name {
       return name;
     }
     declare readonly name: Name;
   }
-  if (!classes.has(name)) classes.set(name, Named);
-  return classes.get(name) as ServiceErrorClass<Name>; // the key is the name
+  classes.set(name, Named);
+  return Named;
 }

@@ -4,6 +4,7 @@ import type { EventOf } from "../../identity/events.ts";
 import { type HasInside, inside } from "../../identity/inside.ts";
 import type { Session } from "../../identity/session.ts";
 import { reportThrown } from "../../lib/events.ts";
+import { printable } from "../../lib/printable.ts";
 import type { Send } from "../../nouns/send.ts";
 import { ConfigurationError, ServiceError, SessionEnded } from "../../wire/errors.ts";
 import { type Feed, type FeedMessage, openFeed, type ResetReason } from "./feed.ts";
@@ -93,7 +94,7 @@ export function subscribe(client: EventClient, options: SubscribeOptions, listen
     hub.add(entry);
   };
   start().catch((error) => call(() => listener.end?.(error)));
-  return {
+  return printable({
     get cursor() {
       return entry.cursor;
     },
@@ -101,7 +102,7 @@ export function subscribe(client: EventClient, options: SubscribeOptions, listen
       entry.end.abort();
       hub?.remove(entry);
     },
-  };
+  });
 }
 
 function checkArguments(client: EventClient, options: SubscribeOptions, listener: EventListener): void {
