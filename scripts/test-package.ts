@@ -78,6 +78,7 @@ describe("the npm package", () => {
       connect: "",
       signing: "/signing",
       subscribe: "/events",
+      visitors: "/server",
       createCheckin: "/calls",
       createAdmin: "/admin",
     };

@@ -4,6 +4,7 @@ import { connect, createRollcall, ItemAlreadyExists, NotSignedIn } from "@rollca
 import { createAdmin, putSigningSecret } from "@rollcall/sdk/admin";
 import { createCheckin, putMetadata } from "@rollcall/sdk/calls";
 import { fileStore, nodeFacts } from "@rollcall/sdk/node";
+import { visitors } from "@rollcall/sdk/server";
 import { signing } from "@rollcall/sdk/signing";
 
 const { url, appid, appkey, operator } = JSON.parse(process.env.ROLLCALL_SERVER);
@@ -50,7 +51,9 @@ console.log("download");
 
 const { token, root } = session.handoff();
 assertEqual((await connect({ url, token, root }).users.me()).userName, ada.userName);
+const visitor = await visitors(rollcall).signIn(ada);
 await session.signOut();
+assertEqual((await connect({ url, token: visitor.token, root: visitor.root }).users.me()).userName, ada.userName);
 assertEqual((await rollcall.users.me().catch((error) => error)) instanceof NotSignedIn, true);
 console.log("connect");
 
