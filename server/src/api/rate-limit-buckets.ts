@@ -3,7 +3,7 @@ import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
 import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
 import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import type { Limit, TokenBucket, TokenBuckets } from "../lib/token-buckets.ts";
+import { createTokenBuckets, type Limit, type TokenBucket, type TokenBuckets } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
@@ -36,6 +36,8 @@ export class RateLimitBuckets {
   readonly #callers: TokenBuckets;
   readonly #applications: TokenBuckets;
   readonly #addresses: TokenBuckets;
+  /** Of this process alone: a flood without credentials must not cause statements. */
+  readonly #unknown = createTokenBuckets(bucketsMax);
   readonly #operations: TokenBuckets;
   readonly #events: TokenBuckets;
   readonly #isYoung = createAgeCheck("Device", newDeviceMs);
@@ -101,6 +103,10 @@ export class RateLimitBuckets {
   ): TokenBucket {
     const limit = this.#shareOf(own ?? this.#settings.addresses[kind]);
     return this.#addresses.find(`${kind} ${applicationId} ${addressGroup(address)}`, limit, now, applicationId);
+  }
+
+  ofUnknown(address: string, now: number): TokenBucket {
+    return this.#unknown.find(addressGroup(address), this.#settings.unknown, now);
   }
 
   /** The application's limit for this operation; the first matching pattern applies. */

@@ -14,6 +14,8 @@ export interface RateLimitSettings {
   readonly application: Limit;
   /** For metric events, of which one call contains up to a thousand. */
   readonly events: Readonly<Record<"caller" | "address" | "application", Limit>>;
+  /** Per address and process, for requests without a caller. */
+  readonly unknown: Limit;
   /** Per address. */
   readonly addresses: Readonly<Record<AddressLimit, Limit>>;
 }
@@ -30,6 +32,7 @@ type RateLimitConfig = Pick<
   | "rateLimitSignInsPerSecond"
   | "rateLimitPasswordResetsPerSecond"
   | "rateLimitDownloadsPerSecond"
+  | "rateLimitUnknownPerSecond"
 >;
 
 const operatorSignInsPerSecond = 5;
@@ -53,6 +56,7 @@ export function readRateLimits(config: RateLimitConfig): RateLimitSettings | und
       address: lasting(config.rateLimitEventsPerSecond * eventsFactor.address, 30),
       application: lasting(config.rateLimitEventsPerSecond * eventsFactor.application, 30),
     },
+    unknown: lasting(config.rateLimitUnknownPerSecond, 20),
     // Thousands of phones can share one address and reconnect together.
     addresses: {
       registrations: lasting(config.rateLimitRegistrationsPerSecond, 20),

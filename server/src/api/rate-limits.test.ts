@@ -382,7 +382,40 @@ describe("limits of an address", () => {
     assert.equal((await download(strict, signed)).status, 200);
   });
 
-  it("never apply to health and ping", async (t) => {
+  it("apply to requests without a valid token together, and to no health check, no valid token and no other address", async (t) => {
+    const strict = await startTestApp({ RATE_LIMIT_UNKNOWN_PER_SECOND: "1", TRUST_PROXY: "loopback" });
+    t.after(() => strict.close());
+    const { token } = await strict.signUp();
+    const from = (address: string, operation: string, own?: string) =>
+      strict.call(operation, { headers: { "x-forwarded-for": address }, ...(own && { token: own }) });
+    const requests = [
+      ["GET /service/ping"],
+      ["GET /_/openapi.json"],
+      ["GET /nowhere"],
+      ["GET /users/me", "wrong"],
+      ["GET /_/api/operators", "wrong"],
+    ] as const;
+    const ask = ([operation, own]: readonly [string, string?]) => from("203.0.113.7", operation, own);
+    for (let round = 0; round < 4; round += 1) {
+      for (const request of requests) assert.notEqual((await ask(request)).status, 429, request[0]);
+    }
+    for (const request of requests) assertLimited(await ask(request), 1, "address");
+    const headers = { "x-forwarded-for": "203.0.113.7", origin: "https://a.example" };
+    const preflight = await strict.call("OPTIONS /users/me", {
+      headers: { ...headers, "access-control-request-method": "GET" },
+    });
+    assert.equal(preflight.status, 429);
+    for (const path of ["/_/health/live", "/_/health/ready"]) {
+      assert.equal((await from("203.0.113.7", `GET ${path}`)).status, 200);
+    }
+    assert.equal((await from("203.0.113.7", "GET /users/me", token)).status, 200);
+    assert.equal((await from("203.0.113.8", "GET /service/ping")).status, 200);
+    for (let count = 0; count < 30; count += 1) assert.equal((await strict.call("GET /service/ping")).status, 200);
+    strict.advance(1_000);
+    assert.equal((await from("203.0.113.7", "GET /service/ping")).status, 200);
+  });
+
+  it("never apply to health and ping of the machine itself", async (t) => {
     const strict = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "1", RATE_LIMIT_REGISTRATIONS_PER_SECOND: "1" });
     t.after(() => strict.close());
     const found = await statuses(100, () => strict.call("GET /service/ping"));

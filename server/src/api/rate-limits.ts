@@ -45,6 +45,12 @@ export interface RateLimits {
     caller: AnyCaller | undefined,
   ): TokenBucket | undefined | Promise<TokenBucket | undefined>;
   /**
+   * Counts a request whose caller is unknown, whatever its path.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitUnknown(address: string): void;
+  /**
    * Counts a call without a token, once its application is known; its address has been counted before.
    *
    * @throws RateLimitExceeded
@@ -91,6 +97,7 @@ export interface PeakCounter {
 /** Admits every call. */
 export const unlimited: RateLimits = {
   admit: () => undefined,
+  admitUnknown() {},
   admitTo() {},
   admitAs() {},
   admitEvents() {},
@@ -163,6 +170,13 @@ export function createRateLimits(
     admit(route, call, caller) {
       if (caller === undefined) return admitAnyone(route, call);
       return "policy" in caller ? admitClient(route, call, caller) : admitOperator(caller.operatorId);
+    },
+
+    admitUnknown(address) {
+      const now = clock.now();
+      const bucket = buckets.ofUnknown(address, now);
+      requireToken(bucket, "address", now);
+      bucket.take(now);
     },
 
     admitTo(application, route, call) {

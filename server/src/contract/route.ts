@@ -231,7 +231,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
     conditions.add("AuthSignatureInvalid").add("ParameterOutOfRange"); // for a rehearsal that is not possible
   }
-  if (route.caller !== "anyone" || route.addressLimit !== undefined) conditions.add("RateLimitExceeded");
+  if (!route.allowsPlainHttp) conditions.add("RateLimitExceeded"); // only health checks have no limit
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");
   const shapes = [route.pathParameters, route.parameters].filter((shape) => shape !== undefined);
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");

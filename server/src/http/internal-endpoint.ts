@@ -48,6 +48,7 @@ export function mountInternalEndpoint(routes: RouteTable, endpoint: InternalEndp
   routes.add(["POST"], `${endpoint.path}/{name}`, {
     name: endpoint.operation,
     readsBody: true,
+    isUnlimited: true,
     async answer(exchange) {
       const { headers, body } = await receive(exchange);
       exchange.setHeaders({ ...headers, "content-type": jsonContentType, "cache-control": "no-store" });

@@ -122,6 +122,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     readsBody: route.upload !== undefined,
     allowsPlainHttp: route.allowsPlainHttp ?? false,
     isForOperators: isForOperators(route),
+    isUnlimited: route.allowsPlainHttp ?? false,
     accept,
     answer,
     ...(route.ticket && { refuse: answerBusy }),

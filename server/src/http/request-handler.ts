@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorReply, toApiError } from "../api/envelope.ts";
+import type { RateLimits } from "../api/rate-limits.ts";
 import type { Config } from "../config.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, errorRow } from "../errors.ts";
 import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { isLoopback } from "../lib/ip-addresses.ts";
@@ -44,6 +45,7 @@ export interface RequestHandlerOptions {
   /** Runs before the requests of a tick are authenticated (see `createTick`). */
   beginTick(): void;
   readonly inFlight: InFlight;
+  readonly rateLimits: Pick<RateLimits, "admitUnknown">;
   /** True while the process is shutting down: new requests are refused. */
   isDraining(): boolean;
 }
@@ -52,7 +54,7 @@ export interface RequestHandlerOptions {
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
-  const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
+  const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight, rateLimits } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0 || config.publicUrl === undefined;
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
@@ -84,10 +86,16 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     if (exchange.method !== "OPTIONS") return false;
     const headers = optionsHeaders(endpoints, pathOf(exchange.url));
     if (headers === undefined && !isPreflight(exchange)) return false;
+    admitUnknown(exchange);
     exchange.setHeaders(headers ?? {});
     if (exchange.isLate) exchange.setHeader("connection", "close");
     answerPreflight(exchange);
     return true;
+  }
+
+  /** @throws RateLimitExceeded */
+  function admitUnknown({ address }: Exchange): void {
+    if (!isLoopback(address)) rateLimits.admitUnknown(address);
   }
 
   /** @throws ApiError ServiceUnavailable */
@@ -101,9 +109,18 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   async function answer(exchange: Exchange, target: Target | undefined): Promise<void> {
     requireServing(exchange);
     requireClearFraming(exchange);
-    if (target === undefined) throw new ApiError("OperationNotFound"); // before its body is read
-    const accepting = target.accept?.(exchange);
-    if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
+    if (target === undefined) {
+      admitUnknown(exchange);
+      throw new ApiError("OperationNotFound"); // before its body is read
+    }
+    try {
+      const accepting = target.accept?.(exchange);
+      if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
+    } catch (error) {
+      if (errorRow(toApiError(error).condition).status < 500) admitUnknown(exchange);
+      throw error;
+    }
+    if (exchange.caller === undefined && target.isUnlimited !== true) admitUnknown(exchange);
     if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
       const { request } = exchange;
       const { bodyBytesMax } = config;

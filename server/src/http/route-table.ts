@@ -16,6 +16,8 @@ export interface Target {
   readonly allowsPlainHttp?: boolean;
   /** Does not exist for addresses that OPERATOR_ADDRESSES leaves out. */
   readonly isForOperators?: boolean;
+  /** Limits its requests itself, or is for monitors. */
+  readonly isUnlimited?: boolean;
   /** Identifies the caller, before the body is read. @throws ApiError */
   accept?(exchange: Exchange): void | Promise<void>;
   /** Sends another response than the envelope. @returns false if it has none for this failure */

@@ -498,6 +498,13 @@ export const rows = {
     about: "Downloads by signedUrl to one address; twenty seconds' worth at once.",
     read: perSecond,
   },
+  rateLimitUnknownPerSecond: {
+    name: "RATE_LIMIT_UNKNOWN_PER_SECOND",
+    default: "1000",
+    about:
+      "Requests without a valid token (pages, ping, unknown paths, refused tokens) from one address (IPv6: /64), in each process; twenty seconds' worth at once. Health checks and this machine are exempt.",
+    read: perSecond,
+  },
   callerUploadsMax: {
     name: "CALLER_UPLOADS_MAX",
     default: "64",
