@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connect } from "../src/nouns/connect.ts";
 import type { Pages } from "../src/pages/pages.ts";
-import { refusal } from "./answers.ts";
+import { refusal, success } from "./answers.ts";
 
 const client = connect({
   url: "https://service.example",
@@ -37,4 +37,13 @@ describe("a page that cannot be read", () => {
       assert.match(await stackOf(read), /^AuthUserAccountDisabled: searchCheckins: [^\n]*\n(.*\n)*.*searchOfTheApp/);
     });
   }
+
+  it("by next() has the frame of that call", async () => {
+    const answers = [success({ pageResults: [], currentToken: "1", nextToken: "2" })];
+    const fetch = async () => answers.shift() ?? refusal(403, "AuthUserAccountDisabled");
+    const page = await connect({ url: "https://service.example", token: "token", fetch }).checkins.search();
+    const nextOfTheApp = () => page.next();
+    const error = await nextOfTheApp().catch((error: unknown) => error);
+    assert.match((error as Error).stack ?? "", /nextOfTheApp/);
+  });
 });
