@@ -69,8 +69,8 @@ export interface OperationConditions {
   readonly createMetricEvent: Shared | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
   readonly endMetricEvent: Shared | "ItemDoesNotExist" | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
   readonly createMetricEvents: Shared | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
-  readonly listEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
-  readonly streamEvents: Shared | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
-  readonly createEventStream: Shared | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
+  readonly listEvents: Shared | "AuthUserAccessTokenRequired" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
+  readonly streamEvents: Shared | "AuthUserAccessTokenRequired" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
+  readonly createEventStream: Shared | "AuthUserAccessTokenRequired" | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
   readonly runBatch: Shared | "ParameterMissingRequiredValue" | "RequestTooLarge" | "IdempotencyKeyReused" | "AuthAccessTokenInvalid" | "AuthUserAccountDisabled" | "AuthSignatureInvalid" | "ParameterIncorrectFormat";
 }

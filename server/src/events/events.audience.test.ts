@@ -33,13 +33,16 @@ const conditions: fc.Arbitrary<EventFilters> = fc.record(
   },
   { requiredKeys: [] },
 );
-const streams = fc.record({
-  caller: callers,
-  filters: fc.array(conditions, { minLength: 1, maxLength: 3 }),
-  position: fc.constantFrom(live, 3, 7),
-  isEnded: fc.boolean(),
-  isRemoved: fc.boolean(),
-});
+const meansItself = ({ userID, objectID }: EventFilters) => userID === "me" || objectID === "me";
+const streams = fc
+  .record({
+    caller: callers,
+    filters: fc.array(conditions, { minLength: 1, maxLength: 3 }),
+    position: fc.constantFrom(live, 3, 7),
+    isEnded: fc.boolean(),
+    isRemoved: fc.boolean(),
+  })
+  .filter(({ caller, filters }) => caller.userId !== undefined || !filters.some(meansItself)); // is refused
 const rows = fc.record({
   type: fc.constantFrom(...types),
   object_id: fc.constantFrom(...objects),

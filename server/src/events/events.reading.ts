@@ -107,8 +107,11 @@ export function createFilter(filters: EventFilters, caller: Caller): EventFilter
   };
 }
 
-/** @returns an empty id for a user or object that the caller has not */
+/** @throws ApiError AuthUserAccessTokenRequired for `me` of a device, as in any other search */
 function resolveWords({ userID, objectID, ...others }: EventFilters, caller: Caller): EventFilters {
+  if (caller.userId === undefined && (userID === "me" || objectID === "me")) {
+    throw new ApiError("AuthUserAccessTokenRequired");
+  }
   return {
     ...others,
     ...(userID !== undefined && { userID: resolveUserId(userID, caller.userId ?? "") }),

@@ -15,7 +15,7 @@ const listEvents = operation({
   parameters: ListEvents,
   status: 200,
   result: EventPage,
-  errors: [],
+  errors: ["AuthUserAccessTokenRequired"],
   async handle({ caller, parameters, call }, services) {
     const { paging, eventLog, config } = services;
     const { applicationId } = caller;

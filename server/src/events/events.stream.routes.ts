@@ -49,7 +49,7 @@ const streamEvents = operation({
   parameters: StreamEvents,
   status: 200,
   result: EventStreamBody,
-  errors: [],
+  errors: ["AuthUserAccessTokenRequired"],
   ticket: {
     open: async (ticket, { tickets }) => (await tickets.open(ticket)).caller,
     busy: () => ({ headers: streamHeaders, body: byeFrame("busy", Math.round(between(busyMsMin, busyMsMax))) }),
@@ -83,7 +83,7 @@ const createEventStream = operation({
   parameters: CreateEventStream,
   status: 201,
   result: StreamTicketResult,
-  errors: [],
+  errors: ["AuthUserAccessTokenRequired"],
   async handle({ caller, parameters, call }, { tickets, eventLog, clock, serverUrl }) {
     const { expiresInSeconds = expirySecondsDefault, after, ...conditions } = parameters;
     readSubscriptions(conditions, caller);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { waitUntil } from "../../test/mails.ts";
 import { createOwnedObject } from "../../test/owned-seeds.ts";
 import { dataPart, formHeaders, formOf, png } from "../../test/uploads.ts";
@@ -351,6 +351,22 @@ describe("readers see only what their own reads show: spec/events#views", () => 
       ],
     );
     for (const { object } of others) assert.equal(object?.email, undefined);
+  });
+
+  it("answers 403 AuthUserAccessTokenRequired to a device token that means itself as a user, as other searches do", async () => {
+    const token = await test.registerDevice();
+    for (const filter of ["userID=me", "objectID=me", "userID=ME"]) {
+      const from = (await test.call("GET /events", { token })).body.result.currentToken;
+      for (const path of [`/events?${filter}`, `/events?${filter}&after=${from}`, `/events/stream?${filter}`]) {
+        assertError(await test.call(`GET ${path}`, { token }), 403, "AuthUserAccessTokenRequired", 263);
+      }
+      const [name = "", value] = filter.split("=");
+      for (const body of [{ [name]: value }, { subscriptions: [{}, { [name]: value }] }]) {
+        const answer = await test.call("POST /events/streams", { token, body });
+        assertError(answer, 403, "AuthUserAccessTokenRequired", 263);
+      }
+    }
+    assertError(await test.call("GET /checkins?userID=me", { token }), 403, "AuthUserAccessTokenRequired", 263);
   });
 
   it("a device token receives events of the application's metadata and of its own device only", async () => {

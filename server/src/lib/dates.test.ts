@@ -18,6 +18,8 @@ const minute = 60 * second;
 /** Every accepted form: how a client formats an instant, and the resolution of the form. */
 const forms: { name: string; unit: number; write(ms: number): string }[] = [
   { name: "/Date(ms)/", unit: 1, write: formatDate },
+  { name: "/Date(ms+hhmm)/", unit: 1, write: (ms) => `/Date(${ms}+0530)/` },
+  { name: "/Date(ms-hhmm)/", unit: 1, write: (ms) => `/Date(${ms}-0800)/` },
   { name: "integer", unit: 1, write: String },
   { name: "date", unit: 1440 * minute, write: (ms) => iso(ms).slice(0, 10) },
   { name: "minutes, no offset", unit: minute, write: (ms) => iso(ms).slice(0, 16) },
@@ -32,6 +34,7 @@ const forms: { name: string; unit: number; write(ms: number): string }[] = [
   { name: "minutes, -hhmm", unit: minute, write: (ms) => `${iso(ms - 300 * minute).slice(0, 16)}-0500` },
   { name: "seconds, +hh", unit: second, write: (ms) => `${iso(ms + 840 * minute).slice(0, 19)}+14` },
   { name: "minutes, -hh", unit: minute, write: (ms) => `${iso(ms - 300 * minute).slice(0, 16)}-05` },
+  { name: "blank, +hh", unit: second, write: (ms) => `${iso(ms).slice(0, 19).replace("T", " ")}+00` },
   { name: "yyyy/M/d", unit: 1440 * minute, write: (ms) => iso(ms).slice(0, 10).replaceAll(/-0?/g, "/") },
   { name: "MM/dd/yyyy HH:mm:ss", unit: second, write: writeSlashed },
   { name: "MMM d, yyyy h:mm:ss a", unit: second, write: writeNamed },
@@ -57,6 +60,9 @@ describe("parseDate", () => {
   const same: [string, unknown, number][] = [
     ["/Date(ms)/", "/Date(1436425641000)/", morning],
     ["/Date(ms)/ before 1970", "/Date(-1)/", -1],
+    ["/Date(ms) with the offset of a local time, which is UTC too", "/Date(1436425641000+0530)/", morning],
+    ["/Date(ms) with a negative offset, before 1970", "/Date(-1-0800)/", -1],
+    ["a blank in place of the T", "2015-07-09 07:07:21+00", morning],
     ["integer milliseconds", 1_436_425_641_000, morning],
     ["integer milliseconds as text", "1436425641000", morning],
     ["negative milliseconds as text", "-5", -5],
@@ -130,8 +136,8 @@ describe("parseDate", () => {
       ...[undefined, null, true, false, {}, [], [5], { ms: 5 }, 5n, Symbol("5"), new Date(), () => 5],
       ...[1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
       ...["", " ", "-", "--5", "+5", "1.5", "1e3", "0x10", "NaN", "Infinity", "null", "(null)", "now", "5 5", "٣"],
-      ...["/Date()/", "/Date(5)", "Date(5)", "/date(5)/", "/Date(5+0200)/", "/Date( 5 )/", "/Date(1.5)/", "/Date(5)/5"],
-      ...["2015-07", "2015-7-9", "15-07-09", "2015-07-09T", "2015-07-09T07", "2015-07-09 07:07:21", "2015-07-09Z"],
+      ...["/Date()/", "/Date(5)", "Date(5)", "/date(5)/", "/Date(5+2400)/", "/Date( 5 )/", "/Date(1.5)/", "/Date(5)/5"],
+      ...["2015-07", "2015-7-9", "15-07-09", "2015-07-09T", "2015-07-09T07", "2015-07-09 7:07:21", "2015-07-09Z"],
       ...["2015-07-09T07:07:21.Z", "2015-07-09T07:07:21+2", "2015-07-09T07:07.5Z", "2015-190", "2015-W28-4"],
       ...["7/9/2015", "07/09/2015", "7/9/2015 07:07:21", "2015/7/9 07:07:21", "07/09/15 07:07:21", "2015/123/1"],
       ...["July 9, 1981 7:07:21 AM", "Foo 9, 1981 7:07:21 AM", "Jul 9, 1981 7:07:21", "9 Jul 1981 7:07:21 AM"],

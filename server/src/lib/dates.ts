@@ -22,9 +22,10 @@ export function formatDate(ms: number): string {
 /**
  * Parses a date in any form that clients send (spec/transport#dates) into milliseconds since 1970-01-01 UTC:
  *
- * - `/Date(<ms>)/`, or integer milliseconds as a number or as text, possibly negative
+ * - `/Date(<ms>)/`, or integer milliseconds as a number or as text, possibly negative; .NET writes `/Date(<ms>±hhmm)/` for a local
+ * time, whose milliseconds are those of UTC, too
  * - ISO 8601: `yyyy-MM-dd`, optionally with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm`, `±hh` or
- * nothing (UTC); digits beyond the millisecond are truncated
+ * nothing (UTC); digits beyond the millisecond are truncated; a blank in place of the `T`, as databases write it
  * - `yyyy/M/d` and `MM/dd/yyyy HH:mm:ss`, in UTC
  * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow space before AM
  *
@@ -87,7 +88,7 @@ function readEnd(text: string): Parsed<number | undefined> {
   return trimmed === "" || trimmed === "(null)" ? { value: undefined } : parseDate(trimmed);
 }
 
-const millisecondForms = [/^\/Date\((-?\d+)\)\/$/, /^(-?\d+)$/];
+const millisecondForms = [/^\/Date\((-?\d+)(?:[+-](?:[01]\d|2[0-3])[0-5]\d)?\)\/$/, /^(-?\d+)$/];
 
 // Years of five and six digits match so that they are refused as out of range instead of malformed. Date.toISOString
 // writes the signed form.
@@ -97,7 +98,7 @@ const isoOffset = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
 const isoTime = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?${isoOffset}?`;
 const clock = String.raw`:(?<minute>\d\d):(?<second>\d\d)`;
 const calendarForms = [
-  new RegExp(String.raw`^${isoYear}-(?<month>\d\d)-(?<day>\d\d)(?:T${isoTime})?$`, "i"),
+  new RegExp(String.raw`^${isoYear}-(?<month>\d\d)-(?<day>\d\d)(?:[T ]${isoTime})?$`, "i"),
   new RegExp(String.raw`^${plainYear}/(?<month>\d\d?)/(?<day>\d\d?)$`),
   new RegExp(String.raw`^(?<month>\d\d)/(?<day>\d\d)/${plainYear} (?<hour>\d\d)${clock}$`),
   new RegExp(
