@@ -12,13 +12,14 @@ export interface AuditFilters {
   readonly actor?: string | undefined;
   readonly actorKind?: string | undefined;
   readonly action?: string | undefined;
+  readonly exceptAction?: string | undefined;
   readonly refused?: string | undefined;
   readonly target?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
-const filters = ["appid", "actor", "actorKind", "action", "refused", "target", "from", "to"] as const;
+const filters = ["appid", "actor", "actorKind", "action", "exceptAction", "refused", "target", "from", "to"] as const;
 
 export const listAudit = operation<AuditFilters & PageParameters, Static<typeof AuditPage>>("GET", "/audit", [
   ...filters,
@@ -29,7 +30,7 @@ export const listAudit = operation<AuditFilters & PageParameters, Static<typeof 
 export const countAudit = operation<
   Omit<AuditFilters, "actor" | "target"> & { readonly interval?: AuditCounts["interval"] | undefined },
   AuditCounts
->("GET", "/audit/counts", ["appid", "actorKind", "action", "refused", "from", "to", "interval"]);
+>("GET", "/audit/counts", ["appid", "actorKind", "action", "exceptAction", "refused", "from", "to", "interval"]);
 
 /** All entries that match the filters. */
 export const exportAudit = {

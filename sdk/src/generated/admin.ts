@@ -479,6 +479,8 @@ export interface CountAuditQuery {
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
+  /** Operations that are left out: a name, or up to 20 names with commas in between. */
+  readonly exceptAction?: string | undefined;
   /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
   /** A time in the first interval: by default a day or 30 days before `to`. */
@@ -1086,6 +1088,8 @@ export interface ExportAuditAsCsvQuery {
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
+  /** Operations that are left out: a name, or up to 20 names with commas in between. */
+  readonly exceptAction?: string | undefined;
   /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
   /** The id of its object. */
@@ -1108,6 +1112,8 @@ export interface ExportAuditAsNdjsonQuery {
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
+  /** Operations that are left out: a name, or up to 20 names with commas in between. */
+  readonly exceptAction?: string | undefined;
   /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
   /** The id of its object. */
@@ -1233,6 +1239,8 @@ export interface ListAuditQuery {
   readonly actorKind?: AuditActorKind | undefined;
   /** The name of an operation, or up to 20 names with commas in between. */
   readonly action?: string | undefined;
+  /** Operations that are left out: a name, or up to 20 names with commas in between. */
+  readonly exceptAction?: string | undefined;
   /** Only refusals, or only other entries. */
   readonly refused?: boolean | undefined;
   /** The id of its object. */

@@ -17,7 +17,10 @@ export interface Range {
 }
 
 /** The filters that the kept counts have. */
-export type CountedFilters = Pick<AuditFilters, "applicationId" | "actorKind" | "actions" | "isRefused">;
+export type CountedFilters = Pick<
+  AuditFilters,
+  "applicationId" | "actorKind" | "actions" | "exceptActions" | "isRefused"
+>;
 
 /** A sum of kept counts: of a time, of an action, or the time until which entries are counted. */
 export interface KeptCount {
@@ -51,7 +54,7 @@ export async function listKeptCounts(
 }
 
 function matching(
-  { applicationId = "", actorKind, actions, isRefused }: CountedFilters,
+  { applicationId = "", actorKind, actions, exceptActions, isRefused }: CountedFilters,
   interval: CountedInterval,
   { from, to }: Range,
 ): RawBuilder<unknown> {
@@ -62,6 +65,7 @@ function matching(
     sql`starts_at < ${to}`,
     ...(actorKind === undefined ? [] : [sql`actor_kind = ${actorKind}`]),
     ...(actions === undefined ? [] : [sql`action in (${sql.join(actions)})`]),
+    ...(exceptActions === undefined ? [] : [sql`action not in (${sql.join(exceptActions)})`]),
     ...(isRefused === undefined ? [] : [sql`is_refused = ${Number(isRefused)}`]),
   ];
   return sql.join(conditions, sql` and `);

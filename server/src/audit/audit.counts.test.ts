@@ -82,6 +82,7 @@ describe("GET /_/api/audit/counts", () => {
       refused: await counts(`${twoDays}&appid=${appid}&refused=true`),
       done: (await counts(`${twoDays}&appid=${appid}&refused=false`)).points,
       action: (await counts(`${twoDays}&appid=${appid}&action=two,three`)).points,
+      except: (await counts(`${twoDays}&appid=${appid}&exceptAction=one`)).points,
       kind: (await counts(`${twoDays}&appid=${appid}&actorKind=operator`)).points,
       whole: (await counts(`${twoDays}&action=one`)).points,
     });
@@ -116,6 +117,10 @@ describe("GET /_/api/audit/counts", () => {
         [dayMs, 1, 0],
       ],
       action: [
+        [0, 2, 2],
+        [dayMs, 1, 0],
+      ],
+      except: [
         [0, 2, 2],
         [dayMs, 1, 0],
       ],

@@ -29,6 +29,12 @@ const auditFilters = {
       description: `The name of an operation, or up to ${actionsMax} names with commas in between.`,
     }),
   ),
+  exceptAction: Type.Optional(
+    Text({
+      maxLength: 2_048,
+      description: `Operations that are left out: a name, or up to ${actionsMax} names with commas in between.`,
+    }),
+  ),
   refused: Type.Optional(Flag({ description: "Only refusals, or only other entries." })),
   target: Type.Optional(Text({ maxLength: 256, description: "The id of its object." })),
   requestId: Type.Optional(Text({ maxLength: 64, description: "The `request_id` of the call." })),
@@ -134,13 +140,14 @@ export const AuditPage = PageOf(AuditEntry);
 
 /** @throws ApiError ParameterOutOfRange */
 export function readAuditFilters(given: Static<typeof ExportAudit>): AuditFilters {
-  const { appid, actor, actorKind, action, refused, target, requestId, from, to } = given;
+  const { appid, actor, actorKind, action, exceptAction, refused, target, requestId, from, to } = given;
   const at = { ...(from !== undefined && { start: from }), ...(to !== undefined && { end: to - 1 }) };
   return {
     applicationId: appid,
     actor,
     actorKind,
-    actions: readActions(action),
+    actions: readActions("action", action),
+    exceptActions: readActions("exceptAction", exceptAction),
     isRefused: refused,
     target,
     requestId,
@@ -148,11 +155,11 @@ export function readAuditFilters(given: Static<typeof ExportAudit>): AuditFilter
   };
 }
 
-function readActions(text: string | undefined): readonly string[] | undefined {
+function readActions(parameter: string, text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined;
   const actions = [...new Set(text.split(",").map((each) => each.trim()))];
   if (actions.length <= actionsMax) return actions;
-  throw new ApiError("ParameterOutOfRange", `action must have at most ${actionsMax} names.`, { parameter: "action" });
+  throw new ApiError("ParameterOutOfRange", `${parameter} must have at most ${actionsMax} names.`, { parameter });
 }
 
 export function presentAuditEntry(row: AuditRow): Static<typeof AuditEntry> {

@@ -36,6 +36,8 @@ export interface AuditFilters {
   readonly actor?: string | undefined;
   /** Any of these. */
   readonly actions?: readonly string[] | undefined;
+  /** None of these. */
+  readonly exceptActions?: readonly string[] | undefined;
   readonly actorKind?: AuditRow["actor_kind"] | undefined;
   readonly isRefused?: boolean | undefined;
   readonly target?: string | undefined;
@@ -62,7 +64,7 @@ export function auditStream(filters: AuditFilters, queries: Queries): Stream<Aud
 
 function entries(
   conditions: readonly Condition[],
-  { applicationId, actor, actorKind, isRefused, target, requestId, at = {} }: AuditFilters,
+  { applicationId, actor, actorKind, exceptActions = [], isRefused, target, requestId, at = {} }: AuditFilters,
   queries: Queries,
 ): Stream<AuditRow> {
   const alike = { application_id: applicationId, actor_id: actor, actor_kind: actorKind, target };
@@ -81,10 +83,21 @@ function entries(
       ...given,
       ...ofRequest,
       ...refused,
+      ...(exceptActions.length === 0 ? [] : [isNoneOf(exceptActions)]),
       ...within("at", at),
     ],
   };
   return scopeStream<AuditRow>(scope, numberOrder("at"), true, queries);
+}
+
+function isNoneOf(actions: readonly string[]): Condition {
+  const names = actions.map((_, index) => `except ${index}`);
+  const values = Object.fromEntries(actions.map((action, index) => [`except ${index}`, action]));
+  return condition(
+    `is none of ${actions.length} actions`,
+    values,
+    (parameter) => sql`action not in (${sql.join(names.map((name) => parameter(name)))})`,
+  );
 }
 
 /** `details` of a refusal has a member `error`; quotes inside of its values are escaped. */

@@ -613,6 +613,9 @@ describe("GET /_/api/audit", () => {
     assert.deepEqual(await targets("action=two,one,two&refused=true"), ["t3", "t1"]);
     assert.deepEqual(await targets("refused=false"), ["t2", "t0"]);
     assert.deepEqual(await targets("actorKind=user"), ["t2", "t1"]);
+    const isRest = (action: string) => !["one", "two"].includes(action);
+    const rest = (await entries(`appid=${appid}`)).filter(({ action }) => isRest(action)).map(({ target }) => target);
+    assert.deepEqual(await targets("exceptAction=one,two"), rest);
     const first = (await call(`GET /_/api/audit?appid=${appid}&action=one,two&pageSize=2`)).body.result;
     const second = (await call(`GET /_/api/audit?pagingToken=${first.nextToken}`)).body.result;
     assert.deepEqual(
