@@ -30,7 +30,7 @@ export const pageJourneys: Checks = {
 
     await page.keyboard.press("g");
     await page.keyboard.press("l");
-    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Deployment log" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("Operators");
     await page.keyboard.press("Enter");
@@ -253,6 +253,9 @@ export const pageJourneys: Checks = {
     const { result: key } = await call("POST", `/applications/${appid}/keys`, { label: "Version 2" });
     await call("PUT", `/applications/${appid}/signing-secret`, {});
     await page.reload();
+    await steps.getByLabel("Key that is to go").waitFor();
+    assert.equal(await steps.getByRole("listitem").count(), 0, "several keys may stay in use");
+    await steps.getByLabel("Key that is to go").selectOption({ index: 1 });
     await steps.getByText("No device has registered with it yet.").waitFor();
     await page.getByText(`The shared secret of signed requests was set by ${server.operator.name}`).waitFor();
     await registerDevice(server.url, { appid, appkey: key.appkey });

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Device, endTokensOfDevice, listUsersOfDevice } from "../api/devices.ts";
 import { refetch } from "../api/refetch.ts";
-import { formatBounded, showInvisible } from "../lib/format.ts";
+import { endOfId, formatBounded, showInvisible } from "../lib/format.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
 import { showToast } from "../ui/toast.tsx";
@@ -29,7 +29,7 @@ export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: 
     <DangerDialog
       title={`End all tokens of this ${showInvisible(platform)} device?`}
       lead="Ends at once, and cannot be undone"
-      typed={id}
+      typed={endOfId(id)}
       command={`npx rollcall devices revoke ${appid} ${id}`}
       action="End all tokens"
       onConfirm={confirm}

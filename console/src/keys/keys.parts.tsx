@@ -9,6 +9,7 @@ import CircleCheckBig from "../lib/icons/circle-check-big.ts";
 import CircleDashed from "../lib/icons/circle-dashed.ts";
 import Signature from "../lib/icons/signature.ts";
 import { Button } from "../ui/button.tsx";
+import { SelectField } from "../ui/fields.tsx";
 import { Time } from "../ui/time.tsx";
 import { nameOfKey } from "./key.names.ts";
 import styles from "./keys.module.css";
@@ -23,40 +24,69 @@ export interface UsedKey extends Key {
 interface RotationProps {
   /** The active keys. */
   readonly keys: readonly UsedKey[];
+  /** The one that is to go, by the address of the page. */
+  readonly oldId: string | undefined;
+  readonly onOld: (id: string | undefined) => void;
   /** Undefined for operators who may not retire keys. */
   readonly onRetire: ((key: Key) => void) | undefined;
 }
 
-/** The way from an old key to a new one; it begins when a second key is created, and ends when the old one is retired. */
-export function Rotation({ keys, onRetire }: RotationProps) {
-  const [oldest, ...others] = keys.toSorted((one, other) => parseTime(one.created) - parseTime(other.created));
-  const newest = others.at(-1);
-  if (oldest === undefined || newest === undefined) return null;
-  const isShipped = newest.lastRegistered !== undefined;
-  const hasRunOut = isShipped && oldest.share === 0;
+/**
+ * The way from an old key to a new one. Several keys can be in use for good, so the operator says which one is to go; the address
+ * of the page keeps it.
+ */
+export function Rotation({ keys, oldId, onOld, onRetire }: RotationProps) {
+  if (keys.length < 2) return null;
+  const old = keys.find(({ id }) => id === oldId);
   return (
     <section className={styles.rotation} aria-label="Rotation of keys">
-      <ol>
-        <RotationStep isDone title="New key">
-          <bdi>“{nameOfKey(newest)}”</bdi>, <Time value={newest.created} />
-        </RotationStep>
-        <RotationStep isDone={isShipped} title="Ship it">
-          {isShipped ? "Devices register with it." : "No device has registered with it yet."}
-        </RotationStep>
-        <RotationStep isDone={hasRunOut} title="Watch the old key">
-          <bdi>“{nameOfKey(oldest)}”</bdi> {shareInWords(oldest.share)}
-        </RotationStep>
-        <RotationStep isDone={false} title="Retire it">
-          {onRetire === undefined ? (
-            "An editor can."
-          ) : (
-            <Button size="small" onPress={() => onRetire(oldest)}>
-              Retire the old key …
-            </Button>
-          )}
-        </RotationStep>
-      </ol>
+      <SelectField
+        label="Key that is to go"
+        value={old?.id ?? ""}
+        options={[
+          { value: "", label: "None: all stay in use" },
+          ...keys.map((key) => ({ value: key.id, label: nameOfKey(key) })),
+        ]}
+        onChange={(id) => onOld(id === "" ? undefined : id)}
+      />
+      {old !== undefined && <RotationSteps old={old} keys={keys} onRetire={onRetire} />}
     </section>
+  );
+}
+
+interface RotationStepsProps extends Pick<RotationProps, "keys" | "onRetire"> {
+  readonly old: UsedKey;
+}
+
+function RotationSteps({ old, keys, onRetire }: RotationStepsProps) {
+  const others = keys
+    .filter((key) => key !== old)
+    .toSorted((one, other) => parseTime(one.created) - parseTime(other.created));
+  const newest = others.at(-1);
+  if (newest === undefined) return null;
+  const isShipped = newest.lastRegistered !== undefined;
+  const hasRunOut = isShipped && old.share === 0;
+  return (
+    <ol>
+      <RotationStep isDone title="New key">
+        <bdi>“{nameOfKey(newest)}”</bdi>, <Time value={newest.created} />
+      </RotationStep>
+      <RotationStep isDone={isShipped} title="Ship it">
+        {isShipped ? "Devices register with it." : "No device has registered with it yet."}
+      </RotationStep>
+      <RotationStep isDone={hasRunOut} title="Watch the old key">
+        <bdi>“{nameOfKey(old)}”</bdi> {shareInWords(old.share)}
+      </RotationStep>
+      <RotationStep isDone={false} title="Retire it">
+        {onRetire === undefined ? (
+          "An editor can."
+        ) : (
+          <Button size="small" onPress={() => onRetire(old)}>
+            Retire <bdi>“{nameOfKey(old)}”</bdi> …
+          </Button>
+        )}
+      </RotationStep>
+    </ol>
   );
 }
 

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import { type Key, listKeys } from "../api/keys.ts";
 import { usePages } from "../api/pages.ts";
 import { readStatistics, type Statistics } from "../api/statistics.ts";
-import { formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import { formatCount, formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
 import Ban from "../lib/icons/ban.ts";
 import Ellipsis from "../lib/icons/ellipsis.ts";
 import KeyRound from "../lib/icons/key-round.ts";
@@ -59,9 +60,17 @@ const columns: readonly Column<UsedKey>[] = [
       ),
   },
   {
+    name: "Devices and share",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: ({ devices, share }) =>
+      formatCount(devices, "device") +
+      (share === undefined ? "" : ` · ${formatShare(share)} of the registrations, 24 h`),
+  },
+  {
     name: "Last used",
     width: "minmax(112px, 1fr)",
-    narrow: "line",
     render: ({ lastRegistered }) => (lastRegistered === undefined ? "Never used" : <Time value={lastRegistered} />),
   },
   { name: "Created", width: "minmax(88px, 1fr)", render: ({ created }) => <Time value={created} /> },
@@ -82,7 +91,7 @@ type Opened =
 /** The keys that apps register with. */
 export function KeysScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/keys" });
-  const { panel } = useSearch({ from: "/frame/apps/$appid/keys" });
+  const { panel, old } = useSearch({ from: "/frame/apps/$appid/keys" });
   const navigate = useNavigate({ from: "/apps/$appid/keys" });
   const [opened, setOpened] = useState<Opened>();
   const isEditor = useRole("editor");
@@ -94,8 +103,8 @@ export function KeysScreen() {
   const areAllKnown = !pages.isPending && !pages.hasNextPage;
   const open = (dialog: keyof typeof pageDialogs) => () => setOpened({ dialog });
   useShortcuts(isEditor ? [{ keys: "n", label: "New key", run: open("create") }] : []);
-  const pageActions = usePageActions(open);
-  const show = (id: string | undefined) => void navigate({ search: { panel: id }, replace: panel !== undefined });
+  const pageActions = usePageActions(appid, open);
+  const show = (id: string | undefined) => void navigate({ search: { panel: id, old }, replace: panel !== undefined });
 
   function actionsOf(key: Key): MenuAction[] {
     const { state } = key;
@@ -132,7 +141,12 @@ export function KeysScreen() {
         </Notice>
       )}
       {areAllKnown && (
-        <Rotation keys={active} onRetire={isEditor ? (key) => setOpened({ dialog: "retire", key }) : undefined} />
+        <Rotation
+          keys={active}
+          oldId={old}
+          onOld={(id) => void navigate({ search: (before) => ({ ...before, old: id }), replace: true })}
+          onRetire={isEditor ? (key) => setOpened({ dialog: "retire", key }) : undefined}
+        />
       )}
       <SharedSecret appid={appid} />
       <Split>
@@ -147,12 +161,7 @@ export function KeysScreen() {
           empty={<EmptyState icon={KeyRound} title="This application has no keys" />}
         />
         {shown !== undefined && (
-          <KeyPanel
-            appid={appid}
-            keyOfApp={shown}
-            actions={actionsOf(shown)}
-            onClose={() => void navigate({ search: {}, replace: true })}
-          />
+          <KeyPanel appid={appid} keyOfApp={shown} actions={actionsOf(shown)} onClose={() => show(undefined)} />
         )}
       </Split>
       <OpenedDialog
@@ -213,13 +222,22 @@ function OpenedDialog({ opened, appid, isLast, onClose }: OpenedDialogProps) {
 }
 
 /** The actions on the application as a whole; all but a new secret are for owners. */
-function usePageActions(open: (dialog: keyof typeof pageDialogs) => () => void): MenuAction[] {
+function usePageActions(appid: string, open: (dialog: keyof typeof pageDialogs) => () => void): MenuAction[] {
   const isOwner = useRole("owner");
-  const forOwners: MenuAction[] = [
-    { label: "Remove the shared secret …", icon: Signature, isDanger: true, run: open("delete secret") },
-    { label: "Replace all keys …", icon: ShieldAlert, isDanger: true, run: open("replace") },
+  const { data } = useQuery(effectiveSettingsQuery(appid));
+  const hasSecret = data?.hasSigningSecret === true;
+  const remove: MenuAction = {
+    label: "Remove the shared secret …",
+    icon: Signature,
+    isDanger: true,
+    run: open("delete secret"),
+  };
+  const replace: MenuAction = { label: "Replace all keys …", icon: ShieldAlert, isDanger: true, run: open("replace") };
+  return [
+    { label: hasSecret ? "New shared secret …" : "Set a shared secret …", icon: Signature, run: open("new secret") },
+    ...(isOwner && hasSecret ? [remove] : []),
+    ...(isOwner ? [replace] : []),
   ];
-  return [{ label: "New shared secret …", icon: Signature, run: open("new secret") }, ...(isOwner ? forOwners : [])];
 }
 
 const states = {

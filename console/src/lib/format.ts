@@ -13,6 +13,11 @@ function hexOf(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }
 
+/** What an operator types to confirm an action: an id as a whole is copied without a look at it, and long on a phone. */
+export function endOfId(id: string): string {
+  return id.slice(-4);
+}
+
 /** A text as `showInvisible` shows it, if there is one. */
 export function showOptional(text: string | undefined): string | undefined {
   return text === undefined ? undefined : showInvisible(text);

@@ -12,7 +12,7 @@ import {
 } from "../api/applications.ts";
 import { refetch } from "../api/refetch.ts";
 import { provePassword } from "../api/sessions.ts";
-import { showInvisible } from "../lib/format.ts";
+import { endOfId, showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { handOverKey } from "../lib/new-keys.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -150,7 +150,7 @@ function EndTokensOfApplication({ application: { id, name }, onClose }: Applicat
     <DangerDialog
       title={`End all tokens of ${showInvisible(name)}?`}
       lead="Ends at once, and cannot be undone"
-      typed={id}
+      typed={endOfId(id)}
       command={`npx rollcall apps revoke-tokens ${id} --yes`}
       action="End all tokens"
       onConfirm={confirm}
@@ -177,7 +177,7 @@ function DeleteApplication({ application: { id, name }, onDeleted, onClose }: De
     <DangerDialog
       title={`Delete ${showInvisible(name)}?`}
       lead="Ends at once, and cannot be undone"
-      typed={id}
+      typed={endOfId(id)}
       onPassword={async (password) => void (await provePassword({ password }))}
       command={`npx rollcall apps delete ${id} --yes`}
       action="Delete the application"

@@ -59,7 +59,12 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
         ? []
         : [{ label: "Send a reset code …", icon: Mail, run: () => onDialog({ dialog: "send-reset", user }) }]),
       { label: "Export …", icon: Download, run: () => onDialog({ dialog: "export", user }) },
-      { label: "End all sign-ins …", icon: LogOut, run: () => onDialog({ dialog: "end-tokens", user }) },
+      {
+        label: "End all sign-ins …",
+        icon: LogOut,
+        isDanger: true,
+        run: () => onDialog({ dialog: "end-tokens", user }),
+      },
       { label: "Erase …", icon: Trash, isDanger: true, run: () => onDialog({ dialog: "erase", user }) },
     ];
   }

@@ -8,7 +8,7 @@ import {
   type User,
   type UserToken,
 } from "../api/users.ts";
-import { showInvisible } from "../lib/format.ts";
+import { endOfId, showInvisible } from "../lib/format.ts";
 import Download from "../lib/icons/download.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -50,7 +50,7 @@ function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { r
     <DangerDialog
       title={`End all sign-ins of ${name}?`}
       lead="Ends at once, and cannot be undone"
-      typed={id}
+      typed={endOfId(id)}
       command={`npx rollcall users revoke ${appid} ${id}`}
       action="End all sign-ins"
       onConfirm={confirm}
@@ -109,7 +109,7 @@ function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User
     <DangerDialog
       title={`Erase ${name}?`}
       lead="Ends at once, and cannot be undone"
-      typed={id}
+      typed={endOfId(id)}
       command={`npx rollcall users erase ${appid} ${id} --yes`}
       action="Erase the user"
       onConfirm={confirm}

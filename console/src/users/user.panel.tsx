@@ -7,6 +7,7 @@ import { DetailList } from "../ui/detail-list.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
+import { PanelActions } from "../ui/panel-actions.tsx";
 import { Time } from "../ui/time.tsx";
 import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
 import styles from "./users.module.css";
@@ -38,11 +39,7 @@ export function UserPanel({ appid, user, actions, onOpen, onClose }: UserPanelPr
         <Button kind="primary" onPress={onOpen}>
           <ArrowRight size={16} aria-hidden /> Open
         </Button>
-        {actions.map(({ label, icon: Icon, run }) => (
-          <Button key={label} onPress={run}>
-            {Icon !== undefined && <Icon size={16} aria-hidden />} {label}
-          </Button>
-        ))}
+        <PanelActions actions={actions} />
       </div>
     </Panel>
   );
