@@ -28,7 +28,8 @@ export const changeJourneys: Checks = {
     await ofAll.fill("500");
     await call("PATCH", settings, { quotas: { filesPerUser: 78 } });
     await save.click();
-    await page.getByText("Another operator has changed the settings meanwhile.").waitFor();
+    await page.getByText("You have changed the settings elsewhere.").waitFor(); // with a program
+    await page.getByText("Number of files of one user, there: 78").waitFor();
     await waitForValue(page, "quotas.filesPerUser", "78");
     const release = await hold(page, "PATCH", /settings$/);
     await save.click();

@@ -30,7 +30,7 @@ export function useFirstDevice(appid: string, isThere: boolean): Device | undefi
   return data?.pageResults[0];
 }
 
-const firstKinds = ["devices", "users", "checkins", "events"] as const satisfies readonly Kind[];
+const firstKinds = ["devices", "users", "checkins", "events", "files"] as const satisfies readonly Kind[];
 
 async function readKinds(appid: string, options: CallOptions): Promise<ReadonlySet<Kind>> {
   const [{ totals }, metrics] = await Promise.all([

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/crashes.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Section } from "../ui/page.tsx";
@@ -10,15 +11,14 @@ interface VersionsProps {
   readonly group: CrashGroup;
 }
 
-/** A row for each version of the app, a column for each version of the system. */
+/** A row for each version of the app, with the systems of its reports. */
 export function CrashVersions({ appid, group }: VersionsProps) {
   const { data } = useQuery({
     queryKey: ["crashes", appid, "statistics", group.fingerprint],
     queryFn: ({ signal }) => readCrashStatistics({ appid, fingerprint: group.fingerprint }, { signal }),
   });
-  const systems = data === undefined ? [] : systemsOf(data);
   return (
-    <Section title="Versions of the app" lead="Systems are those of the last 14 days.">
+    <Section title="Versions of the app" lead="Systems are those of the last 14 days, with their reports.">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: so that it scrolls by keys */}
       <div className={styles.region} role="group" aria-label="Reports by version" tabIndex={0}>
         <table className={styles.versions}>
@@ -26,25 +26,27 @@ export function CrashVersions({ appid, group }: VersionsProps) {
             <tr>
               <th scope="col">Version</th>
               <th scope="col">Reports</th>
-              {systems.map(({ name }) => (
-                <th scope="col" key={name}>
-                  {showInvisible(name)}
-                </th>
-              ))}
               <th scope="col">Last seen</th>
+              <th scope="col">Systems</th>
             </tr>
           </thead>
           <tbody>
             {group.versions.map(({ appVersion, reports, lastSeen }) => (
               <tr key={appVersion ?? ""}>
-                <th scope="row">{appVersion === undefined ? "none reported" : showInvisible(appVersion)}</th>
+                <th scope="row">
+                  {appVersion === undefined ? (
+                    "none reported"
+                  ) : (
+                    <Link to="/apps/$appid/crashes" params={{ appid }} search={{ appVersion }}>
+                      {showInvisible(appVersion)}
+                    </Link>
+                  )}
+                </th>
                 <td>{formatNumber(reports)}</td>
-                {systems.map(({ name, reportsOf }) => (
-                  <td key={name}>{formatNumber(reportsOf(appVersion))}</td>
-                ))}
                 <td>
                   <Time value={lastSeen} />
                 </td>
+                <td className={styles.systems}>{data !== undefined && systemsOf(data, appVersion)}</td>
               </tr>
             ))}
           </tbody>
@@ -56,28 +58,14 @@ export function CrashVersions({ appid, group }: VersionsProps) {
 
 const systemsShown = 5;
 
-interface System {
-  readonly name: string;
-  readonly reportsOf: (appVersion: string | undefined) => number;
-}
-
-/** The systems with most reports, then all others together. */
-function systemsOf({ versions }: Pick<CrashStatistics, "versions">): System[] {
-  const totals = new Map<string | undefined, number>();
-  for (const { osVersion, reports } of versions) totals.set(osVersion, (totals.get(osVersion) ?? 0) + reports);
-  const names = [...totals].sort(([, one], [, other]) => other - one).map(([osVersion]) => osVersion);
-  const system = (name: string, ofSystem: readonly (string | undefined)[]): System => ({
-    name,
-    reportsOf(appVersion) {
-      const counted = versions.filter((each) => each.appVersion === appVersion && ofSystem.includes(each.osVersion));
-      return counted.reduce((sum, { reports }) => sum + reports, 0);
-    },
-  });
-  const others = names.slice(systemsShown);
-  return [
-    ...names
-      .slice(0, systemsShown)
-      .map((osVersion) => system(osVersion === undefined ? "unknown" : `on ${osVersion}`, [osVersion])),
-    ...(others.length > 0 ? [system("others", others)] : []),
-  ];
+/** The systems with most reports of the version: "16 (12), 19.1 (3), others (2)". */
+function systemsOf({ versions }: Pick<CrashStatistics, "versions">, appVersion: string | undefined): string {
+  const own = versions
+    .filter((each) => each.appVersion === appVersion)
+    .toSorted((one, other) => other.reports - one.reports);
+  const others = own.slice(systemsShown).reduce((sum, { reports }) => sum + reports, 0);
+  const shown = own
+    .slice(0, systemsShown)
+    .map(({ osVersion, reports }) => `${showInvisible(osVersion ?? "unknown")} (${formatNumber(reports)})`);
+  return [...shown, ...(others > 0 ? [`others (${formatNumber(others)})`] : [])].join(", ");
 }

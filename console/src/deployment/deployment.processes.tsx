@@ -22,7 +22,7 @@ const columns: readonly (readonly [name: string, render: (process: ServerProcess
   ["Database", ({ databaseConnections: { inUse, max } }) => `${inUse} of ${max}`],
   ["Waiting", ({ queues }) => formatNumber(Object.values(queues).reduce((sum, each) => sum + each, 0))],
   [
-    "Heard of",
+    "Last heard",
     ({ heard, isSilent }) =>
       isSilent ? (
         <Status kind="neutral">

@@ -9,7 +9,7 @@ import styles from "./deployment.module.css";
 
 const verdicts = {
   well: { icon: CircleCheck, title: "The deployment is well" },
-  attention: { icon: CircleAlert, title: "Look at this" },
+  attention: { icon: CircleAlert, title: "Needs attention" },
   broken: { icon: Ban, title: "Something is broken" },
 } as const;
 
@@ -85,7 +85,7 @@ export function Verdict({ deployment: { state, warnings, processes }, isAway }: 
           <ul>
             {warnings.map(({ code, text, since }) => (
               <li key={code}>
-                <b>{showInvisible(text)}</b> {remedies[code]} <PlaceLink code={code} />
+                <b>{showInvisible(text)}</b> {remedies[code]} <PlaceLink code={code} />{" "}
                 {since !== undefined && (
                   <small>
                     since <Time value={since} />

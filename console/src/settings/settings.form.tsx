@@ -4,6 +4,7 @@ import { type ChangedSettings, changeSettings, type EffectiveSettings, type Sett
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
 import Users from "../lib/icons/users.ts";
+import { useSession } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Form } from "../ui/fields.tsx";
 import { Section } from "../ui/page.tsx";
@@ -16,7 +17,7 @@ import { SeenOrigins, useSeenOrigins } from "./settings.origins.tsx";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
 import { RetentionLoss } from "./settings.retention.tsx";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
-import { changeOf, type Draft, draftOf, settingsAfter, UnreadableField, undoOf } from "./settings.values.ts";
+import { changeOf, type Draft, draftOf, settingsAfter, splitRate, UnreadableField, undoOf } from "./settings.values.ts";
 
 interface SettingsFormProps {
   readonly appid: string;
@@ -76,7 +77,9 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
             {part.id === "storage" && effective !== undefined && (
               <RetentionLoss appid={appid} draft={draft} effective={effective} />
             )}
-            {before !== undefined && <ChangedMeanwhile fields={fields} before={before} settings={settings} />}
+            {before !== undefined && (
+              <ChangedMeanwhile fields={fields} before={before} settings={settings} effective={effective} />
+            )}
             {problem}
             {isEditor && (
               <div className={styles.buttons}>
@@ -105,18 +108,24 @@ interface ChangedMeanwhileProps {
   readonly fields: readonly Field[];
   readonly before: Settings;
   readonly settings: Settings;
+  readonly effective: EffectiveSettings | undefined;
 }
 
-/** The changes that another operator has saved while this one was typing. */
-function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
+/** The changes that were saved while this operator was typing: by another one, or by the same in another tab. */
+function ChangedMeanwhile({ fields, before, settings, effective }: ChangedMeanwhileProps) {
+  const { operator } = useSession();
   const [was, is] = [draftOf(fields, before), draftOf(fields, settings)];
   const changed = fields.filter(({ path }) => was[path] !== is[path]);
+  const authors = changed.map(({ path }) => effective?.changed[path.split(".")[0] ?? ""]?.by);
+  const isOwn = authors.length > 0 && authors.every((by) => by === operator.id);
   return (
     <Notice icon={Users}>
-      Another operator has changed the settings meanwhile. What you typed is still here: look at it again, and save.
+      {isOwn ? "You have changed the settings elsewhere" : "Another operator has changed the settings meanwhile"}. What
+      you typed is still here: look at it again, and save.
       {changed.map(({ path, label, kind }) => (
         <span key={path} className={styles.theirs}>
-          {label}, theirs: <code>{is[path] === "" ? "not set" : inWords(kind, is[path] ?? "")}</code>
+          {label}, {isOwn ? "there" : "theirs"}:{" "}
+          <code>{is[path] === "" ? "not set" : inWords(kind, is[path] ?? "")}</code>
         </span>
       ))}
     </Notice>
@@ -124,6 +133,13 @@ function ChangedMeanwhile({ fields, before, settings }: ChangedMeanwhileProps) {
 }
 
 function inWords(kind: Field["kind"], text: string): string {
+  if (kind === "rate") {
+    const [perSecond, burst] = splitRate(text);
+    return [perSecond && `${perSecond} a second`, burst && `bursts of ${burst}`]
+      .filter((part) => part !== "")
+      .join(", ");
+  }
+  if (kind === "list" || kind === "operations") return text.split("\n").map(showInvisible).join(", ");
   if (kind === "ms") return formatDuration(Number(text));
   return kind === "bytes" ? formatBytes(Number(text)) : showInvisible(text);
 }

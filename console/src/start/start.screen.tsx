@@ -44,8 +44,7 @@ export function StartScreen() {
     const isKept = step.leaves !== undefined && kinds.data?.has(step.leaves) === true;
     return { step, call, isDone: call !== undefined || isKept };
   });
-  const firsts = arrivals.filter(({ step }) => step.arrived !== undefined);
-  const areAllDone = firsts.every((arrival) => arrival.isDone);
+  const areAllDone = arrivals.every((arrival) => arrival.isDone);
   if (areAllDone !== isDone) setDone(areAllDone);
 
   return (
@@ -79,18 +78,27 @@ export function StartScreen() {
             ))}
           </Tabs>
           {program === undefined ? (
-            <ol className={styles.list}>
-              {arrivals.map(({ step, isDone }, index) => (
-                <li key={step.operation} data-done={isDone || undefined}>
-                  <span className={styles.number} aria-hidden>
-                    {isDone ? <CircleCheckBig size={20} /> : index + 1}
-                  </span>
-                  <h2>{step.title}</h2>
-                  <p>{step.lead}</p>
-                  <Snippet text={step.text(appid, appkey ?? placeholder)} />
-                </li>
-              ))}
-            </ol>
+            <>
+              <div className={styles.all}>
+                <CopyButton
+                  text={shellSteps.map((step) => step.text(appid, appkey ?? placeholder)).join("\n\n")}
+                  label="Copy all steps"
+                />
+                <span aria-hidden>Copy all steps</span>
+              </div>
+              <ol className={styles.list}>
+                {arrivals.map(({ step, isDone }, index) => (
+                  <li key={step.operation} data-done={isDone || undefined}>
+                    <span className={styles.number} aria-hidden>
+                      {isDone ? <CircleCheckBig size={20} /> : index + 1}
+                    </span>
+                    <h2>{step.title}</h2>
+                    <p>{step.lead}</p>
+                    <Snippet text={step.text(appid, appkey ?? placeholder)} />
+                  </li>
+                ))}
+              </ol>
+            </>
           ) : (
             <div className={styles.client}>
               <p>{program.lead}</p>
@@ -98,7 +106,7 @@ export function StartScreen() {
             </div>
           )}
         </div>
-        <Arrivals appid={appid} arrivals={firsts} refused={calls.filter(({ status }) => status >= 400)} />
+        <Arrivals appid={appid} arrivals={arrivals} refused={calls.filter(({ status }) => status >= 400)} />
       </div>
     </Page>
   );

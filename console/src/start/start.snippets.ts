@@ -7,8 +7,8 @@ export interface Step {
   /** The operation whose success is the step. */
   readonly operation: string;
   readonly title: string;
-  /** In the list of what has arrived, which has no entry for other steps. */
-  readonly arrived?: string;
+  /** In the list of what has arrived. */
+  readonly arrived: string;
   readonly lead: string;
   readonly text: (appid: string, appkey: string) => string;
 }
@@ -79,6 +79,7 @@ export const shellSteps: readonly Step[] = [
     leaves: "files",
     operation: "createBlob",
     title: "Upload a file",
+    arrived: "First file",
     lead: "As this user: any file. Pictures and videos have fields of their own, at /pictures and /videos.",
     text: () =>
       [
@@ -89,6 +90,7 @@ export const shellSteps: readonly Step[] = [
   {
     operation: "runBatch",
     title: "Several calls in one",
+    arrived: "First batch",
     lead: "Up to 200 calls in one request, each with its own answer.",
     text: () =>
       [

@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { changeUser, createUser, sendPasswordReset, type User, type UserChange } from "../api/users.ts";
 import { showInvisible } from "../lib/format.ts";
+import { Button } from "../ui/button.tsx";
 import { Checkbox, TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
 import { showToast } from "../ui/toast.tsx";
@@ -23,6 +24,13 @@ export function AddUser({ appid, onClose }: FormProps) {
   const navigate = useNavigate();
   const refresh = useRefreshUsers(appid);
   const field = fieldsOf(given, setGiven);
+  const [made, setMade] = useState<string>();
+
+  function make() {
+    const password = newPassword();
+    setMade(password);
+    setGiven({ ...given, password });
+  }
 
   async function submit() {
     const { id, userName } = await createUser({ appid, ...given });
@@ -36,10 +44,16 @@ export function AddUser({ appid, onClose }: FormProps) {
       <TextField label="User name" autoFocus isRequired autoComplete="off" {...field("username")} />
       <TextField
         label="Password"
-        type="password"
+        type={made === given.password ? "text" : "password"}
+        isCode={made === given.password}
         autoComplete="new-password"
         isRequired
-        hint="4 characters or more. With a reset code by mail the user can set another one."
+        hint={
+          made === given.password
+            ? "Give it to the user: it is shown only here. With a reset code by mail the user can set another one."
+            : "4 characters or more; better, one that was made. With a reset code by mail the user can set another one."
+        }
+        suffix={<Button onPress={make}>Make one</Button>}
         {...field("password")}
       />
       <TextField
@@ -55,6 +69,13 @@ export function AddUser({ appid, onClose }: FormProps) {
       </div>
     </FormDialog>
   );
+}
+
+/** Without characters that look alike, in groups that can be read out: 96 bits and more. */
+function newPassword(): string {
+  const letters = "abcdefghijkmnpqrstuvwxyz23456789";
+  const chosen = [...crypto.getRandomValues(new Uint8Array(20))].map((byte) => letters[byte % letters.length]);
+  return chosen.join("").replaceAll(/.{5}(?=.)/g, "$&-");
 }
 
 /** Changes the fields of a profile that operators may change. */

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { usePages } from "../api/pages.ts";
 import { refetch } from "../api/refetch.ts";
 import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
-import { showInvisible } from "../lib/format.ts";
+import { parseTime, showInvisible } from "../lib/format.ts";
 import Send from "../lib/icons/send.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -28,7 +28,7 @@ const columns: readonly Column<Delivery>[] = [
   { name: "Answer", width: "minmax(150px, 1.5fr)", narrow: "line", render: (delivery) => answerOf(delivery) },
   { name: "Took", width: "90px", isNumber: true, render: ({ ms }) => ms !== undefined && `${ms} ms` },
   { name: "Attempts", width: "104px", isNumber: true, render: ({ attempt }) => attempt },
-  { name: "Next", width: "120px", render: ({ nextAttempt }) => nextAttempt && <Time value={nextAttempt} /> },
+  { name: "Next", width: "120px", render: ({ nextAttempt }) => nextAttempt && <Due at={nextAttempt} /> },
   { name: "Created", width: "120px", render: ({ created }) => <Time value={created} /> },
   { name: "Event’s id", width: "150px", render: ({ eventID }) => <IdChip id={eventID} /> },
 ];
@@ -155,6 +155,11 @@ function useRepeat(ofWebhook: OfWebhook) {
   }
 
   return { repeat, repeating };
+}
+
+/** An attempt whose time has come is on its way. */
+function Due({ at }: { readonly at: string }) {
+  return parseTime(at) <= Date.now() ? "due" : <Time value={at} />;
 }
 
 /** The status of the answer, or the reason why there was none. */

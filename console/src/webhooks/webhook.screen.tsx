@@ -66,7 +66,7 @@ export function WebhookScreen() {
       title={nameOf(data)}
       beside={
         <>
-          <WebhookState state={data.state} />
+          <WebhookState webhook={data} />
           <IdChip id={webhookId} />
         </>
       }
@@ -187,17 +187,23 @@ function Facts({ webhook }: { readonly webhook: Webhook }) {
             ...secrets.map(
               ({ created: made, ends }, index) =>
                 [
-                  index === 0 ? "Signs" : "Signs, too",
+                  index === 0 ? "Current" : "Former",
                   <span key={made}>
-                    made <Time value={made} />
+                    created <Time value={made} />
                     {ends !== undefined && (
                       <>
-                        , ends <Time value={ends} isExact />
+                        , signs until <Time value={ends} isExact />
                       </>
                     )}
                   </span>,
                 ] as const,
             ),
+          ]}
+        />
+      </Section>
+      <Section title="Webhook">
+        <DetailList
+          items={[
             ["Created", <Time key="created" value={created} isExact />],
             ["Changed", <Time key="changed" value={lastModified} isExact />],
           ]}

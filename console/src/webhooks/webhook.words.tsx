@@ -1,5 +1,5 @@
 import type { Delivery, Webhook } from "../api/webhooks.ts";
-import { formatBounded, showInvisible } from "../lib/format.ts";
+import { formatBounded, parseTime, showInvisible } from "../lib/format.ts";
 import { Status } from "../ui/status.tsx";
 
 const states = {
@@ -9,7 +9,12 @@ const states = {
   disabled: ["danger", "Disabled"],
 } as const;
 
-export function WebhookState({ state }: Pick<Webhook, "state">) {
+/** A webhook counts as failing after some time; before, it is active, and its last delivery may have failed. */
+export function WebhookState({ webhook }: { readonly webhook: Webhook }) {
+  const { state, lastSuccess, lastFailure } = webhook;
+  const hasFailed =
+    lastFailure !== undefined && (lastSuccess === undefined || parseTime(lastFailure) > parseTime(lastSuccess));
+  if (state === "active" && hasFailed) return <Status kind="warning">Last one failed</Status>;
   const [kind, word] = states[state];
   return <Status kind={kind}>{word}</Status>;
 }

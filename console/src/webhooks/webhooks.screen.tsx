@@ -17,12 +17,23 @@ import { behindOf, nameOf, WebhookState } from "./webhook.words.tsx";
 
 const columns: readonly Column<Webhook>[] = [
   { name: "Webhook", width: "minmax(180px, 3fr)", narrow: "title", render: nameOf },
-  { name: "State", width: "minmax(110px, 1fr)", narrow: "end", render: ({ state }) => <WebhookState state={state} /> },
+  {
+    name: "State",
+    width: "minmax(150px, 1fr)",
+    narrow: "end",
+    render: (webhook) => <WebhookState webhook={webhook} />,
+  },
   {
     name: "Events",
     width: "minmax(130px, 2fr)",
-    narrow: "line",
     render: ({ types }) => showInvisible(types.join(", ")),
+  },
+  {
+    name: "Waiting and events",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: (webhook) => `${behindOf(webhook)} behind · ${showInvisible(webhook.types.join(", "))}`,
   },
   { name: "Behind", width: "90px", isNumber: true, render: behindOf },
   { name: "Last success", width: "130px", render: ({ lastSuccess }) => lastSuccess && <Time value={lastSuccess} /> },

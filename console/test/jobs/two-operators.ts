@@ -16,7 +16,11 @@ export async function changeSettingTogether(setup: Setup): Promise<void> {
     page.getByLabel("Device tokens", { exact: true }),
   ];
   await hand.fill(ofUsers, "1"); // a day
-  await call("PATCH", settings, { tokenLifetimes: { deviceMs: 7_200_000 } });
+  const other = { name: `Other ${hand.name}`, password: "a password of the other" };
+  await call("POST", "/operators", { ...other, role: "editor" });
+  await (await connect({ url: server.url, operator: other }))("PATCH", settings, {
+    tokenLifetimes: { deviceMs: 7_200_000 },
+  });
   await hand.press(page.getByRole("button", { name: "Save" }));
   await page.getByText("Another operator has changed the settings meanwhile.").waitFor();
   await page.getByText("Device tokens, theirs: 2 hours").waitFor();
