@@ -6,7 +6,9 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
+  parseSearchWith,
   redirect,
+  stringifySearchWith,
   useRouter,
 } from "@tanstack/react-router";
 import { useCallback } from "react";
@@ -17,7 +19,7 @@ import { PendingScreen } from "./shell/pending-screen.tsx";
 import { sessionQuery } from "./shell/session.ts";
 
 /** Loaded with the first screen, because the sign-in must load little. */
-const ErrorState = lazyRouteComponent(() => import("./ui/states.tsx"), "ErrorState");
+const NoSuchPage = lazyRouteComponent(() => import("./ui/states.tsx"), "NoSuchPage");
 const ScreenError = lazyRouteComponent(() => import("./ui/states.tsx"), "ScreenError");
 
 /** The component of a screen, which is loaded when it is opened. */
@@ -69,14 +71,19 @@ const applications = createRoute({
   component: screenOf(() => import("./applications/applications.screen.tsx"), "ApplicationsScreen"),
 });
 
-/** Named here, because the sign-in must not load the code for time ranges. */
+/** Named here, because the sign-in must not load the code of the screens. */
+const rangeNames = ["15m", "1h", "24h", "7d", "30d", "90d"];
+const userTabs = ["profile", "sign-ins", "devices", "check-ins", "identities", "history", "requests"];
+const settingParts = [
+  ...["general", "access", "tokens", "limits", "sign-in", "mail", "storage", "events", "rehearsals", "json"],
+];
 const rangeSearchNames = ["range", "from", "to"] as const satisfies readonly (keyof RangeSearch)[];
 
 const overview = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/overview",
   staticData: { title: "Overview" },
-  validateSearch: (given) => textsOf(given, [...rangeSearchNames, "compare"]),
+  validateSearch: (given) => textsOf(given, [...rangeSearchNames, "compare"], { range: rangeNames }),
   component: screenOf(() => import("./overview/overview.screen.tsx"), "OverviewScreen"),
 });
 
@@ -92,16 +99,26 @@ const keys = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/keys",
   staticData: { title: "Keys" },
-  validateSearch: (given) => textsOf(given, ["panel"]),
+  validateSearch: (given) => textsOf(given, ["panel", "old"]),
   component: screenOf(() => import("./keys/keys.screen.tsx"), "KeysScreen"),
 });
 
-const auditFilters = ["actor", "actorKind", "action", "refused", "target", "from", "to", "panel"] as const;
+const auditFilters = [
+  "actor",
+  "actorKind",
+  "action",
+  "exceptAction",
+  "refused",
+  "target",
+  "from",
+  "to",
+  "panel",
+] as const;
 
 const applicationAudit = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/audit",
-  staticData: { title: "Audit log" },
+  staticData: { title: "Application log" },
   validateSearch: (given) => textsOf(given, auditFilters),
   component: screenOf(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });
@@ -117,7 +134,7 @@ const operators = createRoute({
 const audit = createRoute({
   getParentRoute: () => frame,
   path: "/audit",
-  staticData: { title: "Audit log" },
+  staticData: { title: "Deployment log" },
   validateSearch: (given) => textsOf(given, [...auditFilters, "appid"]),
   component: screenOf(() => import("./audit/audit.screen.tsx"), "AuditScreen"),
 });
@@ -133,7 +150,8 @@ const users = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/users",
   staticData: { title: "Users" },
-  validateSearch: (given) => textsOf(given, ["q", "disabled", "created", "lastModified", "sortOrder", "panel"]),
+  validateSearch: (given) =>
+    textsOf(given, ["q", "disabled", "created", "lastModified", "testCallers", "sortOrder", "panel"]),
   component: screenOf(() => import("./users/users.screen.tsx"), "UsersScreen"),
 });
 
@@ -141,7 +159,7 @@ const user = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/users/$userId",
   staticData: { title: "Users" },
-  validateSearch: (given) => textsOf(given, ["tab", "by", "panel"]),
+  validateSearch: (given) => textsOf(given, ["tab", "by", "panel"], { tab: userTabs }),
   component: screenOf(() => import("./users/user.screen.tsx"), "UserScreen"),
 });
 
@@ -150,7 +168,17 @@ const devices = createRoute({
   path: "/apps/$appid/devices",
   staticData: { title: "Devices" },
   validateSearch: (given) =>
-    textsOf(given, ["uniqueId", "platform", "appVersion", "tag", "keyId", "created", "sortOrder", "panel"]),
+    textsOf(given, [
+      "uniqueId",
+      "platform",
+      "appVersion",
+      "tag",
+      "keyId",
+      "created",
+      "testCallers",
+      "sortOrder",
+      "panel",
+    ]),
   component: screenOf(() => import("./devices/devices.screen.tsx"), "DevicesScreen"),
 });
 
@@ -158,7 +186,7 @@ const device = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/devices/$deviceId",
   staticData: { title: "Devices" },
-  validateSearch: (given) => textsOf(given, ["tab", "panel"]),
+  validateSearch: (given) => textsOf(given, ["tab", "panel"], { tab: ["facts", "crashes", "requests"] }),
   component: screenOf(() => import("./devices/device.screen.tsx"), "DeviceScreen"),
 });
 
@@ -220,7 +248,9 @@ const metric = createRoute({
   path: "/apps/$appid/metrics/$key",
   staticData: { title: "Metrics" },
   validateSearch: (given) =>
-    textsOf(given, [...rangeSearchNames, "value", "groupBy", "measure", "interval", "compare", "tab"]),
+    textsOf(given, [...rangeSearchNames, "value", "groupBy", "measure", "interval", "compare", "tab"], {
+      range: rangeNames,
+    }),
   component: screenOf(() => import("./metrics/metric.screen.tsx"), "MetricScreen"),
 });
 
@@ -243,7 +273,8 @@ const webhook = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/webhooks/$webhookId",
   staticData: { title: "Webhooks" },
-  validateSearch: (given) => textsOf(given, ["tab", "state", "type", "eventID", "created", "panel"]),
+  validateSearch: (given) =>
+    textsOf(given, ["tab", "state", "type", "eventID", "created", "panel"], { tab: ["deliveries", "facts"] }),
   component: screenOf(() => import("./webhooks/webhook.screen.tsx"), "WebhookScreen"),
 });
 
@@ -251,7 +282,7 @@ const settings = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/settings",
   staticData: { title: "Settings" },
-  validateSearch: (given) => textsOf(given, ["part"]),
+  validateSearch: (given) => textsOf(given, ["part"], { part: settingParts }),
   component: screenOf(() => import("./settings/settings.screen.tsx"), "SettingsScreen"),
 });
 
@@ -289,21 +320,24 @@ export function createAppRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
     history: createHashHistory(),
+    // Each parameter is a text: the router would write "false" in quotes, and read long numbers of ids as numbers.
+    parseSearch: parseSearchWith(readText),
+    stringifySearch: stringifySearchWith(String),
     context: { queries },
     // What one application or user shows must not stay in sight under the name of another until its data arrives.
     defaultRemountDeps: ({ params }) => params,
     defaultPendingComponent: PendingScreen,
     defaultPendingMs: 150,
     defaultErrorComponent: ({ error }) => <FailedScreen error={error} />,
-    defaultNotFoundComponent: () => (
-      <ErrorState
-        error={new CallError(404, { message: "The console has no such page." })}
-        onRetry={() => window.history.back()}
-      />
-    ),
+    defaultNotFoundComponent: () => <NoSuchPage />,
     defaultPreload: "intent",
     scrollRestoration: true,
   });
+}
+
+/** Links of earlier versions have texts that look like other values in quotes. */
+function readText(text: string): string {
+  return /^".*"$/.test(text) ? String(JSON.parse(text)) : text;
 }
 
 /** Another attempt loads the code of the screen again, and its data. */
@@ -334,15 +368,21 @@ function insideOnly(next: unknown): string | undefined {
   return typeof next === "string" && /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : undefined;
 }
 
-/** The search parameters of a route that are texts; other parameters of the address are dropped. */
+/**
+ * The search parameters of a route that are texts; other parameters of the address are dropped, and the frame names them.
+ *
+ * @param choices the values of parameters that have a few: others are dropped
+ */
 function textsOf<Name extends string>(
   given: Record<string, unknown>,
   names: readonly Name[],
+  choices: { readonly [N in Name]?: readonly string[] } = {},
 ): { [N in Name]?: string } {
   const texts: { [N in Name]?: string } = {};
   for (const name of names) {
     const value = given[name];
-    if (["string", "number", "boolean"].includes(typeof value)) texts[name] = String(value);
+    if (!["string", "number", "boolean"].includes(typeof value)) continue;
+    if (choices[name]?.includes(String(value)) !== false) texts[name] = String(value);
   }
   return texts;
 }

@@ -23,7 +23,7 @@ const furtherScreens: Readonly<Record<string, string>> = {
   "#/": "Deployment",
   "#/account": "Account",
   "#/operators": "Operators",
-  "#/audit": "Audit log",
+  "#/audit": "Deployment log",
   "#/apps/$appid/start": "Start",
   "#/apps/$appid/users": "Users",
   "#/apps/$appid/users/$userId": "ada",
@@ -42,7 +42,7 @@ const furtherScreens: Readonly<Record<string, string>> = {
   "#/apps/$appid/keys": "Keys",
   "#/apps/$appid/settings": "Settings",
   "#/apps/$appid/settings?part=limits": "Settings",
-  "#/apps/$appid/audit": "Audit log",
+  "#/apps/$appid/audit": "Application log",
 };
 
 export const budgets: Checks = {

@@ -68,7 +68,7 @@ export const typingJourneys: Checks = {
     const page = await setup.openSession();
     await page.route(/palette/, () => undefined); // a part that is loaded later would never come
     await page.goto(`${server.url}/_/console/#/audit`);
-    await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Deployment log" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("user101@example.org");
     assert.equal(await page.locator(":focus").inputValue({ timeout: 10_000 }), "user101@example.org");

@@ -3,6 +3,7 @@ import { startThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { budgets } from "./budgets.ts";
 import { callJourneys } from "./call-journeys.ts";
 import { changeJourneys } from "./change-journeys.ts";
+import { detailJourneys } from "./detail-journeys.ts";
 import { findingJourneys, typingJourneys } from "./finding-journeys.ts";
 import { firstStartJourney } from "./first-start-journey.ts";
 import { type Hand, keyboard, mouse } from "./hand.ts";
@@ -38,6 +39,7 @@ const toursOfOneEngine: Checks = {
   ...regionJourney,
   ...firstStartJourney,
   ...typingJourneys,
+  ...detailJourneys,
   ...waitingJourneys,
   ...traceJourney,
 };

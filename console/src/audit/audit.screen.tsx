@@ -35,18 +35,29 @@ const ofDeployment: Column<AuditEntry> = {
 };
 
 const columns: readonly Column<AuditEntry>[] = [
-  { name: "Time", width: "minmax(216px, 1fr)", narrow: "line", render: ({ at }) => <Time value={at} isExact /> },
-  { name: "Actor", width: "minmax(138px, 1fr)", render: (entry) => <Actor entry={entry} /> },
-  { name: "What", width: "minmax(200px, 2fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
+  { name: "Time", width: "minmax(232px, 0.6fr)", render: ({ at }) => <Time value={at} isExact /> },
+  { name: "Actor", width: "minmax(164px, 1.4fr)", render: (entry) => <Actor entry={entry} /> },
+  { name: "What", width: "minmax(180px, 1.8fr)", narrow: "title", render: ({ action }) => wordsOf(action) },
+  {
+    name: "Actor and time",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: (entry) => (
+      <>
+        {showInvisible(actorName(entry))}, <Time value={entry.at} />
+      </>
+    ),
+  },
+  { name: "Result", width: "minmax(150px, 1.6fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
+  ofDeployment,
   {
     name: "Target",
-    width: "minmax(136px, 1fr)",
+    width: "minmax(136px, 0.6fr)",
     render: ({ target, appid }) =>
       target !== undefined && target !== "" && <IdLink id={target} href={addressOfId(target, appid)} />,
   },
-  ofDeployment,
-  { name: "Address", width: "minmax(110px, 1fr)", render: ({ address }) => address },
-  { name: "Result", width: "minmax(120px, 1fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
+  { name: "Address", width: "minmax(110px, 0.5fr)", render: ({ address }) => address },
 ];
 
 const columnsOfApplication = columns.filter((column) => column !== ofDeployment);
@@ -72,6 +83,7 @@ const filters: readonly Filter[] = [
   { name: "refused", label: "Result", options: yesNo("Refused", "Done") },
   { name: "actor", label: "Actor", placeholder: "opr_… or cli, nobody, system" },
   { name: "action", label: "Action", placeholder: "createOperatorSession, createOperator" },
+  { name: "exceptAction", label: "Without", placeholder: "createOperatorSession" },
   { name: "target", label: "Target", placeholder: "usr_…, dev_…" },
   { name: "appid", label: "Application", placeholder: "app_…" },
   { name: "from", label: "From", type: "date" },
@@ -101,7 +113,11 @@ export function AuditScreen() {
     onChange: (values: FilterValues) => show(values, false),
   };
   return (
-    <Page title="Audit log" isScrolling={false} actions={<AuditActions filters={given} />}>
+    <Page
+      title={appid === undefined ? "Deployment log" : "Application log"}
+      isScrolling={false}
+      actions={<AuditActions filters={given} />}
+    >
       <FilterChips {...chips} saved={savedViews} />
       <AuditBars filters={given} counts={counts} onZoom={(range) => show({ ...search, ...range }, false)} />
       <Split>
@@ -145,9 +161,12 @@ function filtersFor(appid: string | undefined, counts: AuditCounts | undefined):
     .map((filter) => (filter.name === "action" && suggestions !== undefined ? { ...filter, suggestions } : filter));
 }
 
+/** They change nothing, and would be every second entry. */
+const signIns = "createOperatorSession,deleteOperatorSession,proveOperatorPassword";
+
 const savedViews = [
   { label: "Sign-ins that failed", values: { action: "createOperatorSession,loginUser", refused: "true" } },
-  { label: "Changes by operators", values: { actorKind: "operator", refused: "false" } },
+  { label: "Changes by operators", values: { actorKind: "operator", refused: "false", exceptAction: signIns } },
 ];
 
 const pagesForEntry = 10;

@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
 import { usePages } from "../api/pages.ts";
-import { formatNumber, showInvisible } from "../lib/format.ts";
+import { formatCount, formatNumber, showInvisible } from "../lib/format.ts";
 import Bug from "../lib/icons/bug.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { CrashState } from "../shell/crash.state.tsx";
@@ -26,7 +26,17 @@ const columns: readonly Column<CrashGroup>[] = [
     width: "112px",
     render: (group) => <Sparkline label="Reports of the last 14 days" values={reportsByDay(group).reports} tone={6} />,
   },
-  { name: "Versions", width: "minmax(130px, 1fr)", narrow: "line", render: (group) => versionsOf(group) },
+  { name: "Versions", width: "minmax(130px, 1fr)", render: (group) => versionsOf(group) },
+  {
+    name: "Reports and versions",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: (group) =>
+      [formatCount(group.reports, "report"), formatCount(group.devices, "device"), versionsOf(group)]
+        .filter((part) => part !== "")
+        .join(" · "),
+  },
   { name: "First seen", width: "130px", render: ({ firstSeen }) => <Time value={firstSeen} /> },
   { name: "Last seen", width: "130px", narrow: "end", render: ({ lastSeen }) => <Time value={lastSeen} /> },
 ];

@@ -6,6 +6,7 @@ import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import LogOut from "../lib/icons/log-out.ts";
 import Smartphone from "../lib/icons/smartphone.ts";
 import { useRole } from "../shell/session.ts";
+import { testCallersFilter, testTag } from "../shell/test-callers.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
 import type { Filter, FilterValues } from "../ui/filter-chips.tsx";
@@ -21,11 +22,26 @@ import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { DevicePanel } from "./device.panel.tsx";
 
 const columnsOf = (appid: string): readonly Column<Device>[] => [
-  { name: "Platform", width: "minmax(98px, 1fr)", narrow: "title", render: ({ platform }) => showInvisible(platform) },
-  { name: "Model", width: "minmax(100px, 1.5fr)", narrow: "line", render: ({ model }) => showOptional(model) },
-  { name: "System", width: "minmax(84px, 1fr)", render: ({ osVersion }) => showOptional(osVersion) },
-  { name: "App", width: "minmax(68px, 1fr)", render: ({ appVersion }) => showOptional(appVersion) },
-  { name: "User now", width: "minmax(104px, 1.5fr)", render: ({ signedIn }) => userNow(appid, signedIn) },
+  {
+    name: "Model",
+    width: "minmax(120px, 1.6fr)",
+    narrow: "title",
+    render: ({ model, platform }) => showInvisible(model ?? platform),
+  },
+  { name: "User now", width: "minmax(110px, 1.6fr)", render: ({ signedIn }) => userNow(appid, signedIn) },
+  { name: "Platform", width: "minmax(88px, 0.8fr)", render: ({ platform }) => showInvisible(platform) },
+  { name: "System", width: "minmax(88px, 0.8fr)", render: ({ osVersion }) => showOptional(osVersion) },
+  { name: "App", width: "minmax(68px, 0.8fr)", render: ({ appVersion }) => showOptional(appVersion) },
+  {
+    name: "Platform and user",
+    width: "0",
+    narrow: "line",
+    isNarrowOnly: true,
+    render: ({ platform, appVersion, signedIn }) =>
+      [platform, appVersion, signedIn?.userName]
+        .flatMap((part) => (part === undefined ? [] : showInvisible(part)))
+        .join(" · "),
+  },
   { name: "Unique id", width: "minmax(112px, 1.5fr)", render: ({ uniqueId }) => showOptional(uniqueId) },
   { name: "Tag", width: "minmax(68px, 1fr)", render: ({ tag }) => showOptional(tag) },
   {
@@ -39,9 +55,9 @@ const columnsOf = (appid: string): readonly Column<Device>[] => [
     width: "108px",
     render: ({ registered }) => registered !== undefined && <Time value={registered} />,
   },
-  { name: "Key", width: "132px", render: ({ keyID }) => keyID !== undefined && <IdChip id={keyID} /> },
-  { name: "Id", width: "132px", render: ({ id }) => <IdChip id={id} /> },
   { name: "Created", width: "108px", render: ({ created }) => <Time value={created} /> },
+  { name: "Key", width: "52px", render: ({ keyID }) => keyID !== undefined && <IdChip id={keyID} isIcon /> },
+  { name: "Id", width: "52px", render: ({ id }) => <IdChip id={id} isIcon /> },
 ];
 
 /** The user whose token was used last, and how many others are signed in. */
@@ -64,6 +80,7 @@ const filters: readonly Filter[] = [
   { name: "tag", label: "Tag" },
   { name: "keyId", label: "Key", placeholder: "apk_…" },
   dateFilter("created", "Created"),
+  testCallersFilter,
 ];
 
 const orders = [
@@ -77,10 +94,13 @@ export function DevicesScreen() {
   const navigate = useNavigate({ from: "/apps/$appid/devices" });
   const [ended, setEnded] = useState<Device>();
   const isEditor = useRole("editor");
-  const wire: DeviceFilters = { ...search, created: rangeSince(search.created) };
-  const pages = usePages(["devices", appid, "list", wire], (page, options) =>
+  const { testCallers, ...given } = search;
+  const wire: DeviceFilters = { ...given, created: rangeSince(search.created) };
+  const found = usePages(["devices", appid, "list", wire], (page, options) =>
     listDevices({ appid, include: "users", ...wire, ...page }, options),
   );
+  const isShown = ({ tag }: Device) => testCallers === "shown" || search.tag === testTag || tag !== testTag;
+  const pages = { ...found, rows: found.rows.filter(isShown), newest: found.newest.filter(isShown) };
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;

@@ -17,8 +17,8 @@ interface OverviewChartsProps {
 interface Drawn extends Pick<TimeChartProps, "title" | "shape" | "format"> {
   /** The names of the series, with their words and colours. */
   readonly series: readonly (readonly [name: string, label: string, tone: Tone])[];
-  /** The text of the legend for a whole range. */
-  readonly summary: "sum" | "last";
+  /** The text of the legend for a whole range: of what cannot be summed up, the last value or the highest one. */
+  readonly summary: "sum" | "last" | "most";
 }
 
 const charts: readonly Drawn[] = [
@@ -52,7 +52,7 @@ const charts: readonly Drawn[] = [
       ["newDevices", "Devices", 3],
     ],
   },
-  { title: "Active devices", summary: "last", series: [["activeDevices", "Devices", 3]] },
+  { title: "Active devices", summary: "most", series: [["activeDevices", "Devices", 3]] },
   { title: "Check-ins", shape: "bars", summary: "sum", series: [["checkins", "Check-ins", 4]] },
   {
     title: "Refused",
@@ -129,12 +129,18 @@ function seriesOf({ times, values, before }: Table, { name, label, tone, summary
     own.findLast((value, index) => value !== undefined && isFinished(index)) ??
     own.findLast((value) => value !== undefined);
   const sum = own.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const most = own.reduce<number>((highest, value) => Math.max(highest, value ?? 0), 0);
+  const summaries = {
+    sum: format(sum),
+    last: last === undefined ? "–" : `${format(last)} last`,
+    most: `up to ${format(most)}`,
+  };
   return {
     label,
     tone,
     values: own,
     before: before.get(name),
-    summary: summary === "sum" ? format(sum) : last === undefined ? "–" : format(last),
+    summary: summaries[summary],
   };
 }
 

@@ -64,8 +64,8 @@ export function OverviewScreen() {
         <div className={styles.overview} data-old={isPlaceholderData || isError || undefined}>
           <OverviewTiles overview={data} />
           <div className={styles.columns}>
-            <OverviewCharts overview={data} onZoom={(from, to) => show(fixedSearch(from, to))} />
             <Troubles overview={data} />
+            <OverviewCharts overview={data} onZoom={(from, to) => show(fixedSearch(from, to))} />
             <Activity overview={data} />
           </div>
         </div>

@@ -9,36 +9,41 @@ import styles from "./calls.module.css";
 import { Clock, nameOfCall, StatusCode } from "./calls.parts.tsx";
 
 const callerColumns = {
-  user: { name: "User", width: "132px", render: ({ user }) => user !== undefined && <IdChip id={user} /> },
-  device: { name: "Device", width: "132px", render: ({ device }) => device !== undefined && <IdChip id={device} /> },
+  user: { name: "User", width: "68px", render: ({ user }) => user !== undefined && <IdChip id={user} isIcon /> },
+  device: {
+    name: "Device",
+    width: "84px",
+    render: ({ device }) => device !== undefined && <IdChip id={device} isIcon />,
+  },
 } as const satisfies Record<string, Column<AnsweredCall>>;
 
+/** What happened first; the ids, which only copy, last. */
 const columns: readonly Column<AnsweredCall>[] = [
   {
     name: "Time",
-    width: "104px",
+    width: "92px",
     narrow: "line",
     render: (call) => (
       <>
         <Clock value={call.time} />
-        <span className={styles["narrow-only"]}> {call.error ?? call.path}</span>
+        <span className={styles["narrow-only"]}> {showInvisible(call.message ?? call.error ?? call.path ?? "")}</span>
       </>
     ),
   },
-  { name: "Status", width: "80px", narrow: "end", render: ({ status }) => <StatusCode status={status} /> },
+  { name: "Status", width: "76px", narrow: "end", render: ({ status }) => <StatusCode status={status} /> },
   {
     name: "Operation",
-    width: "minmax(170px, 2.2fr)",
+    width: "minmax(230px, 2.6fr)",
     narrow: "title",
     render: (call) => <Operation call={call} />,
   },
-  { name: "Took", width: "92px", isNumber: true, render: ({ ms }) => formatMs(ms) },
-  { name: "Error", width: "minmax(110px, 1.6fr)", render: (call) => <Failure call={call} /> },
+  { name: "Error", width: "minmax(180px, 2fr)", render: (call) => <Failure call={call} /> },
+  { name: "Took", width: "84px", isNumber: true, render: ({ ms }) => formatMs(ms) },
+  { name: "Platform", width: "minmax(88px, 0.4fr)", render: ({ platform }) => showOptional(platform) },
+  { name: "Address", width: "minmax(108px, 0.4fr)", render: ({ address }) => address },
   callerColumns.user,
-  { name: "Platform", width: "minmax(96px, 0.5fr)", render: ({ platform }) => showOptional(platform) },
   callerColumns.device,
-  { name: "Address", width: "minmax(108px, 0.6fr)", render: ({ address }) => address },
-  { name: "Request", width: "132px", render: ({ requestId }) => <IdChip id={requestId} /> },
+  { name: "Request", width: "92px", render: ({ requestId }) => <IdChip id={requestId} isIcon /> },
 ];
 
 type Tail = ReturnType<typeof useTail>;
@@ -117,8 +122,8 @@ function Operation({ call }: { readonly call: AnsweredCall }) {
 function Failure({ call: { error, message, rehearsed } }: { readonly call: AnsweredCall }) {
   return (
     <>
-      {error}
-      {message !== undefined && <span className={styles.path}>{showInvisible(message)}</span>}
+      {message === undefined ? error : showInvisible(message)}
+      {message !== undefined && <span className={styles.path}>{error}</span>}
       {rehearsed !== undefined && <span className={styles.tag}>rehearsed</span>}
     </>
   );

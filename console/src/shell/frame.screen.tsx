@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatches, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { Button as AriaButton } from "react-aria-components/Button";
@@ -7,6 +7,7 @@ import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { type Application, firstApplicationsQuery, getApplication } from "../api/applications.ts";
 import { listAudit } from "../api/audit.ts";
 import { useActs } from "../lib/acts.ts";
+import { CallError } from "../lib/call-error.ts";
 import { showInvisible } from "../lib/format.ts";
 import ChevronRight from "../lib/icons/chevron-right.ts";
 import ChevronsUpDown from "../lib/icons/chevrons-up-down.ts";
@@ -25,7 +26,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Page } from "../ui/page.tsx";
-import { EmptyState, Notice, RemedyContext } from "../ui/states.tsx";
+import { EmptyState, NoSuchPage, Notice, RemedyContext } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import {
@@ -69,6 +70,7 @@ export function Frame() {
   useShortcuts([
     { keys: "mod+k", label: "Find anything", run: () => setOpen("palette") },
     { keys: "?", label: "Show the shortcuts", run: () => setOpen("help") },
+    { keys: ".", label: "Actions of the page", run: openPageActions, isFallback: true },
     { keys: "r", label: "Refresh", run: () => void queries.invalidateQueries() },
   ]);
 
@@ -142,6 +144,10 @@ function ApplicationActs({ appid }: { readonly appid: string }) {
   );
 }
 
+function openPageActions() {
+  document.querySelector<HTMLElement>("#main [aria-label='More actions']")?.click();
+}
+
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 function skipToMain(event: { preventDefault: () => void }) {
@@ -161,13 +167,17 @@ function useNavigationShortcuts(appid: string | undefined) {
   );
 }
 
-function useApplication(appid: string | undefined) {
-  return useQuery({
+function applicationQuery(appid: string | undefined) {
+  return queryOptions({
     queryKey: ["application", appid],
     queryFn: ({ signal }) => getApplication({ appid: appid ?? "" }, { signal }),
     enabled: appid !== undefined,
     staleTime: 60_000,
-  }).data;
+  });
+}
+
+function useApplication(appid: string | undefined) {
+  return useQuery(applicationQuery(appid)).data;
 }
 
 function Switcher({ appid }: { readonly appid: string | undefined }) {
@@ -379,9 +389,11 @@ function SuspendedNotice({ application }: { readonly application: Application })
   );
 }
 
-/** The screen of the address. The server refuses all calls of a screen whose application is being imported. */
+/** The screen of the address. The server refuses all calls of a screen whose application does not exist, or is being imported. */
 function Screen({ appid }: { readonly appid: string | undefined }) {
-  const application = useApplication(appid);
+  const { data: application, error } = useQuery(applicationQuery(appid));
+  if (application === undefined && error instanceof CallError && (error.status === 404 || error.status === 400))
+    return <NoSuchPage what="application" />;
   if (!application?.isBeingImported) return <Outlet />;
   return (
     <Page title={showInvisible(application.name)}>

@@ -52,7 +52,7 @@ export const applicationNavigation: readonly (readonly Destination[])[] = [
   [
     { to: "/apps/$appid/keys", label: "Keys", icon: KeyRound, key: "k" },
     { to: "/apps/$appid/settings", label: "Settings", icon: SlidersHorizontal, key: "s" },
-    { to: "/apps/$appid/audit", label: "Audit log", icon: ScrollText, key: "a" },
+    { to: "/apps/$appid/audit", label: "Application log", icon: ScrollText, key: "a" },
   ],
 ];
 
@@ -61,7 +61,7 @@ export const deploymentNavigation: readonly Destination[] = [
   { to: "/", label: "Deployment", icon: HeartPulse, key: "h" },
   { to: "/apps", label: "Applications", icon: LayoutGrid, key: "p" },
   { to: "/operators", label: "Operators", icon: ShieldUser, key: "i" },
-  { to: "/audit", label: "Audit log", icon: ScrollText, key: "l" },
+  { to: "/audit", label: "Deployment log", icon: ScrollText, key: "l" },
 ];
 
 /** The first screen of an application. */

@@ -5,7 +5,7 @@ import { Dialog, DialogActions } from "../ui/dialog.tsx";
 import styles from "./frame.module.css";
 
 const inLists: readonly (readonly [keys: string, label: string])[] = [
-  ["j", "In a list: next row"],
+  ["j", "In a list: next row; enters the list"],
   ["k", "In a list: row before"],
   ["Enter", "In a list: open the row"],
   ["Space", "In a list: show its details"],
@@ -13,14 +13,17 @@ const inLists: readonly (readonly [keys: string, label: string])[] = [
   ["y", "In a list: copy the id"],
 ];
 
+/** Told as keys of lists. */
+const entering = ["j", "k", "arrowdown", "arrowup"];
+
 export function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
-  const [own] = useState(listShortcuts);
+  const [own] = useState(() => listShortcuts().filter(({ keys }) => !entering.includes(keys)));
   const all = [...own.map(({ keys, label }) => [keys, label] as const), ...inLists];
   return (
-    <Dialog title="Shortcuts of this page" onClose={onClose}>
+    <Dialog title="Shortcuts of this page" isWide onClose={onClose}>
       <dl className={styles.keys}>
         {all.map(([keys, label]) => (
-          <div key={keys} style={{ display: "contents" }}>
+          <div key={keys}>
             <dt>{label}</dt>
             <dd>
               {keys.split(/[ +]/).map((key) => (

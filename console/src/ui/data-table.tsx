@@ -14,6 +14,7 @@ import ArrowUp from "../lib/icons/arrow-up.ts";
 import Ellipsis from "../lib/icons/ellipsis.ts";
 import { leaveRow, takeLeftRow } from "../lib/left-rows.ts";
 import { usePreferences } from "../lib/preferences.ts";
+import { useShortcuts } from "../lib/shortcuts.ts";
 import { useNarrow } from "../lib/use-narrow.ts";
 import { ActiveRow } from "./active-row.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -147,6 +148,14 @@ function Grid<Row>(props: DataTableProps<Row>) {
   useEffect(() => {
     if (left !== undefined && rows.some(isRow(left.id))) queueMicrotask(() => focusRow(active));
   }, []);
+
+  /** While the focus is outside, on the heading, the keys of the list lead into it. */
+  function enter() {
+    const { activeElement } = document;
+    if (activeElement === document.body || activeElement?.matches("h1") === true) focusRow(active);
+  }
+  const entering = ["j", "k", "arrowdown", "arrowup"];
+  useShortcuts(entering.map((keys) => ({ keys, label: "Enter the list", run: enter, isFallback: true })));
 
   function isRow(id: string) {
     return (row: Row) => idOf(row) === id;

@@ -1,6 +1,7 @@
 import { useContext, useState } from "react";
 import { Button } from "react-aria-components/Button";
 import Check from "../lib/icons/check.ts";
+import Copy from "../lib/icons/copy.ts";
 import { ActiveRow } from "./active-row.ts";
 import { copyText } from "./copy-button.tsx";
 import styles from "./parts.module.css";
@@ -9,8 +10,14 @@ const startCharacters = 8;
 const endCharacters = 4;
 const copiedMs = 1500;
 
+interface IdChipProps {
+  readonly id: string;
+  /** In a list whose other columns say more: an icon in place of the characters. */
+  readonly isIcon?: boolean;
+}
+
 /** An id by its first and last characters, in full while it has the focus. A press copies it. */
-export function IdChip({ id }: { readonly id: string }) {
+export function IdChip({ id, isIcon = false }: IdChipProps) {
   const isInActiveRow = useContext(ActiveRow);
   const [isCopied, setCopied] = useState(false);
   const [isFull, setFull] = useState(false);
@@ -28,8 +35,11 @@ export function IdChip({ id }: { readonly id: string }) {
       onPress={() => void copy()}
       onFocusChange={(hasFocus) => setFull(hasFocus && document.activeElement?.matches(":focus-visible") === true)}
     >
-      <span className={styles.unseen}>{isCopied ? "Copied" : "Copy"} </span>
-      {isFull ? id : shorten(id)}
+      <span className={styles.unseen}>
+        {isCopied ? "Copied" : "Copy"} {isIcon && id}
+      </span>
+      {!isIcon && (isFull ? id : shorten(id))}
+      {isIcon && !isCopied && <Copy size={12} aria-hidden />}
       {isCopied && <Check size={12} aria-hidden />}
     </Button>
   );

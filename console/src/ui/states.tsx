@@ -20,7 +20,7 @@ interface EmptyStateProps {
 
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
   return (
-    <div className={styles.state}>
+    <div className={styles.state} data-state>
       <Icon size={28} strokeWidth={1.5} aria-hidden />
       <h2>{title}</h2>
       {children !== undefined && <p>{children}</p>}
@@ -83,6 +83,15 @@ export function ErrorState({ error, onRetry, subject }: ErrorStateProps) {
         <RetryButton seconds={refusal?.retryAfterSeconds ?? 0} onRetry={onRetry} />
       </div>
     </div>
+  );
+}
+
+/** An address without a screen, or of an application that does not exist. */
+export function NoSuchPage({ what = "page" }: { readonly what?: string }) {
+  return (
+    <EmptyState icon={SearchX} title={`No such ${what}`} action={<a href="#/apps">All applications</a>}>
+      The address may be incomplete, or what it names was deleted.
+    </EmptyState>
   );
 }
 

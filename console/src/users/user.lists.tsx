@@ -144,7 +144,7 @@ const checkinColumns: readonly Column<CheckinOfUser>[] = [
     name: "Read by",
     width: "minmax(110px, 1fr)",
     narrow: "end",
-    render: ({ readPermissions }) => (readPermissions === "App" ? "All users" : "The user"),
+    render: ({ readPermissions }) => (readPermissions === "App" ? "All users" : "Private"),
   },
   { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
 ];

@@ -8,6 +8,7 @@ import Plus from "../lib/icons/plus.ts";
 import Users from "../lib/icons/users.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { useRole } from "../shell/session.ts";
+import { testCallersFilter, testTag } from "../shell/test-callers.ts";
 import { Button } from "../ui/button.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { dateFilter, rangeSince } from "../ui/date-filter.ts";
@@ -34,19 +35,19 @@ const columnsOf = (appid: string): readonly Column<User>[] => [
     isNameHidden: true,
     render: (user) => <Avatar appid={appid} user={user} />,
   },
-  { name: "User name", width: "minmax(160px, 2fr)", narrow: "title", render: (user) => showInvisible(user.userName) },
-  { name: "Name", width: "minmax(120px, 1.5fr)", render: (user) => fullNameOf(user) },
+  { name: "User name", width: "minmax(150px, 1.6fr)", narrow: "title", render: (user) => showInvisible(user.userName) },
+  { name: "Name", width: "minmax(130px, 1.4fr)", render: (user) => fullNameOf(user) },
   {
     name: "E-mail",
-    width: "minmax(160px, 2fr)",
+    width: "minmax(200px, 2.4fr)",
     narrow: "line",
     render: ({ email }) => email !== undefined && showInvisible(email),
   },
-  { name: "State", width: "110px", narrow: "end", render: (user) => <UserState user={user} /> },
-  { name: "Signs in by", width: "140px", render: signInOf },
-  { name: "Last sign-in", width: "130px", render: ({ lastLogin }) => <Time value={lastLogin} /> },
-  { name: "Signed up", width: "130px", render: ({ created }) => <Time value={created} /> },
-  { name: "Id", width: "150px", render: ({ id }) => <IdChip id={id} /> },
+  { name: "State", width: "104px", narrow: "end", render: (user) => <UserState user={user} /> },
+  { name: "Last sign-in", width: "124px", render: ({ lastLogin }) => <Time value={lastLogin} /> },
+  { name: "Signed up", width: "124px", render: ({ created }) => <Time value={created} /> },
+  { name: "Signs in by", width: "116px", render: signInOf },
+  { name: "Id", width: "52px", render: ({ id }) => <IdChip id={id} isIcon /> },
 ];
 
 const filters: readonly Filter[] = [
@@ -60,6 +61,7 @@ const filters: readonly Filter[] = [
   },
   dateFilter("created", "Signed up"),
   dateFilter("lastModified", "Changed"),
+  testCallersFilter,
 ];
 
 const orders = [
@@ -79,7 +81,12 @@ export function UsersScreen() {
   const isEditor = useRole("editor");
   const { actionsOf } = useUserActs(appid, setOpened);
   const found = usePages(["users", appid, "list", search], (page, options) => findUsers(appid, search, page, options));
-  const pages = { ...found, rows: withoutRepetitions(found.rows) };
+  const isShown = ({ tag }: User) => search.testCallers === "shown" || tag !== testTag;
+  const pages = {
+    ...found,
+    rows: withoutRepetitions(found.rows).filter(isShown),
+    newest: found.newest.filter(isShown),
+  };
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
   const { sortOrder, ...narrowing } = search;
@@ -172,7 +179,7 @@ function withoutRepetitions(users: readonly User[]): User[] {
   return users.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
-type Search = Partial<Record<"q" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;
+type Search = Partial<Record<"q" | "testCallers" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;
 
 function readFilters({ q, disabled, created, lastModified, sortOrder }: Search): UserFilters {
   return {

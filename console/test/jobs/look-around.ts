@@ -33,7 +33,7 @@ export async function lookAround(setup: Setup): Promise<void> {
   await hand.press(panel.getByRole("link", { name: "Try it" }));
   await page.getByRole("heading", { level: 1, name: "Explorer" }).waitFor();
 
-  await follow("Audit log", "Audit log");
+  await follow("Application log", "Application log");
   await hand.press(page.getByRole("button", { name: "Filter" }));
   await hand.press(page.getByRole("menuitem", { name: "Changes by operators" }));
   await page.getByRole("button", { name: "Remove Kind of actor" }).waitFor();
