@@ -7,12 +7,14 @@ import module from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { findNode, isNodeRecent } from "./find-node.mjs";
+import { stopWithParent } from "./stop-with-parent.mjs";
 
 const server = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);
 
 if (isNodeRecent) {
   const isServing = args.length === 1 && args[0] === "serve";
+  if (args[0] === "serve") stopWithParent();
   const program = await findProgram(isServing ? "main" : "cli");
   process.argv[1] = program;
   await import(pathToFileURL(program).href);

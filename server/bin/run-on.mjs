@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { stopWithParent } from "./stop-with-parent.mjs";
 
 /**
  * Passes this process on to another release of Node.js: signals and the end of the IPC channel go there, and its exit
@@ -15,6 +16,7 @@ export function runOn(node, args) {
       if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
     });
   }
+  stopWithParent();
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
     process.removeAllListeners(signal);

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { findLiveApplication } from "./applications/applications.store.ts";
 import { writeArchiveFile } from "./archives/archive-file.ts";
 import { backUp } from "./archives/backup.ts";
@@ -32,7 +33,8 @@ export const commands = {
     const throttle = isFast ? undefined : lowerPriority();
     const recordedSecret = await recordBackup(config, notices);
     const bytes = await openByteStore(config);
-    const services = { bytes, throttle, secrets: openSecrets(config, recordedSecret), ...createClockAndIds() };
+    const secrets = openSecrets(config, recordedSecret);
+    const services = { bytes, throttle, secrets, bufferFolder: dirname(file), ...createClockAndIds() };
     const onProgress = reportArchive(notices.progress);
     const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress }));
     return describeWritten(file, end);
@@ -79,7 +81,7 @@ export const commands = {
     const bytes = await openByteStore(config);
     return withDatabase(config, async (database) => {
       const secrets = openSecrets(config, await findRecordedSecret(database));
-      const services = { ...config, bytes, throttle, secrets, ...createClockAndIds() };
+      const services = { ...config, bytes, throttle, secrets, bufferFolder: dirname(file), ...createClockAndIds() };
       await database.write(async ({ queries }) => {
         const found = await findLiveApplication(appid, queries);
         if (found === undefined) throw new UsageError(`there is no application ${appid}`);

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
@@ -11,9 +11,11 @@ import { findDatabaseProblem } from "./db/open.ts";
 import { requireFitting } from "./deployment/joining.ts";
 import { explainFailure } from "./failure.ts";
 import { readCertificate } from "./http/certificate.ts";
+import { fieldsOf } from "./lib/fields.ts";
 import { findMailProblem, targetOf } from "./mail/mail-check.ts";
 import { openSecrets } from "./server-secret.ts";
 import { isLoopback } from "./settings/networks.ts";
+import { pathProblems } from "./start-failures.ts";
 import { openByteStore } from "./storage/open.ts";
 import { findStoreProblem } from "./storage/store-problem.ts";
 
@@ -124,6 +126,12 @@ async function checkDeployment(config: Config): Promise<Finding> {
 function checkDisk(config: Config): Finding {
   let folder = config.dataDir;
   while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    const code = String(fieldsOf(error).code);
+    return fail(`DATA_DIR: cannot write to ${folder}: ${pathProblems[code] ?? "it cannot be used"} (${code}).`);
+  }
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const text = `DATA_DIR: ${Math.round(free / 1_048_576)} MiB are free at ${folder}`;

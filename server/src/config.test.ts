@@ -335,6 +335,7 @@ describe("loadConfig", () => {
       "help@example.org": { name: "", address: "help@example.org" },
       "<help@example.org>": { name: "", address: "help@example.org" },
       "Wéb <help@example.org>": { name: "Wéb", address: "help@example.org" },
+      'Rollcall "Team" <help@example.org>': { name: 'Rollcall "Team"', address: "help@example.org" },
       '"Rollcall, Inc." <help@example.org>': { name: "Rollcall, Inc.", address: "help@example.org" },
     };
     for (const [text, mailFrom] of Object.entries(senders))

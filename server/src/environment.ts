@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { PlainFailure } from "./failure.ts";
 import { fieldsOf } from "./lib/fields.ts";
+import { settings } from "./settings/settings.ts";
 import { workerNumber } from "./worker-number.ts";
 
 /**
@@ -25,8 +26,26 @@ function readEnvironmentFile(file: string): NodeJS.Dict<string> {
   try {
     // A Python virtual environment is often a folder of this name.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return {};
-    return parseEnv(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
+    const text = readFileSync(file, "utf8").replace(/^\ufeff/, "");
+    const variables = parseEnv(text);
+    requireAssignments(file, text, variables);
+    return variables;
   } catch (error) {
+    if (error instanceof PlainFailure) throw error;
     throw new PlainFailure(`${file}: cannot be read (${fieldsOf(error).code}).`);
+  }
+}
+
+/**
+ * Refuses lines that begin with the name of a setting and set nothing, such as `PORT: 8080`, which the parser skips.
+ *
+ * @throws PlainFailure
+ */
+function requireAssignments(file: string, text: string, variables: NodeJS.Dict<string>): void {
+  const names = new Set(settings.map(({ name }) => name));
+  for (const [index, line] of text.split("\n").entries()) {
+    const [, name = ""] = /^\s*(?:export\s+)?([A-Z][A-Z0-9_]*)(?!\s*=|[A-Z0-9_])/.exec(line) ?? [];
+    if (!names.has(name) || variables[name] !== undefined) continue;
+    throw new PlainFailure(`${file}: line ${index + 1} sets nothing. Write ${name}=value.`);
   }
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, assertError, assertResult, send } from "./harness.ts";
-import { killRunningServers, startProgram } from "./running-server.ts";
+import { killRunningServers, serverEnvironment, startProgram } from "./running-server.ts";
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
 /**
@@ -222,5 +222,22 @@ describe("a full disk", { concurrency: true }, () => {
       assert.equal(filesIn(server.data).length, 1);
       assert.equal(await server.end(), 0);
     });
+  });
+});
+
+describe("an archive on a full disk", whereFound(limited), () => {
+  it("is removed, and the file and the cause are named", () => {
+    const file = join(folder, "b.tar");
+    const program = `
+      import { writeArchiveFile } from ${JSON.stringify(import.meta.resolve("../src/archives/archive-file.ts"))};
+      async function* archive() { yield Buffer.alloc(1_000_000); }
+      await writeArchiveFile(${JSON.stringify(file)}, archive()).catch((error) => console.log(String(error)));`;
+    const args = ["--fsize=65536", process.execPath, "--input-type=module", "--eval", program];
+    const { stdout } = spawnSync("prlimit", args, { env: serverEnvironment, encoding: "utf8" });
+    assert.equal(
+      stdout,
+      `PlainFailure: ${file}.partial: the file would exceed the size limit of this process (EFBIG).\n`,
+    );
+    assert.ok(!readdirSync(folder).some((name) => name.startsWith("b.tar")));
   });
 });

@@ -53,6 +53,19 @@ describe("the file .env in the working directory", () => {
     assert.equal(stderr, "Wrong settings:\n  PORTS (in .env) is not a setting. Did you mean PORT?\n");
   });
 
+  it("may contain no line that names a setting and sets nothing", async () => {
+    const cwd = newFolder("colon", "DATA_DIR=data\n");
+    for (const line of ["PORT: 18692", "export PORT 18692", "PORT"]) {
+      writeFileSync(join(cwd, ".env"), `DATA_DIR=data\n${line}\n`);
+      const { code, stderr } = await runProgram("src/main.ts", [], {}, cwd);
+      assert.deepEqual([code, stderr], [1, `${join(cwd, ".env")}: line 2 sets nothing. Write PORT=value.\n`], line);
+    }
+    for (const line of ["PORT = 18692", "# PORT: 18692", 'TEXT="a\nPORTAL: 1"', "PORTAL: 1"]) {
+      writeFileSync(join(cwd, ".env"), `DATA_DIR=data\n${line}\n`);
+      assert.equal((await runProgram("src/cli.ts", ["apps", "list"], {}, cwd)).code, 0, line);
+    }
+  });
+
   it("may be a folder, as Python's virtual environments are", async () => {
     const cwd = join(folder, "venv");
     mkdirSync(join(cwd, ".env"), { recursive: true });

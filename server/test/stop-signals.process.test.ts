@@ -98,3 +98,19 @@ function catchesHangUp(pid: number | undefined): boolean {
   const [, caught = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return /[13579bdf]$/.test(caught); // the first signal is the lowest bit
 }
+
+describe("the end of the program that started the server", () => {
+  it("shuts the server down cleanly if npm or npx has started it, which pass on no signal", async () => {
+    const { child, exited, output } = start({ npm_command: "run-script" }, ["sh", "-c", '"$@" & wait', "sh"]);
+    while (!/"msg":"listening"/.test(output())) {
+      assert.equal(child.exitCode, null, output());
+      await setTimeout(10);
+    }
+    const port = Number(/"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output())?.[1]);
+    assert.ok(await isListening(port));
+    child.kill("SIGKILL");
+    await exited;
+    while (!/"msg":"stopped"/.test(output())) await setTimeout(50);
+    assert.equal(await isListening(port), false);
+  });
+});

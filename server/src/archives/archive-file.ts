@@ -2,7 +2,9 @@ import { createReadStream, existsSync, unlinkSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PlainFailure } from "../failure.ts";
+import { fieldsOf } from "../lib/fields.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import { pathProblems } from "../start-failures.ts";
 
 const writtenAtOnce = 262_144;
 /** Bytes written between two syncs to disk, so that a database write waits for no more than this. */
@@ -33,8 +35,8 @@ export async function writeArchiveFile<Result>(
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.once(signal, interrupt);
   try {
-    const result = await writeAll(file, archive);
-    await file.sync();
+    const result = await writeAll(file, partial, archive);
+    await nameFile(partial, file.sync());
     await file.close();
     if (existsSync(path)) throw new PlainFailure(`${path} was created meanwhile, and archives are never overwritten.`);
     await rename(partial, path);
@@ -56,13 +58,18 @@ export function readArchiveFile(path: string): AsyncIterable<Uint8Array> {
   return createReadStream(path, { highWaterMark: writtenAtOnce });
 }
 
-async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8Array, Result>): Promise<Result> {
+async function writeAll<Result>(
+  file: FileHandle,
+  path: string,
+  archive: AsyncGenerator<Uint8Array, Result>,
+): Promise<Result> {
+  const named = <T>(written: Promise<T>) => nameFile(path, written);
   let pieces: Uint8Array[] = [];
   let gathered = 0;
   let unsynced = 0;
   async function write(): Promise<void> {
     const all = Buffer.concat(pieces);
-    for (let done = 0; done < all.length; ) done += (await file.write(all, done)).bytesWritten;
+    for (let done = 0; done < all.length; ) done += (await named(file.write(all, done))).bytesWritten;
     unsynced += all.length;
     pieces = [];
     gathered = 0;
@@ -77,8 +84,19 @@ async function writeAll<Result>(file: FileHandle, archive: AsyncGenerator<Uint8A
     gathered += next.value.length;
     if (gathered >= writtenAtOnce) await write();
     if (unsynced >= syncedAtOnce) {
-      await file.datasync();
+      await named(file.datasync());
       unsynced = 0;
     }
+  }
+}
+
+/** Adds the name of the file to an error of the system, which has none for an open file. @throws PlainFailure */
+async function nameFile<T>(path: string, written: Promise<T>): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    const { code } = fieldsOf(error);
+    if (typeof code !== "string") throw error;
+    throw new PlainFailure(`${path}: ${pathProblems[code] ?? "it cannot be written"} (${code}).`);
   }
 }

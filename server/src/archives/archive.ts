@@ -34,6 +34,8 @@ export interface ArchiveContents {
 export interface ArchiveServices {
   readonly databaseUrl: string;
   readonly bytes: ByteStore;
+  /** The folder of a temporary file with the names of files. */
+  readonly bufferFolder?: string | undefined;
   /** Absent for full speed. */
   readonly throttle?: Throttle | undefined;
 }
@@ -77,7 +79,7 @@ export async function* writeArchive(
     throw new PlainFailure("A restore into the database is not finished. Run it again before making an archive.");
   }
   const writer = new ArchiveWriter();
-  const buffer = await createBufferFile<NamedObject>();
+  const buffer = await createBufferFile<NamedObject>(services.bufferFolder);
   try {
     yield* writer.entry(headName, toJson({ ...head, migrations: snapshot.migrations }));
     for (const { name, content } of extras) yield* writer.entry(name, content);

@@ -26,6 +26,7 @@ export async function* backUp(
     readonly bytes: ByteStore;
     readonly clock: Clock;
     readonly secrets: Secrets;
+    readonly bufferFolder?: string;
     readonly throttle?: Throttle | undefined;
   },
   { isWithoutFiles = false, onProgress }: BackupOptions = {},

@@ -22,4 +22,20 @@ describe("a buffer file", () => {
     assert.deepEqual(await Array.fromAsync(buffer.items()), given);
     await buffer.close();
   });
+
+  it("is in the given folder, or in that for temporary files if it cannot be written there", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
+    const { TMPDIR = "/tmp" } = process.env;
+    t.after(() => {
+      process.env["TMPDIR"] = TMPDIR;
+      rmSync(folder, { recursive: true });
+    });
+    process.env["TMPDIR"] = join(folder, "no-such-folder");
+    const buffer = await createBufferFile<number>(folder);
+    await buffer.add(1);
+    assert.deepEqual(await Array.fromAsync(buffer.items()), [1]);
+    await buffer.close();
+    process.env["TMPDIR"] = folder;
+    await (await createBufferFile(join(folder, "no-such-folder"))).close();
+  });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { open, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,11 +12,12 @@ export interface BufferFile<T> {
 
 const charactersAtOnce = 65_536;
 
-/** @returns a buffer in a temporary file; its items must be JSON */
-export async function createBufferFile<T>(): Promise<BufferFile<T>> {
-  const path = join(tmpdir(), `rollcall-${randomUUID()}`);
-  const file = await open(path, "wx+", 0o600);
-  await rm(path); // the open file remains usable, and disappears however this process ends
+/**
+ * @param folder where it is written if possible; `/tmp` may be small or read-only
+ * @returns a buffer in a temporary file; its items must be JSON
+ */
+export async function createBufferFile<T>(folder?: string): Promise<BufferFile<T>> {
+  const file = folder === undefined ? await openIn(tmpdir()) : await openIn(folder).catch(() => openIn(tmpdir()));
   let text = "";
   return {
     async add(item) {
@@ -32,4 +33,11 @@ export async function createBufferFile<T>(): Promise<BufferFile<T>> {
     },
     close: () => file.close(),
   };
+}
+
+async function openIn(folder: string): Promise<FileHandle> {
+  const path = join(folder, `.rollcall-${randomUUID()}`);
+  const file = await open(path, "wx+", 0o600);
+  await rm(path); // the open file remains usable, and disappears however this process ends
+  return file;
 }

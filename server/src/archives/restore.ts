@@ -90,7 +90,10 @@ export async function restore(
     if (secretToWrite !== undefined) replaceSecretFile(config.dataDir, secretToWrite);
 
     const bytes = await openByteStore(config);
-    const [deleted, written] = [await createBufferFile<MissingObject>(), await createBufferFile<string>()];
+    const [deleted, written] = [
+      await createBufferFile<MissingObject>(config.dataDir),
+      await createBufferFile<string>(config.dataDir),
+    ];
     const schema = schemaOf(head.migrations);
     const loader = new RowLoader(schema);
     const revoke = isKeepingTokens ? (_table: string, row: StoredRow) => row : createTokenRevocation();

@@ -255,8 +255,12 @@ describe("the report of a process", () => {
     const broken = t.mock.method(database, "write", () => Promise.reject(new Error("on purpose")));
     const heartbeat = startHeartbeat(test.app);
     while ((await ownReports.take()).report.databaseAwayAt === undefined) await new Promise(setImmediate);
+    const probe = await test.call("GET /_/health/ready");
+    assert.deepEqual([probe.status, probe.headers["rollcall-degraded"]], [200, "database"]);
     await heartbeat.stop();
     broken.mock.restore();
+    test.app.ownReports.noteDatabaseBack();
+    assert.equal((await test.call("GET /_/health/ready")).headers["rollcall-degraded"], undefined);
     assert.equal((await read()).state, "broken");
     test.advance(minute);
     assert.ok(!(await read()).warnings.some(({ code }) => code === "databaseAway"));

@@ -27,9 +27,10 @@ export function startHeartbeat(services: {
       const own = await ownReports.take();
       const process = hasEnded ? { ...own, report: { ...own.report, hasEnded: true as const } } : own;
       await database.write(({ queries }) => saveReport(process, queries));
+      ownReports.noteDatabaseBack();
       if (!hasEnded) await rotation.advance(own);
-    } catch {
-      ownReports.noteDatabaseAway(); // which the next report says
+    } catch (error) {
+      ownReports.noteDatabaseAway(error); // which the next report says
     }
   }
 

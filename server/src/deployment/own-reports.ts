@@ -33,8 +33,11 @@ export interface OwnReports {
   measureClock(): Promise<void>;
   /** How far the clock is ahead of that of the database, if it was measured. */
   readonly clockAheadMs: number | undefined;
-  /** Records that the database did not accept a report. */
-  noteDatabaseAway(): void;
+  /** Records whether the database has accepted a report. */
+  noteDatabaseAway(error: unknown): void;
+  noteDatabaseBack(): void;
+  /** Whether the database did not accept the last report. */
+  readonly isDatabaseAway: boolean;
   close(): void;
 }
 
@@ -52,7 +55,7 @@ export interface ReportSources {
   readonly regionCalls: Pick<RegionCalls, "unreachableSince">;
   readonly signInAlerts: { readonly lockOuts: Readonly<Record<string, number>> };
   readonly maintenance: { readonly finishedAt: number | undefined };
-  readonly log: Pick<Log, "losses" | "warn">;
+  readonly log: Pick<Log, "info" | "losses" | "warn">;
   certificateEnds(): ReturnType<HttpServer["certificateEnds"]>;
 }
 
@@ -83,6 +86,7 @@ export function createOwnReports(
   const since = new Map<WarningCode, number>();
   let databaseAwayAt: number | undefined;
   let clockAheadMs: number | undefined;
+  let isDatabaseAway = false;
 
   function sumOfRefused(): number {
     const { outbox } = mails.statistics().refused;
@@ -151,8 +155,17 @@ export function createOwnReports(
     get clockAheadMs() {
       return clockAheadMs;
     },
-    noteDatabaseAway() {
+    noteDatabaseAway(err) {
       databaseAwayAt = clock.now();
+      if (!isDatabaseAway) sources.log.warn({ err }, "the database accepts no writes");
+      isDatabaseAway = true;
+    },
+    noteDatabaseBack() {
+      if (isDatabaseAway) sources.log.info("the database accepts writes again");
+      isDatabaseAway = false;
+    },
+    get isDatabaseAway() {
+      return isDatabaseAway;
     },
     close: loop.stop,
   };

@@ -22,6 +22,8 @@ import { decideMove, findPresence, markMoving, unmarkMoving } from "./moves.stor
 export interface MoveServices extends ExportServices {
   readonly database: Database;
   readonly regionCalls: RegionCalls;
+  /** The folder of a temporary file. */
+  readonly dataDir?: string;
   readonly revocations: Pick<Revocations, "invalidatePolicies">;
 }
 
@@ -238,7 +240,7 @@ async function send(appid: string, to: string, services: MoveServices, options: 
   const { isWithoutLost = false, signal, onProgress } = options;
   let end: ArchiveEnd | undefined;
   async function* archive() {
-    end = yield* archiveApplication(appid, services, onProgress);
+    end = yield* archiveApplication(appid, { ...services, bufferFolder: services.dataDir }, onProgress);
   }
   const digest = createHash("sha256");
   async function* measured() {

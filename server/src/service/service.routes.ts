@@ -84,15 +84,16 @@ const checkReady = operation({
   status: 200,
   result: Type.Literal("ready"),
   errors: [],
-  async handle({ call }, { isDraining, database, storageHealth }) {
+  async handle({ call }, { isDraining, database, storageHealth, ownReports }) {
     if (isDraining()) throw new ApiError("ServiceUnavailable", "The server is shutting down.");
     await database.ping();
     const problems = await storageHealth.findProblems();
     const refusal = problems.find((problem) => problem.refusal !== undefined)?.refusal;
     if (refusal !== undefined) throw new ApiError("ServiceUnavailable", refusal);
     // Reads still work: a load balancer must not take the server out.
-    if (problems.length > 0)
-      call.setHeader?.(degradedHeader, [...new Set(problems.map(({ kind }) => kind))].join(", "));
+    const kinds = new Set<string>(problems.map(({ kind }) => kind));
+    if (ownReports.isDatabaseAway && !kinds.has("disk")) kinds.add("database"); // a full disk is the reason already
+    if (kinds.size > 0) call.setHeader?.(degradedHeader, [...kinds].join(", "));
     return "ready" as const;
   },
 });

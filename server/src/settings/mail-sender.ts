@@ -9,7 +9,7 @@ export function parseSender(text: string): { name: string; address: string } | u
   const groups = senderPattern.exec(text)?.groups;
   if (groups === undefined) return undefined;
   return {
-    name: (groups["name"] ?? "").trim().replaceAll(/^"|"$/g, ""),
+    name: (groups["name"] ?? "").trim().replace(/^"([^"]*)"$/, "$1"),
     address: groups["bracketed"] ?? groups["bare"] ?? "",
   };
 }
