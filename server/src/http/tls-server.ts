@@ -69,8 +69,16 @@ export function createTlsServer(
   };
 }
 
+/** Those of TLS 1.3, and of TLS 1.2 those with authenticated encryption and forward secrecy. */
+const cipherSuites = [
+  ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
+  ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ...["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ...["ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+];
+
 function contextOf(certificate: Certificate): SecureContextOptions {
-  return { ...certificate, minVersion: "TLSv1.2" };
+  return { ...certificate, minVersion: "TLSv1.2", ciphers: cipherSuites.join(":") };
 }
 
 /** Identifies a connection: equal for its socket and for the TLS socket on top of it. */

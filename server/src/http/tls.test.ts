@@ -127,6 +127,17 @@ describe("https", () => {
     for (const connection of [begun, ...silent]) assert.equal(await connection.receive(), undefined);
   });
 
+  it("has suites with authenticated encryption only", async () => {
+    const [version, own] = [{ minVersion: "TLSv1.2", maxVersion: "TLSv1.2" } as const, "ECDHE-ECDSA"];
+    for (const ciphers of [`${own}-AES128-GCM-SHA256`, `${own}-AES256-GCM-SHA384`, `${own}-CHACHA20-POLY1305`]) {
+      assert.equal((await shakeHands({ ...version, ciphers })).version, "TLSv1.2");
+    }
+    for (const ciphers of [`${own}-AES128-SHA`, `${own}-AES256-SHA384`, "AES128-GCM-SHA256", "AES256-SHA"]) {
+      await assert.rejects(shakeHands({ ...version, ciphers }), ciphers);
+    }
+    assert.equal((await shakeHands({ minVersion: "TLSv1.3" })).version, "TLSv1.3");
+  });
+
   it("refuses a broken request in the envelope over TLS too", async () => {
     const socket = connect({ port: test.port, host: "127.0.0.1", ca: authorities });
     socket.write("NONSENSE\r\n\r\n");
