@@ -218,6 +218,14 @@ export const errorCatalogue = {
     when: "Bytes of a resumable upload have another Content-Type than application/offset+octet-stream.",
     remedy: "fix the request",
   },
+  ContentEncodingUnsupported: {
+    error: "ParameterOutOfRange",
+    errorNumber: 514,
+    status: 415,
+    message: "The body must not be compressed. Send it without Content-Encoding.",
+    when: "The request has a body and a Content-Encoding other than identity.",
+    remedy: "fix the request",
+  },
   UploadChecksumMismatch: {
     error: "FileUploadFailed",
     errorNumber: 1025,

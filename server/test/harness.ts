@@ -332,9 +332,11 @@ const errorsOfParameters: ReadonlySet<string> = new Set([
  * it.
  */
 const tokenRefused = "Incorrect token type.";
+/** Messages that details may follow: the verbs of the path, the place in the body. */
+const detailed = [tokenRefused, "There is no such operation.", "The body is not valid JSON."];
 
 function withReason(expected: string, message: unknown): unknown {
-  const isReason = expected === tokenRefused && `${message}`.startsWith(`${tokenRefused} `);
+  const isReason = detailed.includes(expected) && `${message}`.startsWith(expected.slice(0, -1));
   return isReason ? message : expected;
 }
 

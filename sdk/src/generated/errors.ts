@@ -126,6 +126,7 @@ export type ParameterMissingRequiredValue = NamedServiceError<"ParameterMissingR
  * 409: The bytes sent to a resumable upload do not start at its offset. What to do: fix the request.
  * 412: A resumable upload: Tus-Resumable is missing, or not 1.0.0. What to do: fix the request.
  * 415: Bytes of a resumable upload have another Content-Type than application/offset+octet-stream. What to do: fix the request.
+ * 415: The request has a body and a Content-Encoding other than identity. What to do: fix the request.
  */
 export const ParameterOutOfRange: ServiceErrorClass<"ParameterOutOfRange"> = /* @__PURE__ */ nameClass("ParameterOutOfRange");
 export type ParameterOutOfRange = NamedServiceError<"ParameterOutOfRange">;

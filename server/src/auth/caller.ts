@@ -161,7 +161,7 @@ export function createCallers(
 
 /** The reason is given only for tokens that this server issued; all others are refused as unknown without a lookup. */
 const refusals = {
-  missing: "The Authorization header holds no token.",
+  missing: "The Authorization header holds no token. Send Authorization: Service <token>.",
   unknown: "The token is unknown.",
   expired: "The token has expired.",
   ended: "The token has been ended.",

@@ -53,7 +53,7 @@ export const tusOperations: readonly EndpointOperation[] = [
       "Upload-Expires": expiry,
       "Content-Location": contentLocation,
     },
-    errors: [...always, ...ofBytes, "ItemDoesNotExist"],
+    errors: [...always, ...ofBytes, "ContentEncodingUnsupported", "ItemDoesNotExist"],
   },
   {
     method: "HEAD",
@@ -86,7 +86,7 @@ export const tusOperations: readonly EndpointOperation[] = [
       "Upload-Expires": expiry,
       "Content-Location": contentLocation,
     },
-    errors: [...always, ...ofBytes, "UploadContentTypeWrong", "ItemDoesNotExist"],
+    errors: [...always, ...ofBytes, "UploadContentTypeWrong", "ContentEncodingUnsupported", "ItemDoesNotExist"],
   },
   {
     method: "DELETE",

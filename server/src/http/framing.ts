@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 /**
  * Detects requests that Node parses but proxies may interpret differently: they could disagree with us about where the
@@ -17,4 +17,9 @@ export function framingFault({ headers, httpVersion, rawHeaders }: IncomingMessa
     if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
   }
   return hosts > 1 ? "The Host header must be sent once." : undefined;
+}
+
+/** Whether a body arrives in another form than the client's own, such as gzip. */
+export function isEncoded({ "content-encoding": encoding = "" }: IncomingHttpHeaders): boolean {
+  return encoding.split(",").some((each) => !["", "identity"].includes(each.trim().toLowerCase()));
 }

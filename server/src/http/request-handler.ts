@@ -11,7 +11,7 @@ import type { Log } from "../log.ts";
 import { HeldBody, readArrivedBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
-import { framingFault } from "./framing.ts";
+import { framingFault, isEncoded } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
@@ -93,6 +93,17 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     return true;
   }
 
+  /** Names the verbs that the path has, unless they are hidden from the client. */
+  function notFound(exchange: Exchange): ApiError {
+    const { address, url } = exchange;
+    const isHidden = ({ isForOperators }: Target) => isForOperators === true && !mayOperate(address);
+    const verbs = routeTable.verbsOf(url).filter(({ target }) => !isHidden(target));
+    if (verbs.length === 0) return new ApiError("OperationNotFound");
+    const names = verbs.map(({ method }) => method).join(", ");
+    exchange.setHeader("allow", names);
+    return new ApiError("OperationNotFound", `There is no such operation. This path has ${names}.`);
+  }
+
   /** @throws RateLimitExceeded */
   function admitUnknown({ address }: Exchange): void {
     if (!isLoopback(address)) rateLimits.admitUnknown(address);
@@ -111,7 +122,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     requireClearFraming(exchange);
     if (target === undefined) {
       admitUnknown(exchange);
-      throw new ApiError("OperationNotFound"); // before its body is read
+      throw notFound(exchange); // before its body is read
     }
     try {
       const accepting = target.accept?.(exchange);
@@ -121,6 +132,9 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
       throw error;
     }
     if (exchange.caller === undefined && target.isUnlimited !== true) admitUnknown(exchange);
+    if (takesBody.has(exchange.method) && exchange.hasBody() && isEncoded(exchange.headers)) {
+      throw new ApiError("ContentEncodingUnsupported");
+    }
     if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
       const { request } = exchange;
       const { bodyBytesMax } = config;

@@ -48,6 +48,8 @@ export interface RouteTable {
    * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
    */
   find(method: string, url: string): FoundTarget | undefined;
+  /** The targets of a path with any verb. @throws ApiError as `find` */
+  verbsOf(url: string): readonly { readonly method: string; readonly target: Target }[];
   readonly findOperation: FindOperation;
 }
 
@@ -69,6 +71,11 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
       }
     },
     find,
+    verbsOf: (url) =>
+      [...trees.keys()].flatMap((method) => {
+        const found = find(method, url);
+        return found === undefined ? [] : [{ method, target: found.target }];
+      }),
     findOperation(method, url) {
       const found = find(method, url);
       const operation = found?.target.operation;
