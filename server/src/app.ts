@@ -59,7 +59,12 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
 
   const maintenance: App["maintenance"] = { finishedAt: undefined, steps: createMaintenanceSteps(log) };
   const describe = (name: string) => describeOperation(name, routes, endpoints);
-  const insight = await openInsight(config, { ...own, ...own.signInAlerts, maintenance, describeOperation: describe });
+  const certificateEnds = () => transport.certificateEnds();
+  const insight = await openInsight(config, {
+    ...{ ...own, ...own.signInAlerts, maintenance, certificateEnds },
+    describeOperation: describe,
+    backup: () => ownReports.backup,
+  });
   const traces = await openTracing(config, log, describe);
 
   function count(call: AnsweredCall): void {
@@ -68,7 +73,6 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   }
   const traffic = createTraffic(own);
   const observer = joinObservers({ ...traffic.observer, answered: count, answeredItem: count }, insight?.observer);
-  const certificateEnds = () => transport.certificateEnds();
   const ownReports = createOwnReports(config, { ...own, traffic, maintenance, certificateEnds });
 
   let isDraining = false;

@@ -11,13 +11,20 @@ import { restore } from "./archives/restore.ts";
 import { Throttle } from "./archives/throttle.ts";
 import { requireName } from "./cli.applications.ts";
 import { readWithProgress, reportArchive } from "./cli.archive-progress.ts";
-import { type Command, createClockAndIds, recordCommand, requireId, UsageError, withDatabase } from "./cli.command.ts";
+import {
+  type Command,
+  createClockAndIds,
+  openForCommand,
+  recordCommand,
+  requireId,
+  UsageError,
+  withDatabase,
+} from "./cli.command.ts";
 import type { CommandResult, Notices } from "./cli.output.ts";
 import { withCalls } from "./cli.regions.ts";
 import type { Config } from "./config.ts";
-import { findRecordedSecret } from "./db/deployment-facts.ts";
+import { type Backup, findRecordedSecret, putBackup } from "./db/deployment-facts.ts";
 import { migrations, withBaseline } from "./db/migrations/list.ts";
-import { openDatabase } from "./db/open.ts";
 import { openSnapshot } from "./db/open-snapshot.ts";
 import { PlainFailure } from "./failure.ts";
 import { lowerThreadPriorities } from "./lib/thread-priority.ts";
@@ -31,12 +38,14 @@ export const commands = {
   backup: async (config, { "without-files": isWithoutFiles = false, fast: isFast }, [given], notices) => {
     const file = requireFile("backup", given);
     const throttle = isFast ? undefined : lowerPriority();
-    const recordedSecret = await recordBackup(config, notices);
+    const begun = await recordBackup(config, notices);
     const bytes = await openByteStore(config);
-    const secrets = openSecrets(config, recordedSecret);
+    const secrets = openSecrets(config, begun?.secret);
     const services = { bytes, throttle, secrets, bufferFolder: dirname(file), ...createClockAndIds() };
     const onProgress = reportArchive(notices.progress);
     const end = await writeArchiveFile(file, backUp(config, services, { isWithoutFiles, onProgress }));
+    const finished = { at: services.clock.now(), bytes: statSync(file).size, isWithoutFiles };
+    if (begun !== undefined) await recordFinishedBackup(finished, config, notices);
     return describeWritten(file, end);
   },
 
@@ -145,27 +154,36 @@ function lowerPriority(): Throttle {
  * Records the backup in the audit log if possible: a backup also works on an older schema, before its migration, and
  * with a full disk.
  *
- * @returns the fingerprint of the deployment's secret, if it is known
+ * @returns the fingerprint of the deployment's secret, if it is known; undefined for an older schema
  */
 async function recordBackup(
-  { databaseUrl, databaseTimeoutMs, databasePooled }: Config,
+  config: Config,
   { warn }: Notices,
-): Promise<string | undefined> {
-  const snapshot = await openSnapshot(databaseUrl);
+): Promise<{ readonly secret: string | undefined } | undefined> {
+  const snapshot = await openSnapshot(config.databaseUrl);
   await snapshot.close();
   const applied = withBaseline(snapshot.migrations);
   if (migrations.some(({ name }) => !applied.includes(name))) return undefined;
-  const database = await openDatabase(databaseUrl, {
-    connectionsMax: 2,
-    timeoutMs: databaseTimeoutMs,
-    isPooled: databasePooled,
-  });
+  const database = await openForCommand(config);
   try {
     await database.write(({ queries }) => recordCommand({ action: "backup" }, queries));
   } catch (error) {
     warn(`the backup is not in the audit log: ${error instanceof Error ? error.message : error}`);
   }
-  return findRecordedSecret(database).finally(() => database.close());
+  const secret = await findRecordedSecret(database).finally(() => database.close());
+  return { secret };
+}
+
+/** Records when the newest backup was finished, for operators who have to notice that there is none. */
+async function recordFinishedBackup(backup: Backup, config: Config, { warn }: Notices): Promise<void> {
+  const database = await openForCommand(config);
+  try {
+    await database.write(({ queries }) => putBackup(backup, queries));
+  } catch (error) {
+    warn(`the deployment does not know of this backup: ${error instanceof Error ? error.message : error}`);
+  } finally {
+    await database.close();
+  }
 }
 
 /** Fails when the archive is missing bytes of files. */

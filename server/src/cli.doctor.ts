@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
-import { findRecordedSecret } from "./db/deployment-facts.ts";
+import { findBackup, findRecordedSecret } from "./db/deployment-facts.ts";
+import { isMissingTable } from "./db/dialect.ts";
 import { hasCitus, listUndistributed } from "./db/distribution.ts";
 import { findDatabaseProblem } from "./db/open.ts";
 import { requireFitting } from "./deployment/joining.ts";
@@ -32,6 +33,7 @@ const fail = (text: string): Finding => ({ state: "fail", text });
 
 const timeoutMs = 5_000;
 const dayMs = 86_400_000;
+const backupDaysOld = 7;
 const freeBytesLow = 1_073_741_824;
 const freeBytesMin = 67_108_864;
 /** The processes of one database check token expiry by their own clocks. */
@@ -46,6 +48,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
       : ok("the settings are valid"),
   database: checkDatabase,
   deployment: checkDeployment,
+  backup: checkBackup,
   disk: async (config) => checkDisk(config),
   files: async (config) => {
     if (config.filesUrl.startsWith("file:") && !existsSync(fileURLToPath(config.filesUrl)))
@@ -118,6 +121,24 @@ async function checkDeployment(config: Config): Promise<Finding> {
     if (recorded === undefined) return ok("the first start will record the secret and the region");
     await requireFitting({ config, secrets: openSecrets(config, recorded) }, database.reads);
     return ok("ROLLCALL_SECRET and REGION are those of the deployment");
+  } finally {
+    await database.close();
+  }
+}
+
+/** Other programs may make backups, so there may be none. */
+async function checkBackup(config: Config): Promise<Finding> {
+  const none = "`rollcall backup` has made no backup of this deployment";
+  if (config.databaseUrl.startsWith("file:") && !existsSync(fileURLToPath(config.databaseUrl))) return ok(none);
+  const database = await openForCommand(config);
+  try {
+    const backup = await findBackup(database.reads).catch((error) =>
+      isMissingTable(error) ? undefined : Promise.reject(error),
+    );
+    if (backup === undefined) return ok(none);
+    const days = Math.floor((Date.now() - backup.at) / dayMs);
+    const text = `the newest backup is ${days} days old and has ${Math.ceil(backup.bytes / 1_048_576)} MiB`;
+    return days < backupDaysOld ? ok(text) : warn(`${text}. Make another one with rollcall backup.`);
   } finally {
     await database.close();
   }

@@ -63,7 +63,17 @@ describe("rollcall doctor", () => {
     const { ok, checks } = JSON.parse(stdout);
     assert.deepEqual([code, ok], [0, true]);
     const found = checks.map(({ check }: { check: string }) => check);
-    assert.deepEqual(found, ["settings", "database", "deployment", "disk", "files", "mail", "tls", "regions"]);
+    assert.deepEqual(found, [
+      "settings",
+      "database",
+      "deployment",
+      "backup",
+      "disk",
+      "files",
+      "mail",
+      "tls",
+      "regions",
+    ]);
     assert.ok(!existsSync(settings.DATA_DIR));
   });
 

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path/posix";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { loadConfig } from "../src/config.ts";
+import { metricCatalogue } from "../src/insight/catalogue.ts";
 import { settings } from "../src/settings/settings.ts";
 import { filesBelow, readText, root } from "./documents.ts";
 
@@ -71,6 +72,18 @@ describe("deploy/", () => {
     assert.deepEqual(created.map(([, name]) => name).sort(), Object.keys(secrets).sort());
     assert.equal(loadConfig(environmentOf(container)).port, container.ports[0].containerPort);
     assert.equal(loadConfig(environmentOf(job.containers[0])).filesUrl, findManifest("ConfigMap").data.FILES_URL);
+  });
+
+  it("alerts on metrics that exist", () => {
+    const { groups } = parse(readText("deploy/prometheus-alerts.yml"));
+    const rules: readonly { alert: string; expr: string }[] = groups[0].rules;
+    assert.ok(rules.length > 10);
+    for (const { alert, expr } of rules) {
+      for (const [name] of expr.matchAll(/rollcall_\w+/g)) {
+        const metric = name.replace(/_(?:bucket|sum|count)$/, "");
+        assert.ok(Object.hasOwn(metricCatalogue, metric), `${alert}: ${name}`);
+      }
+    }
   });
 
   it("uses the port that the image listens on", () => {

@@ -57,6 +57,13 @@ describe("a start that does not fit the deployment", () => {
     assert.equal(await serveOnce(settings, token), 200);
   });
 
+  it("is not what a backup makes, which doctor knows", async () => {
+    const backup = await runProgram("src/cli.ts", ["backup", join(deployment.folder, "known.tar"), "--fast"], settings);
+    assert.deepEqual([backup.code, backup.stderr], [0, ""]);
+    const { stdout } = await runProgram("src/cli.ts", ["doctor"], settings);
+    assert.match(stdout, /^ok {4}backup {6}the newest backup is 0 days old and has \d+ MiB$/m);
+  });
+
   it("is refused in another region until an operator accepts it", async () => {
     const other = { ...settings, REGION: "eu" };
     assert.match(

@@ -844,8 +844,19 @@ export interface Deployment {
   /** Of all processes that are not silent. */
   readonly queues: DeploymentQueues;
   readonly storage: DeploymentStorage;
+  readonly backup?: DeploymentBackup;
   /** Of the process that answers. */
   readonly settings: readonly ChangedSetting[];
+}
+
+/** The newest backup that `rollcall backup` has written. */
+export interface DeploymentBackup {
+  /** When it was finished. */
+  readonly created: Date;
+  /** The size of its file. */
+  readonly bytes: number;
+  /** True if it has no bytes of files. */
+  readonly isWithoutFiles: boolean;
 }
 
 /** The hits in the deployment, up to ten of each kind. */

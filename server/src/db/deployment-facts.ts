@@ -36,3 +36,20 @@ export async function findRecordedSecret({ reads }: Pick<Database, "reads">): Pr
     throw error;
   }
 }
+
+/** The newest backup that `rollcall backup` has written. */
+export interface Backup {
+  /** When it was finished. */
+  readonly at: number;
+  readonly bytes: number;
+  readonly isWithoutFiles: boolean;
+}
+
+export async function findBackup(queries: Queries): Promise<Backup | undefined> {
+  const value = await findFact("backup", queries);
+  return value === undefined ? undefined : (JSON.parse(value) as Backup); // only putBackup writes it
+}
+
+export function putBackup(backup: Backup, queries: Queries): Promise<void> {
+  return putFact("backup", JSON.stringify(backup), queries);
+}

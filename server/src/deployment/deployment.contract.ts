@@ -86,6 +86,16 @@ const ChangedSetting = named(
   }),
 );
 
+const Backup = named(
+  "DeploymentBackup",
+  "The newest backup that `rollcall backup` has written.",
+  Type.Object({
+    created: { ...WireDate, description: "When it was finished." },
+    bytes: int64("The size of its file."),
+    isWithoutFiles: Type.Boolean({ description: "True if it has no bytes of files." }),
+  }),
+);
+
 export const Deployment = named(
   "Deployment",
   "The state of a deployment.",
@@ -104,6 +114,7 @@ export const Deployment = named(
     processes: { ...Type.Array(ServerProcess), description: "Those that reported within five minutes." },
     queues: { ...Queues, description: "Of all processes that are not silent." },
     storage: Storage,
+    backup: Type.Optional(Backup),
     settings: { ...Type.Array(ChangedSetting), description: "Of the process that answers." },
   }),
 );

@@ -1,4 +1,5 @@
 import type { Static } from "../contract/schema.ts";
+import { type Backup, findBackup } from "../db/deployment-facts.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operation.ts";
 import { isPostgresUrl } from "../settings/database-url.ts";
@@ -26,9 +27,10 @@ const readDeployment = operation({
   async handle(_, { config, database, ownReports }) {
     const own = await ownReports.take();
     const now = own.heardAt;
-    const [reports, { schema, ...storage }] = await Promise.all([
+    const [reports, { schema, ...storage }, backup] = await Promise.all([
       listReports(now, database.reads),
       findStorage(database),
+      findBackup(database.reads),
     ]);
     const known = [own, ...reports.filter(({ id }) => id !== own.id)];
     const heard = known.filter((process) => isReporting(process, now));
@@ -55,6 +57,7 @@ const readDeployment = operation({
         .map((process) => presentProcess(process, now)),
       queues: sumOf(heard.map(({ report }) => report.queues)),
       storage: { ...storage, ...fullestDisk(heard) },
+      ...(backup !== undefined && { backup: presentBackup(backup) }),
       settings: [...config.changedSettings],
     };
   },
@@ -70,6 +73,10 @@ function presentProcess(process: ReportingProcess, now: number): Process {
     isSilent: !isReporting(process, now),
     ...{ cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues },
   };
+}
+
+function presentBackup({ at, bytes, isWithoutFiles }: Backup) {
+  return { created: formatDate(at), bytes, isWithoutFiles };
 }
 
 function sumOf(each: readonly Queues[]): Queues {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { send, startTestApp, type TestApp } from "../../test/harness.ts";
+import { putBackup } from "../db/deployment-facts.ts";
 import { durationBounds } from "../lib/histogram.ts";
 import { build } from "../version.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
@@ -108,6 +109,15 @@ describe("GET /_/api/deployment", () => {
     assert.equal(settings.find(({ name }) => name === "AUDIT_DAYS")?.about, "How long the audit log is kept.");
     const text = JSON.stringify(settings);
     for (const secret of [password, "a-token-for-scrapes", "a secret for tests"]) assert.ok(!text.includes(secret));
+  });
+
+  // spec/deployment#state-of-a-deployment
+  it("has the newest backup, if there is one", async () => {
+    assert.equal((await read())["backup"], undefined);
+    const backup = { at: test.now() - day, bytes: 12_345, isWithoutFiles: true };
+    await test.app.database.write(({ queries }) => putBackup(backup, queries));
+    const { at, ...others } = backup;
+    assert.deepEqual((await read())["backup"], { created: `/Date(${at})/`, ...others });
   });
 
   // spec/deployment#processes-of-a-deployment

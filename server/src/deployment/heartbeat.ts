@@ -28,7 +28,9 @@ export function startHeartbeat(services: {
       const process = hasEnded ? { ...own, report: { ...own.report, hasEnded: true as const } } : own;
       await database.write(({ queries }) => saveReport(process, queries));
       ownReports.noteDatabaseBack();
-      if (!hasEnded) await rotation.advance(own);
+      if (hasEnded) return;
+      await ownReports.readBackup();
+      await rotation.advance(own);
     } catch (error) {
       ownReports.noteDatabaseAway(error); // which the next report says
     }

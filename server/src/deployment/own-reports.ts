@@ -6,6 +6,7 @@ import type { Passwords } from "../auth/passwords.ts";
 import type { Background } from "../background.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
+import { type Backup, findBackup } from "../db/deployment-facts.ts";
 import type { HttpServer } from "../http/http-server.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
@@ -33,6 +34,9 @@ export interface OwnReports {
   measureClock(): Promise<void>;
   /** How far the clock is ahead of that of the database, if it was measured. */
   readonly clockAheadMs: number | undefined;
+  /** Reads the newest backup, for scrapes. */
+  readBackup(): Promise<void>;
+  readonly backup: Backup | undefined;
   /** Records whether the database has accepted a report. */
   noteDatabaseAway(error: unknown): void;
   noteDatabaseBack(): void;
@@ -87,6 +91,7 @@ export function createOwnReports(
   let databaseAwayAt: number | undefined;
   let clockAheadMs: number | undefined;
   let isDatabaseAway = false;
+  let backup: Backup | undefined;
 
   function sumOfRefused(): number {
     const { outbox } = mails.statistics().refused;
@@ -154,6 +159,12 @@ export function createOwnReports(
     },
     get clockAheadMs() {
       return clockAheadMs;
+    },
+    async readBackup() {
+      backup = await findBackup(database.reads);
+    },
+    get backup() {
+      return backup;
     },
     noteDatabaseAway(err) {
       databaseAwayAt = clock.now();

@@ -344,6 +344,25 @@ export const metricCatalogue = {
     across: "max",
     help: "1 after a failed health check: disk (the embedded database or files cannot be written) or files (the store of FILES_URL). Scrapes and readiness probes start the checks.",
   },
+  rollcall_certificate_ends_timestamp_seconds: {
+    type: "gauge",
+    labels: [],
+    across: "max",
+    help: "When the certificate of TLS_CERT_FILE ends.",
+  },
+  rollcall_lost_timestamp_seconds: {
+    type: "gauge",
+    labels: ["what"],
+    across: "max",
+    help: "When entries of the audit log (audit) or log lines (log) were last lost; absent if none were.",
+  },
+  rollcall_backup_finished_timestamp_seconds: {
+    type: "gauge",
+    labels: [],
+    across: "max",
+    help: "When rollcall backup finished the newest backup; absent if it made none.",
+  },
+  rollcall_backup_bytes: { type: "gauge", labels: [], across: "max", help: "The size of that backup." },
   rollcall_maintenance_finished_timestamp_seconds: {
     type: "gauge",
     labels: [],

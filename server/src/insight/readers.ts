@@ -3,12 +3,14 @@ import type { Callers } from "../auth/caller.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
+import type { Backup } from "../db/deployment-facts.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
 import type { Histogram } from "../lib/histogram.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import type { Log } from "../log.ts";
 import type { Delivery } from "../mail/delivery.ts";
 import type { Mails } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -44,7 +46,10 @@ export interface Sources {
     };
   };
   readonly clock: Pick<Clock, "now">;
-  readonly audit: Pick<Audit, "waitingCount">;
+  readonly audit: Pick<Audit, "waitingCount" | "lostAt">;
+  readonly log: Pick<Log, "losses">;
+  certificateEnds(): number | undefined;
+  backup(): Backup | undefined;
   readonly mails: Pick<Mails, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
   readonly webhookRunner: {
@@ -188,6 +193,20 @@ export function createReaders(sources: Sources): Readers {
       const kinds = sources.storageHealth.latestProblems().map(({ kind }) => kind);
       for (const kind of ["disk", "files"] as const) yield one(kinds.includes(kind) ? 1 : 0, { kind });
     },
+    *rollcall_certificate_ends_timestamp_seconds() {
+      yield* time(sources.certificateEnds());
+    },
+    *rollcall_lost_timestamp_seconds() {
+      yield* time(sources.audit.lostAt, { what: "audit" });
+      yield* time(sources.log.losses.at, { what: "log" });
+    },
+    *rollcall_backup_finished_timestamp_seconds() {
+      yield* time(sources.backup()?.at);
+    },
+    *rollcall_backup_bytes() {
+      const backup = sources.backup();
+      if (backup !== undefined) yield one(backup.bytes);
+    },
     *rollcall_maintenance_finished_timestamp_seconds() {
       const { finishedAt } = sources.maintenance;
       if (finishedAt !== undefined) yield one(finishedAt / 1_000);
@@ -201,6 +220,11 @@ export function createReaders(sources: Sources): Readers {
 
 function one(value: number, labels: Sample["labels"] = {}): Sample {
   return { value, labels };
+}
+
+/** Nothing for a time that is not known. */
+function* time(at: number | undefined, labels: Sample["labels"] = {}): Iterable<Sample> {
+  if (at !== undefined) yield one(at / 1_000, labels);
 }
 
 function* byLane(lanes: Readonly<Record<string, LaneStatistics>>, what: keyof LaneStatistics): Iterable<Sample> {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { openStream } from "../../test/event-streams.ts";
 import { assertError, send, startTestApp, type TestApp } from "../../test/harness.ts";
 import { scrape } from "../../test/scrapes.ts";
+import { putBackup } from "../db/deployment-facts.ts";
 
 const token = "a-token-for-scrapes";
 
@@ -46,6 +47,18 @@ describe("GET /_/prometheus", () => {
     assert.equal(scraped.get("rollcall_event_stream_frames_total"), 1);
     assert.equal(scraped.get("rollcall_event_told_seconds_count"), 1);
     stream.cut();
+  });
+
+  test("reports when the newest backup was finished, and what is absent", async () => {
+    const backup = { at: 1_795_000_000_000, bytes: 12_345, isWithoutFiles: false };
+    await app.app.database.write(({ queries }) => putBackup(backup, queries));
+    const finished = "rollcall_backup_finished_timestamp_seconds";
+    assert.equal((await scrape(app.port, token)).has(finished), false);
+    await app.app.ownReports.readBackup();
+    const scraped = await scrape(app.port, token);
+    assert.deepEqual([scraped.get(finished), scraped.get("rollcall_backup_bytes")], [1_795_000_000, 12_345]);
+    for (const name of ["rollcall_certificate_ends_timestamp_seconds", 'rollcall_lost_timestamp_seconds{what="log"}'])
+      assert.equal(scraped.has(name), false, name);
   });
 
   test("answers 401 AuthFailed for a wrong or missing token, without metrics", async () => {
