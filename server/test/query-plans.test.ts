@@ -8,7 +8,9 @@ import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
 import type { Queries } from "../src/db/database.ts";
 import { readPage } from "../src/db/page.ts";
+import { rowsByCell } from "../src/db/scope.ts";
 import { rowsGatheredMax, type Search, searchPage } from "../src/db/search.ts";
+import type { OwnedRow } from "../src/db/tables.ts";
 import { listCrashDays } from "../src/devices/devices.crash-days.store.ts";
 import { listCrashGroups } from "../src/devices/devices.crash-groups.store.ts";
 import { listCrashReports } from "../src/devices/devices.crash-reports.store.ts";
@@ -393,6 +395,24 @@ describe("the statements of a search walk an index in the order of the listing",
         const isDown = sortOrder.startsWith("-") === !what.endsWith("before");
         if (isDeep({ what, parameters })) assert.ok(!parameters.includes(isDown ? range.end : range.start), what);
       }
+    }
+  });
+
+  it("a crowd in a range of cells is read on from the row before, and not from the beginning of the range", async () => {
+    const search = ownedSearch(checkinKind, test.application.appid, me.id, {});
+    for (const scope of search.scopes) {
+      const explained: Omit<Explained, "what">[] = [];
+      const range = { from: 0, to: Number.MAX_SAFE_INTEGER };
+      const stream = rowsByCell<OwnedRow>(scope, range, explaining(explained));
+      const { rows } = await stream.take({ direction: "forward", count: 10 });
+      const last = rows.at(-1);
+      assert.ok(last !== undefined);
+      const key = stream.keyOf(last);
+      await stream.take({ direction: "forward", bound: { side: "after", key }, count: 10 });
+      const [first, second] = explained;
+      assert.ok(first?.parameters.includes(range.from));
+      const bounds = second?.parameters.filter((value) => value === key[0]);
+      assert.equal(bounds?.length, 2, "the bound of the range, and the comparison with the key");
     }
   });
 

@@ -87,7 +87,7 @@ describe("a search that would examine more rows than one call may", () => {
   it("continues from page token to page token up to a large offset, also by distance", async () => {
     for (const [sortOrder, locationRange, isIn, keyOf] of [
       ["created", everywhere, () => true, createdAt],
-      ["distance", nearby, isNearby, (row: CheckinRow) => distanceMeters(vienna, row)],
+      ["distance", everywhere, () => true, (row: CheckinRow) => distanceMeters(vienna, row)],
     ] as const) {
       const all = expected(isIn, keyOf);
       const offset = all.length - 5;

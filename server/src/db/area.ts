@@ -92,10 +92,17 @@ type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
 
 function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row: Row) => Key {
   const middle = middleOf(area.range);
+  // Sorting, merging and filtering need the key of a row many times.
+  const known = new WeakMap<Row, Key>();
   return (row) => {
-    const location = area.locationOf(row);
-    // Every row of an area has a location.
-    return [location === undefined ? 0 : distanceMeters(middle, location), row.id];
+    let key = known.get(row);
+    if (key === undefined) {
+      const location = area.locationOf(row);
+      // Every row of an area has a location.
+      key = [location === undefined ? 0 : distanceMeters(middle, location), row.id];
+      known.set(row, key);
+    }
+    return key;
   };
 }
 
@@ -114,6 +121,12 @@ const ringShareMin = 1 / 64;
 const crowdRowsAtOnce = 500;
 /** A crowded ring justifies more ranges, which match fewer rows outside the ring. */
 const crowdRangesMax = 96;
+/** So does one that is thin beside its radius: a few ranges match many times as many rows as it has. */
+const thinShare = 1 / 4;
+/** Wide rings match fewer rows outside of them, so an offset skips this many rows at once. */
+const skipRows = 4_000;
+/** A ring has at most this many times as many rows as are wanted. */
+const spareRowsMax = 2;
 
 /** The progress of a walk from ring to ring. */
 interface RingWalk<Row> {
@@ -152,19 +165,25 @@ function createRingStream<Row extends { readonly id: string }>(
     wanted: number,
     work: CallWork | undefined,
   ): Promise<Row[] | undefined> {
-    const cells = cellsOfRing(middle, inner, outer);
+    const isThin = outer - inner < outer * thinShare;
+    const cells = cellsOfRing(middle, inner, outer, isThin ? crowdRangesMax : undefined);
     const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
-    const rowsMax = Math.min(Math.max(wanted * 4, fewRows), rowsGatheredMax);
+    const rowsMax = Math.max(Math.min(Math.max(wanted * 4, fewRows), rowsGatheredMax), wanted * spareRowsMax);
     if (!isNarrowest && (await hasMoreInCells(scope, cells, rowsMax, queries))) return undefined;
-    const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
-    work?.examined(found.length);
-    if (found.length < rowsGatheredMax) return found;
+    if (rowsMax <= rowsGatheredMax) {
+      const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
+      work?.examined(found.length);
+      if (found.length < rowsGatheredMax) return found;
+    }
     // A whole crowd is read, because its nearest row is known only after the last one.
     const crowd: Row[] = [];
+    let examined = 0;
     for await (const row of crowdIn<Row>(scope, cellsOfRing(middle, inner, outer, crowdRangesMax), queries, work)) {
       const meters = Number(order.keyOf(row)[0]);
+      examined += 1;
       if (meters >= inner && meters <= outer) crowd.push(row);
     }
+    work?.examined(examined); // a second time, because they are sorted as well
     return crowd;
   }
 
@@ -213,6 +232,7 @@ function createRingStream<Row extends { readonly id: string }>(
 
   return {
     ...order,
+    skipRows,
     async take({ direction, bound, count }, work) {
       const isInward = order.isDescending === (direction === "forward");
       const now = goOn(isInward, bound) ?? beginAt(isInward, bound);
@@ -253,11 +273,11 @@ async function* crowdIn<Row extends { readonly id: string }>(
     yield* eachRow(rowsByCell<Row>(scope, first, queries), crowdRowsAtOnce, work);
     return;
   }
-  if (!(await hasMoreInCells(scope, cells, crowdRowsAtOnce, queries))) {
+  if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
     // Rows may have been added since the count.
-    const rows = await rowsInCells<Row>([scope], cells, crowdRowsAtOnce * 2, queries);
+    const rows = await rowsInCells<Row>([scope], cells, rowsGatheredMax * 2, queries);
     work?.examined(rows.length);
-    if (rows.length < crowdRowsAtOnce * 2) {
+    if (rows.length < rowsGatheredMax * 2) {
       yield* rows;
       return;
     }

@@ -231,6 +231,8 @@ function withAllConditions(scope: Scope): Scope {
   return rowCondition === undefined ? scope : { ...scope, conditions: [...conditions, rowCondition] };
 }
 
+const orderByCell = "its cell";
+
 /** Streams the rows of a scope in a range of cells, ordered by cell, so that they can be read in chunks. */
 export function rowsByCell<Row extends { readonly id: string }>(
   scope: Scope,
@@ -238,14 +240,16 @@ export function rowsByCell<Row extends { readonly id: string }>(
   queries: Queries,
 ): Stream<Row> {
   const { cell = sql``, tie = "id" } = scope;
-  const inCells = condition("in a range of cells", { "first cell": from, "last cell": to }, (parameter) => {
-    return sql`${cell} between ${parameter("first cell")} and ${parameter("last cell")}`;
+  // The names by which the walk moves the bound to its key: otherwise each chunk would begin at the first cell again.
+  const [first, last] = [`${orderByCell} >=`, `${orderByCell} <=`];
+  const inCells = condition("in a range of cells", { [first]: from, [last]: to }, (parameter) => {
+    return sql`${cell} between ${parameter(first)} and ${parameter(last)}`;
   });
   const selectWithCell = (parameter: Parameter) => sql`${selectOfScope(scope, parameter)}, ${cell} as its_cell`;
   const { constants: _, ...others } = scope;
   const withCell = { ...others, shape: `${scope.shape} and cell`, select: selectWithCell };
   const byCell: Order<Row> = {
-    shape: "its cell",
+    shape: orderByCell,
     columns: [cell, sql.ref(tie)],
     keyOf: (row) => [(row as Row & { readonly its_cell: number }).its_cell, row.id], // `its_cell` is selected above
   };

@@ -26,6 +26,8 @@ export interface Stream<Row> {
   keyOf(row: Row): Key;
   /** True if the listing runs from the greatest key to the smallest. */
   readonly isDescending: boolean;
+  /** The number of rows that an offset skips at once, if it is cheaper to read many. */
+  readonly skipRows?: number | undefined;
   /**
    * Reads at most `count` rows in the given direction, those next to the bound first.
    *
@@ -47,6 +49,7 @@ export function mergeStreams<Row extends { readonly id: string }>(
   return {
     keyOf: first.keyOf,
     isDescending: first.isDescending,
+    skipRows: first.skipRows,
     async take(take, work) {
       const taken = await Promise.all(streams.map((stream) => stream.take(take, work)));
       const all = taken.filter(({ rows, reached }) => rows.length > 0 || reached !== undefined);
@@ -78,6 +81,7 @@ export function filterStream<Row>(stream: Stream<Row>, isIn: (row: Row) => boole
   return {
     keyOf: stream.keyOf,
     isDescending: stream.isDescending,
+    skipRows: stream.skipRows,
     async take(take, work) {
       const passed: Row[] = [];
       let { bound } = take;
@@ -118,7 +122,7 @@ export async function takeAfterOffset<Row>(
   let bound: Take["bound"] = after && { side: "after", key: after };
   let offsetLeft = offset;
   while (offsetLeft > 0) {
-    const chunk = Math.min(offsetLeft, chunkRowsMax);
+    const chunk = Math.min(offsetLeft, stream.skipRows ?? chunkRowsMax);
     const skipped = await stream.take({ direction: "forward", bound, count: chunk }, work);
     offsetLeft -= skipped.rows.length;
     if (skipped.reached !== undefined) return { rows: [], reached: skipped.reached, offsetLeft };
