@@ -20,6 +20,7 @@ export function checkinRow(
     seen_lng: null,
     seen_cell: cellOf({ lat, lng }),
     comment: null,
+    occurred_at: null,
     location_id: null,
     location_name: null,
     description: null,

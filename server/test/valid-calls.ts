@@ -75,6 +75,7 @@ export async function startValidCalls(): Promise<ValidCalls> {
       timeoutMs: 1_000,
       subscriptions: [{}],
       expiresInSeconds: 3_600,
+      ...(wire === "date" && { occurred: test.now() }),
     };
     const byWire: Record<string, unknown> = {
       text: "text",

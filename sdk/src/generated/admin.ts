@@ -1792,6 +1792,8 @@ export interface OperatedCheckin {
   readonly location: CheckinLocation;
   readonly comment?: string;
   readonly description?: string;
+  /** When it happened; absent if it was created then. */
+  readonly occurred?: Date;
   /** Any text of the app. */
   readonly tag?: string;
   /** The users who may read it. */

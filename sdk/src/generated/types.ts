@@ -223,6 +223,8 @@ export interface Checkin {
   readonly location: CheckinLocation;
   readonly comment?: string;
   readonly description?: string;
+  /** When it happened; absent if it was created then. */
+  readonly occurred?: Date;
   /** Any text of the app. */
   readonly tag?: string;
   /** The users who may read it. */
@@ -253,7 +255,7 @@ export interface CheckinPage {
 }
 
 /** Ascending, with `-` descending. */
-export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
+export type CheckinSortOrder = "created" | "-created" | "lastModified" | "-lastModified" | "occurred" | "-occurred" | "comment" | "-comment" | "description" | "-description" | "tag" | "-tag" | "distance" | "-distance";
 
 /**
  * The connection of a device.
@@ -300,6 +302,8 @@ export interface CreateCheckinRequest {
   readonly location: Place | string;
   readonly comment?: string | undefined;
   readonly description?: string | undefined;
+  /** When it happened; absent if it was created then. */
+  readonly occurred?: Date | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
   /** The users who may read it; only the owner if absent. */
@@ -986,6 +990,8 @@ export interface SearchCheckinsQuery {
   readonly comment?: string | undefined;
   /** Only objects with this description. */
   readonly description?: string | undefined;
+  /** Only objects with this occurred. */
+  readonly occurred?: DateRange | undefined;
   /** When it was created. */
   readonly created?: DateRange | undefined;
   /** When it was changed last. */

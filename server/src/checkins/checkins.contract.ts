@@ -2,8 +2,9 @@ import { PageOf } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
+import { ApiError } from "../errors.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
-import { changesOf, filtersOf, inputsOf, resultsOf, textField } from "../owned/fields.ts";
+import { changesOf, filtersOf, inputsOf, resultsOf, textField, timeField } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
 import { presentOwned } from "../owned/presenter.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
@@ -18,6 +19,7 @@ export const checkinKind: OwnedKind<CheckinRow> = {
   fields: [
     textField("comment", "comment", textCharactersMax),
     textField("description", "description", textCharactersMax),
+    timeField("occurred", "occurred_at", "When it happened; absent if it was created then."),
   ],
   columns: ["location_id", "location_name"],
   placeColumns: (place) => ({ location_id: place?.id ?? null, location_name: place?.name ?? null }),
@@ -28,7 +30,17 @@ const { fields } = checkinKind;
 const { location: _, ...created } = commonCreation;
 export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsOf(fields), ...created });
 
-export const checkinOrders = ["created", "lastModified", "comment", "description", "tag"] as const;
+const futureMsMax = 300_000; // clocks of devices differ
+const pastMsMax = 31_536_000_000; // a year
+
+/** @throws ApiError ParameterOutOfRange for a time that no honest check-in has */
+export function requireRecent(occurred: number, now: number): void {
+  if (occurred <= now + futureMsMax && occurred >= now - pastMsMax) return;
+  const message = "occurred must be within the last year, and at most five minutes in the future.";
+  throw new ApiError("ParameterOutOfRange", message, { parameter: "occurred" });
+}
+
+export const checkinOrders = ["created", "lastModified", "occurred", "comment", "description", "tag"] as const;
 
 /** spec/checkins#named-locations. */
 const CheckinLocation = named(

@@ -11,6 +11,7 @@ import {
   checkinKind,
   placesForOthers,
   presentCheckin,
+  requireRecent,
 } from "./checkins.contract.ts";
 
 const createCheckin = operation({
@@ -30,10 +31,12 @@ const createCheckin = operation({
     const { applicationId, userId } = caller;
     const { location } = parameters;
     const columns = newColumns(caller, ids.newId("Checkin"), parameters, clock);
+    const given: { readonly occurred_at?: number } = columnsOf(checkinKind.fields, parameters);
+    if (given.occurred_at !== undefined) requireRecent(given.occurred_at, columns.created_at);
     const checkin = await database.write(
       async ({ queries }) => {
         const placing = { applicationId, userId, setterId: userId, location };
-        const own = { comment: null, description: null, ...columnsOf(checkinKind.fields, parameters) };
+        const own = { comment: null, description: null, occurred_at: null, ...given };
         const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
         const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
         await createOwned("checkins", row, events, queries);

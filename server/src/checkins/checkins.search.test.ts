@@ -54,6 +54,7 @@ before(async () => {
       description: pick(["d", null, long], 7),
       created_at: pick(times, 3),
       modified_at: pick(times, 2),
+      occurred_at: pick([null, ...times], 5),
       read_permission: pick([1, null, 1, 0, 1], 1),
     });
   });
@@ -64,6 +65,7 @@ after(() => test.close());
 const keyOfOrder = {
   created: (row) => [row.created_at],
   lastModified: (row) => [row.modified_at],
+  occurred: (row) => [row.occurred_at ?? row.created_at, row.created_at],
   comment: (row) => [keyOfText(row.comment), row.created_at],
   description: (row) => [keyOfText(row.description), row.created_at],
   tag: (row) => [keyOfText(row.tag), row.created_at],
@@ -124,6 +126,25 @@ describe("GET /checkins with filters: spec/search#filters", () => {
           sortOrder,
         );
       }
+    }
+  });
+
+  it("filters by occurred, which is created where it is absent, with every order", async () => {
+    for (const [range, start, end] of [
+      ["0-1000", 0, 1_000],
+      ["/Date(1)/-", 1, Number.POSITIVE_INFINITY],
+      ["--1", Number.NEGATIVE_INFINITY, -1],
+    ] as const) {
+      for (const sortOrder of ["occurred", "-occurred", "-created", "tag"]) {
+        const isIn = ({ occurred_at, created_at }: CheckinRow) => {
+          const time = occurred_at ?? created_at;
+          return start <= time && time <= end;
+        };
+        assert.deepEqual(await found({ occurred: range, sortOrder }), model(isIn, sortOrder), `${range} ${sortOrder}`);
+      }
+      const both = (row: CheckinRow) => row.user_id === me.id && (row.occurred_at ?? row.created_at) >= start;
+      const own = await found({ occurred: `${start === Number.NEGATIVE_INFINITY ? "" : start}-`, userID: "me" });
+      assert.deepEqual(own, model(both));
     }
   });
 

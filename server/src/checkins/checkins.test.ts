@@ -46,6 +46,30 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     assertResult(answer, 201, newCheckin(answer, fields));
   });
 
+  // spec/checkins#when-it-happened
+  it("stores when it happened, within a year and five minutes, which no change alters", async () => {
+    const [minute, year] = [60_000, 365 * 86_400_000];
+    for (const ms of [0, -year, 5 * minute, -90 * minute]) {
+      const occurred = `/Date(${test.now() + ms})/`;
+      const answer = await checkIn({ occurred });
+      assertResult(answer, 201, newCheckin(answer, { occurred }));
+      const path = `/checkins/${answer.body.result.id}`;
+      assert.equal((await test.call(`GET ${path}`, { token: user.token })).body.result.occurred, occurred);
+      const whole = { ...answer.body.result, comment: "later", occurred: "no date" };
+      const changed = await test.call(`PATCH ${path}`, { token: user.token, body: whole });
+      assert.deepEqual([changed.status, changed.body.result.occurred], [200, occurred]);
+      assert.equal(changed.headers["rollcall-ignored"], undefined);
+    }
+    const message = "occurred must be within the last year, and at most five minutes in the future.";
+    for (const ms of [-year - 1, 5 * minute + 1]) {
+      assertError(await checkIn({ occurred: test.now() + ms }), 400, "ParameterOutOfRange", 514, message);
+    }
+    assert.equal((await checkIn({ occurred: "yesterday" })).body.error, "ParameterIncorrectFormat");
+    const iso = await checkIn({ occurred: new Date(test.now() - 90 * minute).toISOString() });
+    assert.equal(iso.body.result.occurred, `/Date(${test.now() - 90 * minute})/`);
+    assert.equal("occurred" in (await checkIn({ occurred: null })).body.result, false);
+  });
+
   it("accepts the location with a space after the comma, and as an object", async () => {
     for (const location of ["48.2082, 16.3738", { lat: 48.2082, lng: 16.3738 }]) {
       const answer = await checkIn({ location });

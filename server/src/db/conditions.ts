@@ -56,10 +56,10 @@ export function textEquals(column: string, text: string): Condition {
 }
 
 /** Both ends are inclusive; an absent end is open. */
-export function within(column: string, { start, end }: DateRange): Condition[] {
+export function within(column: string, { start, end }: DateRange, written?: RawBuilder<unknown>): Condition[] {
   const conditions: Condition[] = [];
-  if (start !== undefined) conditions.push(compare(column, ">=", start));
-  if (end !== undefined) conditions.push(compare(column, "<=", end));
+  if (start !== undefined) conditions.push(compare(column, ">=", start, written));
+  if (end !== undefined) conditions.push(compare(column, "<=", end, written));
   return conditions;
 }
 

@@ -543,6 +543,8 @@ interface LocationFlagsTable {
 
 interface CheckinsTable extends Located, Owned {
   user_id: string;
+  /** When it happened; null if it was created then. */
+  occurred_at: number | null;
   comment: string | null;
   description: string | null;
   /** The location whose id was sent in place of a point, and its name at that time. */

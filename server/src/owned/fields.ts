@@ -1,17 +1,21 @@
 import { type RawBuilder, sql } from "kysely";
 import { type Schema, Type } from "../contract/schema.ts";
-import { ClearableText, Text } from "../contract/wire.ts";
-import { condition, numberOrder, type Order, textOrder } from "../db/conditions.ts";
+import { ClearableText, DateInput, DateRangeInput, Text, WireDate } from "../contract/wire.ts";
+import { condition, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
 import { textFilter } from "../db/filters.ts";
 import type { Filter } from "../db/search.ts";
+import { type DateRange, formatDate } from "../lib/dates.ts";
 
 /** A field of one kind of object. */
 export interface OwnedField<Row> {
   readonly name: string;
   readonly column: string;
-  /** The schemas for creating and searching, for changing (the empty text clears a text), and of results. */
+  /**
+   * The schemas for creating and searching, for changing (the empty text clears a text), and of results. A field without `change` is
+   * set at the creation only.
+   */
   readonly input: Schema;
-  readonly change: Schema;
+  readonly change?: Schema;
   readonly result: Schema;
   valueOf(row: Row): string | number | null;
   /** Searches can filter and sort by the field: its column is indexed. */
@@ -20,7 +24,10 @@ export interface OwnedField<Row> {
 
 interface FieldSearch<Row> {
   readonly order: Order<Row>;
-  filterOf(value: string | number): Filter<Row>;
+  /** In place of `input`, if searches take something else. */
+  readonly input?: Schema;
+  /** @param value as `input` reads it */
+  filterOf(value: unknown): Filter<Row>;
 }
 
 type WithColumn<Column extends string, Value> = { readonly [Name in Column]: Value } & {
@@ -82,11 +89,47 @@ export function countField<Column extends string>(
       order: countOrder(column),
       filterOf: (value) => ({
         conditions: [
-          condition(`${column} =`, { [column]: value }, (parameter) => sql`${countSql(column)} = ${parameter(column)}`),
+          condition(
+            `${column} =`,
+            { [column]: Number(value) },
+            (parameter) => sql`${countSql(column)} = ${parameter(column)}`,
+          ),
         ],
         isIn: (row) => row[column] === value,
         index: { order: numberOrder("created_at"), alikeIn: column },
       }),
+    },
+  };
+}
+
+/** A time that is set at the creation only. Where it is absent, searches take the time of the creation. */
+export function timeField<Column extends string>(
+  name: string,
+  column: Column,
+  description: string,
+): OwnedField<WithColumn<Column, number | null>> {
+  const timeOf = (row: WithColumn<Column, number | null>): number => row[column] ?? row.created_at;
+  const written = sql`coalesce(${sql.ref(column)}, created_at)`;
+  const order: Order<WithColumn<Column, number | null>> = {
+    shape: column,
+    columns: [written, sql.ref("created_at"), sql.ref("id")],
+    keyOf: (row) => [timeOf(row), row.created_at, row.id],
+  };
+  return {
+    ...{ name, column, input: DateInput({ description }), result: { ...WireDate, description } },
+    valueOf: (row) => (row[column] === null ? null : formatDate(row[column])),
+    search: {
+      order,
+      input: DateRangeInput(),
+      filterOf(value) {
+        const range = value as DateRange; // as `input` reads it
+        const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = range;
+        return {
+          conditions: within(column, range, written),
+          isIn: (row) => start <= timeOf(row) && timeOf(row) <= end,
+          index: { order },
+        };
+      },
     },
   };
 }
@@ -113,7 +156,7 @@ export function filtersOf(fields: readonly OwnedField<never>[]): ByName {
   return inputsOf(
     searched.map((field) => ({
       ...field,
-      input: { ...field.input, description: `Only objects with this ${field.name}.` },
+      input: { ...(field.search?.input ?? field.input), description: `Only objects with this ${field.name}.` },
     })),
   );
 }
@@ -125,7 +168,7 @@ export function inputsOf(fields: readonly OwnedField<never>[]): ByName {
 
 /** The parameters of changes. */
 export function changesOf(fields: readonly OwnedField<never>[]): ByName {
-  return Object.fromEntries(fields.map(({ name, change }) => [name, Type.Optional(change)]));
+  return Object.fromEntries(fields.flatMap(({ name, change }) => (change ? [[name, Type.Optional(change)]] : [])));
 }
 
 /** The schemas of the fields in results. */

@@ -85,8 +85,7 @@ function filtersOf<Row extends OwnedRow>(kind: OwnedKind<Row>, filters: OwnedFil
   if (tag !== undefined) found.push(textFilter("tag", tag));
   for (const field of kind.fields) {
     const value = given[field.name];
-    if (typeof value === "string" || typeof value === "number")
-      found.push(...(field.search ? [field.search.filterOf(value)] : []));
+    if (value !== undefined && field.search !== undefined) found.push(field.search.filterOf(value));
   }
   if (created !== undefined) found.push(rangeFilter("created_at", created, commonOrders.created));
   if (lastModified !== undefined) found.push(rangeFilter("modified_at", lastModified, commonOrders.lastModified));
