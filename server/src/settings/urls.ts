@@ -1,7 +1,7 @@
 import { absoluteFilePattern } from "./database-url.ts";
 import { checked, type Reader, text } from "./reader.ts";
 
-export function isUrl(given: string, protocols: readonly string[]): boolean {
+function isUrl(given: string, protocols: readonly string[]): boolean {
   return URL.canParse(given) && protocols.includes(new URL(given).protocol);
 }
 
