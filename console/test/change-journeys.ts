@@ -69,7 +69,7 @@ export const changeJourneys: Checks = {
     await (await asked).dismiss();
     await leaving;
     await secret.waitFor();
-    assert.equal(await page.getByRole("combobox").count(), 0, "the palette did not open");
+    assert.equal(await page.getByRole("combobox", { name: /^A screen/ }).count(), 0, "the palette did not open");
     await dialog.getByText("I have stored it").click();
     await dialog.getByRole("button", { name: "Done" }).click();
     await secret.waitFor({ state: "detached" });

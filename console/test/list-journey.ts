@@ -59,7 +59,7 @@ export const listJourney: Checks = {
     assert.deepEqual(await box.evaluate(completions), ["platform:"]);
     await box.fill("platform:iOS tag:my beta");
     await page.keyboard.press("Enter");
-    await page.getByText("Tag: my beta").waitFor();
+    await page.getByText("Tag: my beta", { exact: true }).waitFor();
     await page.getByText("Platform: iOS").waitFor();
     await rows.nth(1).waitFor({ state: "detached" });
     assert.equal(await box.inputValue(), "");

@@ -50,13 +50,13 @@ const columns: readonly Column<AuditEntry>[] = [
     ),
   },
   { name: "Result", width: "minmax(150px, 1.6fr)", narrow: "end", render: (entry) => <Result entry={entry} /> },
-  ofDeployment,
   {
     name: "Target",
     width: "minmax(136px, 0.6fr)",
     render: ({ target, appid }) =>
       target !== undefined && target !== "" && <IdLink id={target} href={addressOfId(target, appid)} />,
   },
+  ofDeployment,
   { name: "Address", width: "minmax(110px, 0.5fr)", render: ({ address }) => address },
 ];
 

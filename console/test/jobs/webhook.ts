@@ -52,7 +52,7 @@ export async function tellOthers(setup: Setup): Promise<void> {
   await dialog.getByText(/^whsec_/).waitFor();
   await keepSecret();
   await hand.press(page.getByRole("link", { name: "Facts" }));
-  await page.getByText("Signs, too").waitFor();
+  await page.getByText("signs until").waitFor();
 
   await registerDevice(server.url, application);
   await hand.press(page.getByRole("link", { name: "Events", exact: true }));
