@@ -146,12 +146,17 @@ export function createDispatcher(options: {
         requestId,
         path,
         idempotencyKey: inner.idempotencyKey,
+        unread: [],
         rehearse: inner.rehearse,
         admission: inner.admission,
         isKept,
         work: new CallWork(isKept ? undefined : outer.work?.isGone), // a stored response is for the retry, so a disconnect must not stop the work
         readParameters() {
-          if (query === "" || (method !== "GET" && method !== "DELETE")) return inner.parameters;
+          if (query === "") return inner.parameters;
+          if (method !== "GET" && method !== "DELETE") {
+            for (const [name] of parseQuery(query)) call.unread?.push(name);
+            return inner.parameters;
+          }
           return [...parseQuery(query), ...inner.parameters];
         },
       };

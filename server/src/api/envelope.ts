@@ -65,6 +65,8 @@ export const ErrorEnvelope = named(
       maxItems: 50,
       description: "With refused settings: each of them.",
     }),
+    /** While the application has `debug` (spec/transport#unknown-parameters). */
+    ignored: Type.Optional(Type.Array(Type.String())),
     request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
   }),

@@ -43,10 +43,56 @@ describe("the header Rollcall-Ignored", () => {
     assert.equal(await ignoredBy("PATCH /users/me", { "\ud800": 1, __proto__x: 1 }), "%EF%BF%BD, __proto__x");
   });
 
+  it("lists the parameters of a query where only the body counts", async () => {
+    assert.equal(
+      await ignoredBy("POST /checkins?comment=a&tag=b", { location: "1,2" }),
+      undefined,
+      "fields of a check-in",
+    );
+    assert.equal(await ignoredBy("POST /checkins?page=2", { location: "1,2", comments: "a" }), "page, comments");
+  });
+
   it("can be read by web pages", async () => {
     const headers = { origin: "https://app.example" };
     const answer = await test.call("GET /checkins?coment=x", { token: user.token, headers });
     assert.match(String(answer.headers["access-control-expose-headers"]), /\bRollcall-Ignored\b/);
+  });
+});
+
+// spec/transport#unknown-parameters
+describe("the names of ignored parameters in the envelope", () => {
+  it("are there while the application has debug, in successes, errors and items of a batch", async () => {
+    const application = await test.createApplication();
+    const { token } = await test.signUp("Debugging", application);
+    const call = async (operation: string, body?: object) =>
+      (await test.call(operation, { token, ...(body && { body }) })).body;
+    const typo = { location: "1,2", comments: "typo" };
+    const key = { headers: { "idempotency-key": "typo" } };
+    assert.equal("ignored" in (await call("POST /checkins", typo)), false);
+    const operator = await test.createOperator();
+    const settings = `PATCH /_/api/applications/${application.appid}/settings`;
+    await test.call(settings, { token: operator.token, body: { debug: true } });
+    assert.deepEqual((await call("POST /checkins?page=2", typo)).ignored, ["page", "comments"]);
+    assert.deepEqual((await call("GET /checkins?near=48,16")).ignored, ["near"]);
+    assert.deepEqual((await call("POST /checkins", { comments: 'a"b' })).ignored, ["comments"]);
+    assert.equal("ignored" in (await call("POST /checkins", { location: "1,2", comment: "right" })), false);
+    const requests = [
+      { method: "POST", path: "/checkins?page=2", parameters: typo },
+      { method: "GET", path: "/checkins?near=1" },
+      { method: "POST", path: "/checkins", parameters: { comments: "typo" } },
+      { method: "GET", path: "/users/me" },
+    ];
+    const { result } = await call("POST /batch", { requests });
+    assert.deepEqual(
+      result.responses.map(({ ignored }: { ignored?: string[] }) => ignored),
+      [["page", "comments"], ["near"], ["comments"], undefined],
+    );
+    for (const replayed of [false, true]) {
+      const { body, headers } = await test.call("POST /checkins", { token, body: typo, ...key });
+      assert.equal(body.success, true);
+      assert.equal(headers["idempotent-replayed"] === "true", replayed);
+      assert.deepEqual(body.ignored, replayed ? undefined : ["comments"]);
+    }
   });
 });
 

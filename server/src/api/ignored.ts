@@ -15,26 +15,24 @@ const namesMax = 10;
 const nameCharactersMax = 24;
 
 /**
- * Formats the header value from the unknown parameter names of a call; returns undefined when no header is needed.
- * Fields of the operation's own result are not reported, because clients send back objects that they have read.
+ * Selects the unknown parameter names of a call that developers should notice, at most ten, shortened. Fields of the operation's own result are not reported, because clients send back objects that they have read.
  */
 export function createIgnoredNames({
   result,
-}: Pick<Route, "result">): (unread: readonly string[]) => string | undefined {
+}: Pick<Route, "result">): (unread: readonly string[]) => readonly string[] {
   const fields = Object.keys(fieldsOf(result["properties"]));
   const expected = new Set([...expectedNames, ...fields].map((name) => name.toLowerCase()));
   return (unread) => {
     const names = new Set<string>();
     for (const name of unread) {
       if (names.size === namesMax) break;
-      if (!expected.has(name.toLowerCase())) names.add(printable(name));
+      if (!expected.has(name.toLowerCase())) names.add([...name].slice(0, nameCharactersMax).join("").toWellFormed());
     }
-    return names.size === 0 ? undefined : [...names].join(", ");
+    return [...names];
   };
 }
 
-/** Percent-encodes all characters of a name that a header cannot contain. */
-function printable(name: string): string {
-  const short = [...name].slice(0, nameCharactersMax).join("");
-  return encodeURIComponent(short.toWellFormed());
+/** The value of the header: all characters that it cannot contain are percent-encoded. */
+export function ignoredHeaderOf(names: readonly string[]): string {
+  return names.map(encodeURIComponent).join(", ");
 }

@@ -173,15 +173,16 @@ function describeBody({ operation, parameters = Type.Object({}), upload }: Route
   return { requestBody: { required: true, content: { "multipart/form-data": { schema, encoding } } } };
 }
 
-function describeSuccess({ result }: Route, describe: Describe): Json {
+function describeSuccess(route: Route, describe: Describe): Json {
+  const { result } = route;
   const mediaType = mediaTypeOf(result);
   if (mediaType !== undefined)
     return { description: "The bytes.", content: { [mediaType]: { schema: describe(result) } } };
-  return { description: "OK", content: { "application/json": { schema: describe(answerWith(result)) } } };
+  return { description: "OK", content: { "application/json": { schema: describe(answerWith(route)) } } };
 }
 
 /** The envelope around a result; results that are one value share the envelope of their type. */
-function answerWith(result: Schema): Schema {
+function answerWith({ result }: Route): Schema {
   const isTrue = result["const"] === true;
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
   return named(
@@ -190,6 +191,7 @@ function answerWith(result: Schema): Schema {
     Type.Object({
       status: Type.Integer(),
       result: value,
+      ignored: Type.Optional(Type.Array(Type.String())),
       request_id: Type.String(),
       success: Type.Literal(true),
     }),

@@ -69,7 +69,8 @@ const callersOf = {
 } as const satisfies Record<Audience, readonly CallerKind[]>;
 
 const envelope = `Every answer is an envelope: \`status\`, \`result\` or \`error\`, \`request_id\`, \`success\`. Parameter names match
-case-insensitively, null means "not given", unknown parameters are ignored. A page has \`pageResults\`, and tokens for
+case-insensitively, null means "not given", unknown parameters are ignored (\`ignored\` names them while the
+application has the setting \`debug\`). A page has \`pageResults\`, and tokens for
 \`pagingToken\`: \`currentToken\` for itself, \`nextToken\` and \`previousToken\` for its neighbours, if there are.
 
 A failure is an \`ApiError\`. An operation fails with its \`x-errors\`, and with those of \`x-caller-errors\` for its

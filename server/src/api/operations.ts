@@ -26,6 +26,7 @@ import { runAs } from "../lib/current-call.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
 import { mayDo, type OperatorRole } from "../roles.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
+import { createIgnoredNames } from "./ignored.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import type { Rehearsals } from "./rehearsals.ts";
 
@@ -114,6 +115,7 @@ export function createOperation(
   const readPath = compileOptional(route.pathParameters);
   const readParameters = compileOptional(route.parameters);
   const serialize = createSerializer(route.result);
+  const ignoredNames = createIgnoredNames(route);
   const isKeyed = takesIdempotencyKey(route);
   const takesLocations = Object.values(route.parameters?.properties ?? {}).some(isLocationInput);
 
@@ -209,10 +211,19 @@ export function createOperation(
         }
         reply = refuse(error, call.requestId, log);
       }
+      if (isClient(caller) && caller.policy.isDebugged && call.unread !== undefined) {
+        reply = withIgnored(reply, ignoredNames(call.unread));
+      }
       const quota = bucket && rateLimits.quotaOf(bucket);
       return quota === undefined ? reply : { ...reply, quota };
     },
   };
+}
+
+/** Names the parameters that had no effect, for the developers of an app (spec/transport#unknown-parameters). */
+function withIgnored(reply: Reply, ignored: readonly string[]): Reply {
+  if (ignored.length === 0 || reply.file !== undefined || reply.stream !== undefined) return reply;
+  return { ...reply, content: `${reply.content},"ignored":${JSON.stringify(ignored)}` };
 }
 
 /** @returns the caller's bucket, for the rest of its rate limit */

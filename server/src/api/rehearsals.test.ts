@@ -256,6 +256,7 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
       tokenLifetimes: {},
       limits: { operations: [] },
       allowsRehearsal: true,
+      isDebugged: false,
     };
     const versions = { application: 0, key: 0, device: 0 };
     const ids = { applicationId: "app_1", applicationKeyId: "apk_1", deviceId: "dev_1", userId: "usr_1" };

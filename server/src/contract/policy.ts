@@ -23,6 +23,8 @@ export interface ApplicationPolicy {
   readonly limits: PolicyLimits;
   /** Clients may request failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;
+  /** Answers may help the developers of the app. */
+  readonly isDebugged: boolean;
 }
 
 /** The limits of an application, which override those of the deployment. */

@@ -90,6 +90,7 @@ export class HttpCall implements Call {
     if (method === "GET" || method === "HEAD") return parseQuery(query);
     const bytes = body instanceof HeldBody ? body.bytes : body;
     const parameters = bytes === undefined ? [] : parseBody(bytes, headers["content-type"]);
+    if (query !== "" && method !== "DELETE") for (const [name] of parseQuery(query)) this.unread.push(name);
     return method === "DELETE" ? [...parseQuery(query), ...parameters] : parameters;
   }
 

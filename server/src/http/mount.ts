@@ -1,6 +1,6 @@
 import { parseQuery } from "../api/body-parameters.ts";
 import { shownReply } from "../api/envelope.ts";
-import { createIgnoredNames, ignoredHeader } from "../api/ignored.ts";
+import { createIgnoredNames, ignoredHeader, ignoredHeaderOf } from "../api/ignored.ts";
 import type { Authenticate, Operation } from "../api/operations.ts";
 import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
@@ -81,8 +81,8 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     if (answered.failure !== undefined && answerBusy(exchange, answered.failure)) return;
     if (answered.rehearsed !== undefined) exchange.setHeader(rehearsedHeader, answered.rehearsed.what);
     exchange.rehearsed = answered.rehearsed?.what;
-    const ignored = call.unread.length === 0 ? undefined : ignoredNames(call.unread);
-    if (ignored !== undefined) exchange.setHeader(ignoredHeader, ignored);
+    const ignored = call.unread.length === 0 ? [] : ignoredNames(call.unread);
+    if (ignored.length > 0) exchange.setHeader(ignoredHeader, ignoredHeaderOf(ignored));
     if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
       // Pages that isolate themselves (Cross-Origin-Embedder-Policy) may show files, which need a token or a signature anyway.

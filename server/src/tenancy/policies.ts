@@ -159,6 +159,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes = {},
     limits = {},
     rehearsal,
+    debug,
   } = parseApplicationSettings(stored.settings);
   return {
     isMoving: stored.moving_to !== null,
@@ -173,6 +174,7 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes,
     limits: makeLimits(limits),
     allowsRehearsal: rehearsal === "on",
+    isDebugged: debug === true,
   };
 }
 
