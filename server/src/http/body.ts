@@ -8,8 +8,8 @@ import { noteDiscarded } from "./memory-relief.ts";
 const discardedBytesMax = 67_108_864;
 const discardingMsMax = 15_000;
 
-/** Smaller bodies are not counted: a connection's own buffers take as much. */
-const uncountedBytesMax = 16_384;
+/** Larger bodies have memory of their own, which returns to the system. */
+const smallBytesMax = 16_384;
 
 /** A body whose bytes count against the in-flight budget of the process. */
 export class HeldBody {
@@ -30,7 +30,7 @@ export class HeldBody {
  * @returns undefined if `readBody` has to read it
  */
 export function readArrivedBody(stream: IncomingMessage, bytesMax: number): Buffer | undefined {
-  if (!stream.complete || stream.readableLength > Math.min(uncountedBytesMax, bytesMax)) return undefined;
+  if (!stream.complete || stream.readableLength > Math.min(smallBytesMax, bytesMax)) return undefined;
   return stream.read(stream.readableLength) ?? undefined; // without a size, it may return the first chunk only
 }
 
@@ -51,11 +51,13 @@ export function readBody(
     const chunks: Buffer[] = [];
     const announced = Number(stream.headers["content-length"] ?? bytesMax);
     let length = 0;
+    let small: HeldBytes | undefined;
     let large: LargeBody | undefined;
     let refusal: ApiError | undefined;
 
     function release(): void {
       chunks.length = 0;
+      small?.release();
       large?.release();
     }
 
@@ -74,7 +76,9 @@ export function readBody(
 
     /** @returns false when too many bytes are in flight */
     function keep(chunk: Buffer): boolean {
-      if (announced <= uncountedBytesMax) {
+      if (announced <= smallBytesMax) {
+        small ??= hold();
+        if (!small.tryAdd(chunk.length)) return false;
         chunks.push(chunk);
         return true;
       }
@@ -86,15 +90,17 @@ export function readBody(
     if (announced > bytesMax) refuse(tooLarge());
     stream.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (announced > uncountedBytesMax) noteDiscarded(chunk.length); // copied below, or discarded
+      noteDiscarded(chunk.length); // copied below, or discarded
       if (length > bytesMax) refuse(tooLarge());
       if (refusal === undefined && !keep(chunk)) refuse(tooManyBytes());
       else if (length > bytesMax + discardedBytesMax) stream.destroy();
     });
     stream.on("end", () => {
       if (refusal !== undefined) resolve(refusal);
-      else if (large === undefined) resolve(Buffer.concat(chunks));
-      else resolve(new HeldBody(large.bytes, release));
+      else if (large === undefined) {
+        resolve(Buffer.concat(chunks));
+        release(); // it is answered at once
+      } else resolve(new HeldBody(large.bytes, release));
     });
     stream.on("error", (cause) => {
       release();

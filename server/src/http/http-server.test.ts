@@ -14,7 +14,13 @@ import { createHttpServer, type HttpServer } from "./http-server.ts";
 import type { AnsweredCall } from "./request-observer.ts";
 
 const waitMsMax = 10_000;
-const limits = { headerBytesMax: 16_384, requestTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000, tls: undefined };
+const unbounded = {
+  connectionsMax: undefined,
+  connectionsPerAddressMax: undefined,
+  trustedProxies: [],
+  tls: undefined,
+};
+const limits = { headerBytesMax: 16_384, requestTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000, ...unbounded };
 const { hold } = createByteBudget(67_108_864);
 const holdFrom = (caller: string) => hold({ application: "", caller });
 const hasty = { requestTimeoutMs: 600, keepAliveTimeoutMs: 400 };

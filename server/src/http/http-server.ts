@@ -3,11 +3,13 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Config } from "../config.ts";
+import { createAddressBlocks } from "../lib/address-blocks.ts";
 import { createServer } from "../lib/node-http.ts";
 import type { Log } from "../log.ts";
 import { workerNumber } from "../worker-number.ts";
 import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
+import { createConnectionLimits } from "./connection-limits.ts";
 import type { InFlight } from "./in-flight.ts";
 import { lingerOn } from "./linger.ts";
 import { createPipelines } from "./one-at-a-time.ts";
@@ -35,7 +37,16 @@ export interface HttpServer {
 }
 
 export interface HttpServerOptions {
-  readonly config: Pick<Config, "headerBytesMax" | "requestTimeoutMs" | "keepAliveTimeoutMs" | "tls">;
+  readonly config: Pick<
+    Config,
+    | "headerBytesMax"
+    | "requestTimeoutMs"
+    | "keepAliveTimeoutMs"
+    | "connectionsMax"
+    | "connectionsPerAddressMax"
+    | "trustedProxies"
+    | "tls"
+  >;
   /** The certificate from the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
   readonly log: Log;
@@ -75,6 +86,9 @@ export function createHttpServer(
     holdBytes: ({ remoteAddress = "" }) => inFlight.holdFrom(remoteAddress),
   });
 
+  const proxies = createAddressBlocks(config.trustedProxies);
+  const connections = createConnectionLimits({ ...config, isProxy: proxies.contain, log });
+
   function refuse(error: BrokenRequest, socket: Socket): void {
     const answered = answerBrokenRequest(error, socket, log);
     if (answered !== undefined) observer.answered(answered);
@@ -91,6 +105,7 @@ export function createHttpServer(
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
   server.on("request", handler);
+  server.on("connection", connections.admit);
   server.on("connection", observer.connected);
   server.on(tls === undefined ? "connection" : "secureConnection", pipelines.add);
 

@@ -12,7 +12,13 @@ import { createLog } from "../log.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 
 const waitMsMax = 20_000;
-const limits = { headerBytesMax: 16_384, requestTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000, tls: undefined };
+const unbounded = {
+  connectionsMax: undefined,
+  connectionsPerAddressMax: undefined,
+  trustedProxies: [],
+  tls: undefined,
+};
+const limits = { headerBytesMax: 16_384, requestTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000, ...unbounded };
 const observer = { connected() {}, began() {}, streams() {}, answered() {}, answeredItem() {} };
 
 // spec/transport#pipelining, hostile.md 17, 30, 37

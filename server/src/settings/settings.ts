@@ -341,6 +341,20 @@ export const rows = {
     about: "Time that an idle connection stays open.",
     read: integer(100, hourMs),
   },
+  connectionsMax: {
+    name: "CONNECTIONS_MAX",
+    default: "",
+    about:
+      "Open connections of each process, beyond which new ones are closed; empty for three quarters of its limit of open files.",
+    read: optional(integer(1, 10_000_000)),
+  },
+  connectionsPerAddressMax: {
+    name: "CONNECTIONS_PER_ADDRESS_MAX",
+    default: "",
+    about:
+      "Open connections of one address (IPv6: /64) in each process; empty for a quarter of CONNECTIONS_MAX. TRUST_PROXY and this machine are exempt.",
+    read: optional(integer(1, 10_000_000)),
+  },
   shutdownGraceMs: {
     name: "SHUTDOWN_GRACE_MS",
     default: "10000",
