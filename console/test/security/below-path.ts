@@ -23,12 +23,10 @@ export const belowPath: Checks = {
       await signIn(page, server);
       const [cookie] = await page.context().cookies(`${proxyUrl}/_/api/`);
       assert.equal(cookie?.path, "/backend/_/api");
-      for (const screen of ["users", "devices", "crashes", "keys", "settings", "audit"]) {
+      const screens = { users: "Users", devices: "Devices", crashes: "Crashes", keys: "Keys", settings: "Settings" };
+      for (const [screen, heading] of Object.entries({ ...screens, audit: "Application log" })) {
         await page.goto(`${proxyUrl}/_/console/#/apps/${server.appid}/${screen}`);
-        await page
-          .locator("h1")
-          .filter({ hasText: new RegExp(screen, "i") })
-          .waitFor();
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
         await page.locator("[role=grid], h2").first().waitFor();
         assert.equal(await page.getByText("This did not work").count(), 0, screen);
       }
