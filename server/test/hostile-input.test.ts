@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
+import { trimAddress } from "../src/lib/mail-addresses.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { processorTime } from "./processor-time.ts";
 
@@ -150,7 +151,7 @@ describe("texts (19, 20, 23)", () => {
   };
 
   for (const [name, text] of Object.entries(texts)) {
-    it(`${name}: stored and returned unchanged in every text field`, async () => {
+    it(`${name}: stored and returned unchanged in every text field, around an address without blanks`, async () => {
       const { result } = (await checkIn({ comment: text, description: text })).body;
       assert.deepEqual([result.comment, result.description], [text, text]);
       const read = await test.call(`GET /checkins/${result.id}`, { token: user.token });
@@ -167,7 +168,8 @@ describe("texts (19, 20, 23)", () => {
       const created = await test.call("POST /users", { token: user.deviceToken, body });
       assert.deepEqual({ ...body, ...created.body.result, username: body.username }.firstName, text);
       assert.equal(created.body.result.userName, body.username);
-      assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body })).body.result.email, text);
+      const { email } = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
+      assert.equal(email ?? "", trimAddress(text)); // spec/users: what no mail system delivers to is removed
     });
   }
 

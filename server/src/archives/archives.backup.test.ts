@@ -455,6 +455,7 @@ describe("restoring", () => {
     const path = join(folder, "older.tar");
     const services = { ...test.app, database: old, secrets: loadSecrets(test.config) };
     await writeArchiveFile(path, backUp(loadConfig(source), services));
+    await migrate(old); // as restoring does
     await old.close();
     assert.match(readFileSync(path, "latin1").slice(0, 4_096), /"0001-foundation",[\s\S]*"0059-operated-people"/);
 

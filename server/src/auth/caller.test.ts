@@ -72,7 +72,10 @@ describe("the Authorization header: spec/authentication#authorization-header", (
     const why = async (header: string | undefined) => (await me(header, app)).body.message;
     const begins = "Incorrect token type.";
     for (const header of [undefined, "", "Service", "Basic abc", token]) {
-      assert.equal(await why(header), `${begins} The Authorization header holds no token. Send Authorization: Service <token>.`);
+      assert.equal(
+        await why(header),
+        `${begins} The Authorization header holds no token. Send Authorization: Service <token>.`,
+      );
     }
     const changed = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
     for (const forged of ["x", changed, token.slice(0, -1), `${token}A`]) {

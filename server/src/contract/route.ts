@@ -237,7 +237,8 @@ export function conditionsOf(route: Route): ErrorCondition[] {
   if (shapes.length > 0) conditions.add("ParameterIncorrectFormat").add("ParameterOutOfRange");
   if (shapes.some((shape) => shape.required.length > 0)) conditions.add("ParameterMissingRequiredValue");
   if (Object.values(route.parameters?.properties ?? {}).some(isLocationInput)) conditions.add("ItemDoesNotExist");
-  if (route.method !== "GET") conditions.add("RequestTooLarge").add("ParameterIncorrectFormat").add("ContentEncodingUnsupported");
+  if (route.method !== "GET")
+    conditions.add("RequestTooLarge").add("ParameterIncorrectFormat").add("ContentEncodingUnsupported");
   if (route.upload !== undefined) conditions.add("FileUploadFailed");
   if (route.download !== undefined) conditions.add("AuthSignatureInvalid").add("RangeOutsideFile");
   if (takesIdempotencyKey(route)) {
