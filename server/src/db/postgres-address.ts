@@ -4,17 +4,14 @@ export interface PostgresAddress {
   readonly options: { readonly path?: string; readonly database?: string };
 }
 
-/** @param url as `settings/database-url.ts` returns it */
+/** @param url as `settings/database-url.ts` returns it; also with several hosts, which `URL` does not parse */
 export function addressOf(url: string): PostgresAddress {
+  const [, name = "", query] = /^[^/]+:\/\/[^/?]*(?:\/([^?]*))?(?:\?(.*))?$/.exec(url) ?? [];
+  const database = decodeURIComponent(name); // which the driver does not do
+  const folder = new URLSearchParams(query).get("host");
+  const options = database === "" ? {} : { database };
+  if (folder === null) return { url, options };
   const parsed = new URL(url);
-  const database = decodeURIComponent(parsed.pathname.slice(1)); // which the driver does not do
-  const folder = parsed.searchParams.get("host");
   parsed.searchParams.delete("host");
-  return {
-    url: folder === null ? url : parsed.href,
-    options: {
-      ...(database !== "" && { database }),
-      ...(folder !== null && { path: `${folder}/.s.PGSQL.${parsed.port || 5432}` }),
-    },
-  };
+  return { url: parsed.href, options: { ...options, path: `${folder}/.s.PGSQL.${parsed.port || 5432}` } };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { readScrape } from "../../test/scrapes.ts";
+import { build } from "../version.ts";
 import type { Snapshot } from "./samples.ts";
 import { renderSnapshots, snapshotContentType } from "./snapshot.ts";
 
@@ -39,7 +40,7 @@ describe("the combined snapshots of several processes", () => {
     assert.equal(ofBoth.get(`rollcall_http_requests_total{${ping}}`), 3);
     assert.equal(ofBoth.get('rollcall_http_requests_total{operation="(unknown)",status="404"}'), 1);
     assert.equal(ofBoth.get('rollcall_http_request_duration_seconds_count{operation="ping"}'), 3);
-    assert.equal(ofBoth.get(`rollcall_build_info{version="0.1.0",node="${process.version}"}`), 1);
+    assert.equal(ofBoth.get(`rollcall_build_info{version="${build}",node="${process.version}"}`), 1);
     for (const [series, value] of ofBoth) {
       if (!/^rollcall_\w+_(?:total|bucket|sum|count)\b/.test(series)) continue;
       const sum = (ofOne.get(series) ?? 0) + (ofOther.get(series) ?? 0);
