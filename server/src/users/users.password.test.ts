@@ -218,9 +218,10 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     });
     const user = await signUpWithMail();
     assertResult(await ask(user.userName, {}, app), 200, true);
-    const closing = app.close();
+    const closing = app.app.close(60_000);
     isStopping.resolve();
     await closing;
+    await app.close();
     assert.deepEqual(
       arrived.map(({ to }) => to),
       [user.email],
