@@ -9,15 +9,21 @@ import type { Tally } from "./tally.ts";
 const preloads = ["./shifted-clock.mjs", "./impatient.mjs"].map((script) => import.meta.resolve(script));
 /** Longer than the grace period of unfinished bytes, and than the completion of an upload. */
 const laterMs = 26 * 3_600_000;
+/** Less than a jump of the clock, after which nothing is deleted for an hour. */
+const betweenMs = laterMs / 2;
 /** Maintenance then runs every second. */
 const patienceMs = 20_000;
+/** Within it, a round has ended. */
+const roundMs = 5_000;
 
 /** After the next maintenance, the folder of files holds no orphaned objects. */
 export async function expectNoOrphans({ settings, application, operator }: Deployment, tally: Tally): Promise<void> {
-  const server = await startServer(
-    { ...settings, FAULTS_CLOCK_SHIFT_MS: `${laterMs}`, OPERATOR_IDLE_MS: `${2 * laterMs}` },
-    { preloads },
-  );
+  const startLater = (shiftMs: number) =>
+    startServer({ ...settings, FAULTS_CLOCK_SHIFT_MS: `${shiftMs}`, OPERATOR_IDLE_MS: `${2 * laterMs}` }, { preloads });
+  const between = await startLater(betweenMs);
+  await sleep(roundMs);
+  await between.end("SIGTERM");
+  const server = await startLater(laterMs);
   const api = createApi(server.port, tally, { isCounted: false });
   const session = await api.call("POST /_/api/sessions", { body: operator });
   const token: string = session.body.result.token;

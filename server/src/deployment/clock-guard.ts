@@ -14,7 +14,7 @@ const waitMs = 3_600_000;
 export interface ClockGuard {
   /**
    * False for the first hour after the clock has jumped ahead by more than a day since the last round of any process, until
-   * `rollcall accept --clock`; and while the clock differs from that of the database by more than a day.
+   * `rollcall accept --clock`.
    */
   mayDelete(now: number): Promise<boolean>;
   /** Records the end of a round. */
@@ -26,11 +26,9 @@ export function createClockGuard(
   {
     database,
     log,
-    ownReports,
   }: {
     readonly database: Database;
     readonly log: Pick<Log, "warn">;
-    readonly ownReports: { readonly clockAheadMs: number | undefined };
   },
   monotonicTime: () => number = () => performance.now(),
 ): ClockGuard {
@@ -39,9 +37,7 @@ export function createClockGuard(
   return {
     async mayDelete(now) {
       const last = await findFact("maintenance", database.reads);
-      const isAway = Math.abs(ownReports.clockAheadMs ?? 0) > jumpMs;
-      const isJump = last !== undefined && now - Number(last) > jumpMs;
-      if (!isAway && !isJump) {
+      if (last === undefined || now - Number(last) <= jumpMs) {
         noticedAt = undefined;
         return true;
       }
@@ -50,12 +46,12 @@ export function createClockGuard(
         log.warn(
           {
             now: new Date(now).toISOString(),
-            last_round: last === undefined ? undefined : new Date(Number(last)).toISOString(),
+            last_round: new Date(Number(last)).toISOString(),
           },
           "maintenance waits for an hour, because the clock has jumped ahead by more than a day: `rollcall accept --clock` confirms that it is right",
         );
       }
-      return !isAway && monotonicTime() - noticedAt >= waitMs;
+      return monotonicTime() - noticedAt >= waitMs;
     },
     finished: (now) => database.write(({ queries }) => putFact("maintenance", `${now}`, queries)),
   };
