@@ -56,6 +56,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight, rateLimits } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0 || config.publicUrl === undefined;
+  const ofCalls = { peers, tracer, publicUrl: config.publicUrl };
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
@@ -181,8 +182,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     }
     endOfTick((failure) => {
       if (failure !== undefined) fail(failure);
-      else if (observesCalls)
-        runInCall(beginCall(exchange, { ...options, ...config }), () => answer(exchange, target).catch(fail));
+      else if (observesCalls) runInCall(beginCall(exchange, ofCalls), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
   };
