@@ -6,8 +6,13 @@ import type { Services } from "../services.ts";
 
 /** The interval at which a waiting call checks whether the process is still running. */
 const lookMs = 500;
-/** A page reserves its memory, which a call must not hold while it waits. */
-export const waitingPageSizeMax = 100;
+const waitingPageSizeMax = 100;
+
+/** The page size of a call: a page reserves its memory, of which a call must not hold much while it waits. Sizes that are refused stay. */
+export function sizeToReserve(pageSize: number, waitSeconds: number, pageItemsMax: number): number {
+  const isWaiting = waitSeconds > 0 && pageSize <= pageItemsMax;
+  return isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
+}
 
 /** A call that reads the events after a cursor, oldest first, and may wait for one (spec/events#wait). */
 export interface ForwardReading<Event> {

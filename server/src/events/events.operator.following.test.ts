@@ -95,5 +95,8 @@ describe("operators who follow the log", () => {
     }
     assert.equal((await one.ask("?waitSeconds=5")).body.error, "ParameterMissingRequiredValue");
     assert.equal((await one.ask("?waitSeconds=26&after=end")).body.error, "ParameterOutOfRange");
+    for (const pageSize of [0, 100_000]) {
+      assert.equal((await one.ask(`?waitSeconds=1&after=end&pageSize=${pageSize}`)).body.error, "ParameterOutOfRange");
+    }
   });
 });

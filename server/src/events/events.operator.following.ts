@@ -8,7 +8,7 @@ import type { Cursor } from "../event-log/cursors.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import type { Services } from "../services.ts";
 import { openCursor } from "./events.cursor.ts";
-import { readForwards, waitingPageSizeMax } from "./events.forwards.ts";
+import { readForwards, sizeToReserve } from "./events.forwards.ts";
 import type { OperatedEventPage, PresentedOperatedEvent } from "./events.operator.contract.ts";
 import { createOperatorPresenter } from "./events.operator.reading.ts";
 
@@ -29,8 +29,8 @@ export async function followEvents(
   call: Call,
   services: Services,
 ): Promise<Static<typeof OperatedEventPage>> {
-  const { database, paging, eventLog, dispatcher, streams, clock } = services;
-  const wanted = waitSeconds > 0 ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
+  const { config, database, paging, eventLog, dispatcher, streams, clock } = services;
+  const wanted = sizeToReserve(pageSize, waitSeconds, config.pageItemsMax);
   const { size } = await paging.read(`events of ${appid}`, caller, { pageSize: wanted }, call);
   const given = after === "start" || after === "end" ? undefined : openCursor(appid, after, eventLog);
   const end = await eventLog.findEnd(appid);

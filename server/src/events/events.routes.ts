@@ -1,7 +1,7 @@
 import { operation } from "../operation.ts";
 import { EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
 import { openCursor } from "./events.cursor.ts";
-import { readForwards, waitingPageSizeMax } from "./events.forwards.ts";
+import { readForwards, sizeToReserve } from "./events.forwards.ts";
 import { createPresenter } from "./events.reading.ts";
 
 const listEvents = operation({
@@ -20,8 +20,7 @@ const listEvents = operation({
     const { paging, eventLog, config } = services;
     const { applicationId } = caller;
     const { after, pageSize = config.pageItemsDefault, waitSeconds = 0, ...filters } = parameters;
-    const isWaiting = waitSeconds > 0 && pageSize <= config.pageItemsMax;
-    const wanted = isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
+    const wanted = sizeToReserve(pageSize, waitSeconds, config.pageItemsMax);
     const { size } = await paging.read("events", caller, { pageSize: wanted }, call);
     createPresenter(filters, caller, call, services); // refuses wrong patterns before the log is opened
     const cursor = after === undefined ? undefined : openCursor(applicationId, after, eventLog);
