@@ -192,7 +192,11 @@ async function eraseApplication(
 
 async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
   const { database, clock, compactor, policies, settingsSealer } = app;
-  const loadSettings = () => loadGuardedSettings(appid, database.reads);
+  let loading: ReturnType<typeof loadGuardedSettings> | undefined;
+  const loadSettings = () => {
+    loading ??= loadGuardedSettings(appid, database.reads); // once: a failure is that of each step that needs them
+    return loading;
+  };
   const loadRetention = async () => retentionOf((await loadSettings()).settings);
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
     compactMetrics: () => compactor.compact(appid, signal),
