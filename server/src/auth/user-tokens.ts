@@ -83,34 +83,21 @@ export async function updateUserTokenUses(uses: readonly TokenUse[], statements:
   );
 }
 
-/** When the user signed in for this token. @returns undefined when the token has ended */
-export async function findSignInTime(
+/**
+ * The session of a token: when the user signed in for it, and when its newest token expires. @returns undefined when it has
+ * ended
+ */
+export function findSession(
   { applicationId, userId, tokenId }: Omit<TokenUse, "usedAt">,
   queries: Queries,
-): Promise<number | undefined> {
-  const token = await queries
+): Promise<{ readonly created_at: number; readonly expires_at: number } | undefined> {
+  return queries
     .selectFrom("user_tokens")
-    .select("created_at")
+    .select(["created_at", "expires_at"])
     .where("application_id", "=", applicationId)
     .where("user_id", "=", userId)
     .where("id", "=", tokenId)
     .executeTakeFirst();
-  return token?.created_at;
-}
-
-/** When the newest token of a session expires. @returns undefined when the session has ended */
-export async function findSessionEnd(
-  { applicationId, userId, tokenId }: Omit<TokenUse, "usedAt">,
-  queries: Queries,
-): Promise<number | undefined> {
-  const token = await queries
-    .selectFrom("user_tokens")
-    .select("expires_at")
-    .where("application_id", "=", applicationId)
-    .where("user_id", "=", userId)
-    .where("id", "=", tokenId)
-    .executeTakeFirst();
-  return token?.expires_at;
 }
 
 /** Deletes the rows of expired tokens. */

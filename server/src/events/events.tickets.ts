@@ -1,5 +1,5 @@
 import { findEndedTokens } from "../auth/ended-tokens.ts";
-import { findSessionEnd } from "../auth/user-tokens.ts";
+import { findSession } from "../auth/user-tokens.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { ApiError } from "../errors.ts";
@@ -67,7 +67,8 @@ export function createTickets({
       }
       const { userId, tokenId } = caller;
       if (userId === undefined) return { caller, asked };
-      return { caller, asked, sessionEndsAt: await findSessionEnd({ applicationId, userId, tokenId }, database.reads) };
+      const session = await findSession({ applicationId, userId, tokenId }, database.reads);
+      return { caller, asked, sessionEndsAt: session?.expires_at };
     },
   };
 }

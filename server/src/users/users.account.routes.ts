@@ -1,6 +1,6 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { userTicket } from "../auth/hash-queue.ts";
-import { findSignInTime } from "../auth/user-tokens.ts";
+import { findSession } from "../auth/user-tokens.ts";
 import type { Call } from "../contract/call.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
@@ -210,7 +210,7 @@ async function changeEmail(
     });
   }
   const now = clock.now();
-  const signedInAt = await findSignInTime(caller, queries);
+  const signedInAt = (await findSession(caller, queries))?.created_at;
   // Clocks of processes differ slightly; a sign-in further in the future was stored by a wrong clock.
   const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
   return changedEmailColumns(before, email, hasProved || isFresh, now);
