@@ -173,16 +173,15 @@ function describeBody({ operation, parameters = Type.Object({}), upload }: Route
   return { requestBody: { required: true, content: { "multipart/form-data": { schema, encoding } } } };
 }
 
-function describeSuccess(route: Route, describe: Describe): Json {
-  const { result } = route;
+function describeSuccess({ result }: Route, describe: Describe): Json {
   const mediaType = mediaTypeOf(result);
   if (mediaType !== undefined)
     return { description: "The bytes.", content: { [mediaType]: { schema: describe(result) } } };
-  return { description: "OK", content: { "application/json": { schema: describe(answerWith(route)) } } };
+  return { description: "OK", content: { "application/json": { schema: describe(answerWith(result)) } } };
 }
 
 /** The envelope around a result; results that are one value share the envelope of their type. */
-function answerWith({ result }: Route): Schema {
+function answerWith(result: Schema): Schema {
   const isTrue = result["const"] === true;
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
   return named(

@@ -80,6 +80,8 @@ export interface Operation {
    * Interrupted.
    */
   perform(call: Call, caller: AnyCaller | undefined): Promise<Reply>;
+  /** Selects the unknown parameter names of a call that developers should notice. */
+  readonly ignoredNames: ReturnType<typeof createIgnoredNames>;
   /**
    * Returns the JSON of the current result of a call without effects, as a part of another call that the rate limits
    * have admitted.
@@ -181,6 +183,7 @@ export function createOperation(
 
   return {
     route,
+    ignoredNames,
     async read(call, caller) {
       if (isClient(caller)) requireEnabled(caller.policy, route, call.path, caller);
       else requireRole(route, caller);

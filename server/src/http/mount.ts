@@ -1,6 +1,6 @@
 import { parseQuery } from "../api/body-parameters.ts";
 import { shownReply } from "../api/envelope.ts";
-import { createIgnoredNames, ignoredHeader, ignoredHeaderOf } from "../api/ignored.ts";
+import { ignoredHeader, ignoredHeaderOf } from "../api/ignored.ts";
 import type { Authenticate, Operation } from "../api/operations.ts";
 import { rehearsedHeader } from "../api/rehearsals.ts";
 import { readSignature, requireSignature } from "../api/signatures.ts";
@@ -36,7 +36,6 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
   const { route } = operation;
   const isDownload = route.method === "GET" && route.result["x-media-type"] !== undefined;
   const { caller: required } = route;
-  const ignoredNames = createIgnoredNames(route);
 
   function accept(exchange: Exchange): void | Promise<void> {
     exchange.setOperation(route.operation);
@@ -81,7 +80,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     if (answered.failure !== undefined && answerBusy(exchange, answered.failure)) return;
     if (answered.rehearsed !== undefined) exchange.setHeader(rehearsedHeader, answered.rehearsed.what);
     exchange.rehearsed = answered.rehearsed?.what;
-    const ignored = call.unread.length === 0 ? [] : ignoredNames(call.unread);
+    const ignored = call.unread.length === 0 ? [] : operation.ignoredNames(call.unread);
     if (ignored.length > 0) exchange.setHeader(ignoredHeader, ignoredHeaderOf(ignored));
     if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
