@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { type Command, openForCommand } from "./cli.command.ts";
 import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
 import { findBackup, findRecordedSecret } from "./db/deployment-facts.ts";
-import { isMissingTable } from "./db/dialect.ts";
 import { hasCitus, listUndistributed } from "./db/distribution.ts";
 import { findDatabaseProblem } from "./db/open.ts";
 import { requireFitting } from "./deployment/joining.ts";
@@ -113,32 +113,37 @@ async function checkDatabase(config: Config): Promise<Finding> {
 
 /** Compares the settings with those that the deployment has recorded; creates neither a database nor a secret. */
 async function checkDeployment(config: Config): Promise<Finding> {
-  if (config.databaseUrl.startsWith("file:") && !existsSync(fileURLToPath(config.databaseUrl)))
-    return ok("the first start will record the secret and the region");
-  const database = await openForCommand(config);
-  try {
+  const none = ok("the first start will record the secret and the region");
+  return askDatabase(config, none, async (database) => {
     const recorded = await findRecordedSecret(database);
-    if (recorded === undefined) return ok("the first start will record the secret and the region");
+    if (recorded === undefined) return none;
     await requireFitting({ config, secrets: openSecrets(config, recorded) }, database.reads);
     return ok("ROLLCALL_SECRET and REGION are those of the deployment");
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 /** Other programs may make backups, so there may be none. */
 async function checkBackup(config: Config): Promise<Finding> {
-  const none = "`rollcall backup` has made no backup of this deployment";
-  if (config.databaseUrl.startsWith("file:") && !existsSync(fileURLToPath(config.databaseUrl))) return ok(none);
-  const database = await openForCommand(config);
-  try {
-    const backup = await findBackup(database.reads).catch((error) =>
-      isMissingTable(error) ? undefined : Promise.reject(error),
-    );
-    if (backup === undefined) return ok(none);
+  const none = ok("`rollcall backup` has made no backup of this deployment");
+  return askDatabase(config, none, async (database) => {
+    const backup = await findBackup(database.reads);
+    if (backup === undefined) return none;
     const days = Math.floor((Date.now() - backup.at) / dayMs);
     const text = `the newest backup is ${days} days old and has ${Math.ceil(backup.bytes / 1_048_576)} MiB`;
     return days < backupDaysOld ? ok(text) : warn(`${text}. Make another one with rollcall backup.`);
+  });
+}
+
+/** @param none the finding if there is no database yet, which this must not create */
+async function askDatabase(
+  config: Config,
+  none: Finding,
+  ask: (database: Database) => Promise<Finding>,
+): Promise<Finding> {
+  if (config.databaseUrl.startsWith("file:") && !existsSync(fileURLToPath(config.databaseUrl))) return none;
+  const database = await openForCommand(config);
+  try {
+    return await ask(database);
   } finally {
     await database.close();
   }

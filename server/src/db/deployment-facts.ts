@@ -10,9 +10,15 @@ import { isMissingTable } from "./dialect.ts";
  */
 export type FactName = "secret" | "region" | "maintenance" | "backup";
 
+/** @returns undefined if no process has recorded it, also in a database without the table, outside of a transaction */
 export async function findFact(name: FactName, queries: Queries): Promise<string | undefined> {
-  const row = await queries.selectFrom("deployment_facts").select("value").where("name", "=", name).executeTakeFirst();
-  return row?.value;
+  try {
+    const found = queries.selectFrom("deployment_facts").select("value").where("name", "=", name);
+    return (await found.executeTakeFirst())?.value;
+  } catch (error) {
+    if (isMissingTable(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Records a fact, or replaces its value. */
@@ -24,17 +30,9 @@ export async function putFact(name: FactName, value: string, queries: Queries): 
     .execute();
 }
 
-/**
- * The fingerprint of the secret that the deployment seals with; undefined if no process has recorded it, also in a
- * database without the table.
- */
-export async function findRecordedSecret({ reads }: Pick<Database, "reads">): Promise<string | undefined> {
-  try {
-    return await findFact("secret", reads);
-  } catch (error) {
-    if (isMissingTable(error)) return undefined;
-    throw error;
-  }
+/** The fingerprint of the secret that the deployment seals with. */
+export function findRecordedSecret({ reads }: Pick<Database, "reads">): Promise<string | undefined> {
+  return findFact("secret", reads);
 }
 
 /** The newest backup that `rollcall backup` has written. */
