@@ -137,7 +137,8 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
-function readMemory(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {
+/** The resident set of a process now, or its maximum; undefined on systems without /proc. */
+export function readMemory(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {
   if (process.platform !== "linux") return undefined;
   const kibibytes = new RegExp(`^${field}:\\s*(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
 import { createApi } from "./api.ts";
@@ -161,8 +162,7 @@ function open({ port }: Server, tally: Tally): Socket {
 }
 
 function memory({ pid }: Server, name: "VmRSS" | "VmHWM"): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
+  return readMemory(pid, name) ?? Number.NaN;
 }
 
 function inMb(bytes: number): string {

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startWorker } from "../bench/worker.ts";
 import { createDeployment } from "./deployment.ts";
+import { compareOthers, residentBytes } from "./other-clients.ts";
 import type { PipeliningOrder, PipeliningReport } from "./pipelining-clients.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
@@ -13,8 +13,7 @@ const unreadMs = 6_000;
 const repetitions = 1_500;
 /** Of a process that serves at most one of the requests of each connection. */
 const residentGrowthMax = 150_000_000;
-/** The factor by which other clients may wait longer, and a wait that is short enough on a busy machine. */
-const p99FactorMax = 20;
+/** A wait that is short enough on a busy machine. */
 const p99MsMax = 1_000;
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -44,7 +43,7 @@ export const pipelines: Scenario = {
     const server = await startServer(deployment.settings);
     const probes = await Probes.begin(deployment, server.port, tally);
     await sleep(calmMs);
-    const [calmUntil, before] = [performance.now(), residentBytes(server.pid)];
+    const [calmUntil, before] = [performance.now(), residentBytes(server)];
     const calm = probes.p99Ms(calmUntil - calmMs, calmUntil);
     let grown = 0;
     for (const attack of attacks) {
@@ -53,26 +52,15 @@ export const pipelines: Scenario = {
         {},
       );
       const { answers } = await clients.ask({ port: server.port, isSecure: false, ...attack });
-      grown = Math.max(grown, residentBytes(server.pid) - before);
+      grown = Math.max(grown, residentBytes(server) - before);
       await clients.end();
       tally.faults += attack.connections;
       if (attack.reads) tally.remarks.push(`${answers} answers`);
     }
     const p99 = probes.p99Ms(calmUntil, performance.now());
     await probes.end();
-    const refused = probes.failuresSince(calmUntil);
-    tally.checks += probes.successes(calmUntil, performance.now()).length + refused;
-    if (refused > 0) tally.wrong.push(`${refused} calls of other clients failed`);
-    if (p99 > Math.max(p99MsMax, p99FactorMax * calm)) tally.wrong.push(`others waited ${p99.toFixed(0)} ms (p99)`);
-    if (grown > residentGrowthMax) tally.wrong.push(`memory grew by ${(grown / 1e6).toFixed(0)} MB`);
-    tally.remarks.push(
-      `p99 of others ${calm.toFixed(0)} → ${p99.toFixed(0)} ms`,
-      `${(grown / 1e6).toFixed(0)} MB more`,
-    );
+    const attacked = { from: calmUntil, calmMs: calm, p99Ms: p99, grown };
+    compareOthers(probes, attacked, { p99MsMax, residentGrowthMax }, tally);
     if ((await server.end("SIGTERM")) !== 0) tally.wrong.push("the server failed");
   },
 };
-
-function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
-}

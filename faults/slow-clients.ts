@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
 import { createApi } from "./api.ts";
 import { createDeployment, type Deployment } from "./deployment.ts";
+import { compareOthers, residentBytes } from "./other-clients.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
 import { type Server, startServer } from "./server.ts";
@@ -16,8 +17,7 @@ const patienceMs = 20_000;
 const dripMs = 250;
 const largeBytes = 8_000_000;
 const residentGrowthMax = 250_000_000;
-/** The factor by which other clients may wait longer, and a wait that is short enough on any machine. */
-const p99FactorMax = 20;
+/** A wait that is short enough on any machine. */
 const p99MsMax = 5_000;
 /** The number of attackers that connect at the same time. */
 const crowd = 50;
@@ -90,15 +90,8 @@ export const slowClients: Scenario = {
     await probes.end();
     await untilFreed(server, handles, tally);
 
-    const refused = probes.failuresSince(calmUntil);
-    tally.checks += probes.successes(calmUntil, performance.now()).length + refused;
-    if (refused > 0) tally.wrong.push(`${refused} calls of other clients failed`);
-    if (p99 > Math.max(p99MsMax, p99FactorMax * calm)) tally.wrong.push(`others waited ${p99.toFixed(0)} ms (p99)`);
-    if (grown > residentGrowthMax) tally.wrong.push(`memory grew by ${(grown / 1e6).toFixed(0)} MB`);
-    tally.remarks.push(
-      `p99 of others ${calm.toFixed(0)} → ${p99.toFixed(0)} ms`,
-      `${(grown / 1e6).toFixed(0)} MB more`,
-    );
+    const attacked = { from: calmUntil, calmMs: calm, p99Ms: p99, grown };
+    compareOthers(probes, attacked, { p99MsMax, residentGrowthMax }, tally);
     if ((await server.end("SIGTERM")) !== 0) tally.wrong.push("the server failed");
   },
 };
@@ -157,8 +150,4 @@ async function untilFreed(server: Server, handles: number, tally: Tally): Promis
 /** The number of files and sockets that the process has open. */
 function openHandles({ pid }: Server): number {
   return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-function residentBytes({ pid }: Server): number {
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 }

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
+import { readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 import {
@@ -60,7 +61,7 @@ export async function deploy(
   try {
     const root = await createOwner(settings);
     const server = await startProgram(settings);
-    return { server, dataDir, root, residentBytes: () => residentBytesOf(server.pid), close: clean };
+    return { server, dataDir, root, residentBytes: () => readMemory(server.pid, "VmRSS") ?? Number.NaN, close: clean };
   } catch (error) {
     await clean();
     throw error;
@@ -71,11 +72,4 @@ async function createOwner(settings: Readonly<Record<string, string>>): Promise<
   const args = [rollcall, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
   const env = { ...serverEnvironment, ...settings };
   return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
-}
-
-/** NaN on systems without /proc. */
-function residentBytesOf(pid: number): number {
-  if (process.platform !== "linux") return Number.NaN;
-  const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Number(kibibytes) * 1024;
 }
