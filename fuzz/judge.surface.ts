@@ -6,7 +6,7 @@ import type { Plan } from "./plan.ts";
 /** Invariants of every response of every operation. */
 
 const knownHeaders =
-  /^(content-(type|length|disposition|range|security-policy|location)|connection|cross-origin-resource-policy|keep-alive|date|access-control-[a-z-]+|x-(content-type-options|accel-buffering)|referrer-policy|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
+  /^(allow|content-(type|length|disposition|range|security-policy|location)|connection|cross-origin-resource-policy|keep-alive|date|access-control-[a-z-]+|x-(content-type-options|accel-buffering)|referrer-policy|retry-after|ratelimit(-policy)?|idempotent-replayed|rollcall-(ignored|degraded)|set-cookie|vary|etag|accept-ranges|cache-control|transfer-encoding|location|(tus|upload)-[a-z-]+)$/;
 
 /** A client that can begin a header line controls the whole response. */
 export function judgeHeaders({ headers }: Answer): Fault[] {

@@ -246,4 +246,13 @@ describe("a body above BODY_BYTES_MAX: spec/transport#body-limits", () => {
     connection.close();
     await small.close();
   });
+
+  it("gets 413 without a token above 64 KiB, so that parsing a stranger's body cannot delay other callers", async () => {
+    const appid = "app_00000000000000000000000000";
+    const members = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`m${index}`, 1]));
+    const answer = await test.call("POST /devices", { body: { appid, appkey: "x", ...members } });
+    assertError(answer, 413, "RequestTooLarge", 1281, "The body is larger than 65536 bytes.");
+    const comment = "x".repeat(70_000);
+    assert.notEqual((await test.call("POST /checkins", { token: user.token, body: { comment } })).status, 413);
+  });
 });
