@@ -3,7 +3,7 @@
  * client library with the server's number of connections. A worker.
  */
 import postgres from "postgres";
-import { loadConfig } from "../server/src/config.ts";
+import { loadConfig } from "../server/src/config/config.ts";
 import { createNewRows } from "./new-rows.ts";
 import { answerRequests, readSetting } from "./worker.ts";
 

@@ -1,4 +1,4 @@
-import { loadConfig } from "../server/src/config.ts";
+import { loadConfig } from "../server/src/config/config.ts";
 import type { Queries } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
 import type { CheckinRow } from "../server/src/db/tables.ts";

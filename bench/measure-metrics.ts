@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { insertOperatorSession } from "../server/src/auth/operator-sessions.ts";
 import { createOperatorTokens, type OperatorTokens } from "../server/src/auth/operator-tokens.ts";
-import { type Config, loadConfig } from "../server/src/config.ts";
+import { type Config, loadConfig } from "../server/src/config/config.ts";
+import { loadSecrets } from "../server/src/config/server-secret.ts";
 import type { Database } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
 import { type Clock, createClock } from "../server/src/lib/clock.ts";
@@ -10,7 +11,6 @@ import { compactBatch } from "../server/src/metrics/engine/compaction.ts";
 import { insertInboxRow } from "../server/src/metrics/engine/inbox.store.ts";
 import { writePayload } from "../server/src/metrics/engine/payload.ts";
 import { insertOperator } from "../server/src/operators/operators.store.ts";
-import { loadSecrets } from "../server/src/server-secret.ts";
 import { createApplication } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";

@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newFolder } from "../bench/children.ts";
-import { settings } from "../server/src/settings/settings.ts";
+import { settings } from "../server/src/config/settings.ts";
 import { createApi } from "./api.ts";
 import { createDeployment, type Deployment } from "./deployment.ts";
 import { getSharedPostgres } from "./postgres.ts";

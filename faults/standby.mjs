@@ -6,6 +6,6 @@ import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/compile", import.meta.url)));
-await import("../server/src/serve.ts");
+await import("../server/src/app/serve.ts");
 await once(process.stdin, "data");
 process.stdin.destroy();

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { buildApp } from "../server/src/app.ts";
-import { loadConfig } from "../server/src/config.ts";
+import { buildApp } from "../server/src/app/app.ts";
+import { loadConfig } from "../server/src/config/config.ts";
 import { writeDocsAssets } from "./docs-assets.ts";
 import { renderPublished } from "./published.ts";
 import { renderSdkApi, sdkApiFile } from "./sdk-api.ts";

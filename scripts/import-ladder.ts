@@ -9,41 +9,23 @@ const sourceRoot = "server/src/";
 // The entries directly below server/src, from left to right; any other folder is a slice. Imports stay within their
 // step or go left, and the folders of a step do not import each other, except in the first step.
 const ladder = [
-  [
-    "lib",
-    "crashes",
-    "settings",
-    "workers",
-    "errors.ts",
-    "background.ts",
-    "config.ts",
-    "environment.ts",
-    "failure.ts",
-    "log.ts",
-    "roles.ts",
-    "server-secret.ts",
-    "start-failures.ts",
-    "version.ts",
-    "worker-number.ts",
-  ],
-  ["contract", "db", "outgoing"],
-  ["limits"],
-  ["api"],
+  ["lib", "config", "crashes", "workers"],
+  ["contract", "db"],
+  ["jobs", "limits"],
+  ["operations"],
   ["http"],
-  ["operation.ts", "services.ts"],
-  ["erasure", "event-log", "exports", "idempotency", "pictures", "privacy", "regions", "tenancy"],
+  ["event-log", "idempotency", "pictures", "privacy", "regions", "tenancy"],
   ["auth", "mail", "storage"],
   ["audit", "owned"],
   ["slices"],
-  ["archives", "user-exporters.ts"],
-  ["moves"],
-  ["create-services.ts", "operations.ts"],
-  ["app.ts", "maintenance.ts", "maintenance.steps.ts"],
-  ["serve.ts", "start.ts", "throwaway.ts", "main.ts", "cli.ts"],
+  ["archives"],
+  ["app"],
+  ["cli"],
+  ["main.ts"],
 ];
-const ofHttp = new Set(["contract", "api", "http"]);
+const ofHttp = new Set(["contract", "operations", "http"]);
 /** Names the types of all services, from anywhere; it is empty when it runs. */
-const typesOfServices = "server/src/services.ts";
+const typesOfServices = "server/src/operations/services.ts";
 const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name, rank] as const)));
 
 /** Every source file of the server, as `findLadderViolations` expects them. */
@@ -110,16 +92,15 @@ function findImportProblem(importer: string, specifier: string): string | undefi
   if (isEngine(importer) && (ofHttp.has(to) || (from === to && !isEngine(imported)))) return "an engine knows no HTTP";
   if (toRank < fromRank || from === to) return undefined;
   if (fromRank === ranks.get("slices")) return "slices do not import slices";
-  if (fromRank === ranks.get("db")) return "contract, db and outgoing do not import each other";
+  if (fromRank === ranks.get("db")) return "contract and db do not import each other";
   const areFolders = !from.endsWith(".ts") && !to.endsWith(".ts");
   if (fromRank > 0 && areFolders) return `${from} and ${to} are on the same step, and do not import each other`;
   return undefined;
 }
 
-/** The entry directly below server/src that contains a path; the commands are part of `cli.ts`. */
+/** The entry directly below server/src that contains a path. */
 function topOf(file: string): string {
-  const [top = ""] = file.slice(sourceRoot.length).split("/");
-  return top.startsWith("cli.") ? "cli.ts" : top;
+  return file.slice(sourceRoot.length).split("/")[0] ?? "";
 }
 
 /** The engine of a noun, below its routes and contracts. */

@@ -1,10 +1,10 @@
-import { type DescribedApi, describeApi } from "../server/src/api/openapi.ts";
-import { loadConfig } from "../server/src/config.ts";
+import { loadConfig } from "../server/src/config/config.ts";
+import { settings } from "../server/src/config/settings.ts";
+import { version } from "../server/src/config/version.ts";
 import { conditionsOf } from "../server/src/contract/route.ts";
-import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/errors.ts";
-import { metricCatalogue } from "../server/src/insight/catalogue.ts";
-import { settings } from "../server/src/settings/settings.ts";
-import { version } from "../server/src/version.ts";
+import { type ErrorCondition, errorCatalogue, errorRow } from "../server/src/lib/errors.ts";
+import { metricCatalogue } from "../server/src/monitoring/catalogue.ts";
+import { type DescribedApi, describeApi } from "../server/src/operations/openapi.ts";
 import { renderSdkSources } from "./sdk-sources.ts";
 
 /** The files that are generated from the code, by their path from the root; a test checks that they are up to date. */
@@ -56,7 +56,7 @@ function renderMetrics(): string {
   const rows = Object.entries(metricCatalogue).map(([name, { type, labels, across, help }]) => {
     return `| \`${name}\` | ${type} | ${labels.join(", ")} | ${across} | ${help} |`;
   });
-  return `<!-- Written by "npm run docs" from server/src/insight/catalogue.ts. -->
+  return `<!-- Written by "npm run docs" from server/src/monitoring/catalogue.ts. -->
 # Metrics for Prometheus
 
 The metrics of \`/_/prometheus\` (see [Monitoring](operations/monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Of
@@ -82,7 +82,7 @@ function renderErrors(operations: readonly Operation[]): string {
     const { error, errorNumber, status, when, remedy } = errorRow(condition);
     return `| ${error} | ${errorNumber} | ${status} | ${when} | ${remedy} | ${operationsWith(condition, operations)} |`;
   });
-  return `<!-- Written by "npm run docs" from server/src/errors.ts. -->
+  return `<!-- Written by "npm run docs" from server/src/lib/errors.ts. -->
 # Errors
 
 Every failure has this body; \`message\` is for people and can be absent, \`error\` and \`errorNumber\` are for programs.
@@ -108,7 +108,7 @@ function renderEnvironment(): string {
   const lines = settings.map(({ name, default: value, about }) => `# ${about}\n${name}=${quoted(value)}\n`);
   return `# Settings of the server, with their defaults. They are read from the environment, and from the file .env in
 # the working directory. The environment takes precedence over the file, even with an empty value.
-# Written by "npm run docs" from server/src/settings/settings.ts.
+# Written by "npm run docs" from server/src/config/settings.ts.
 
 ${lines.join("\n")}`;
 }

@@ -25,22 +25,21 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
   "server/src/idempotency/": [],
   "server/src/limits/": ["server/test/shared-limits"],
   "server/src/metrics/engine/": [],
-  "server/src/moves/": [],
   "server/src/owned/": ["server/src/checkins/"],
   "server/src/privacy/": ["server/test/privacy.switching"],
   "server/src/webhooks/": [],
   // Of other folders, the sources with locks, and the tests of these.
   "server/src/applications/applications.store": ["server/src/applications/applications.test"],
   "server/src/auth/last-uses": ["server/src/auth/token-uses"],
-  "server/src/auth/shared-failure": ["server/src/auth/sign-in-guard"],
+  "server/src/auth/guard/shared-failure": ["server/src/auth/guard/sign-in-guard"],
   "server/src/auth/token-renewals": ["server/src/users/users.renewal"],
-  "server/src/cli.accept": ["server/test/deployment-fit"],
-  "server/src/cli.doctor": ["server/test/cli.test"],
+  "server/src/cli/accept": ["server/test/deployment-fit"],
+  "server/src/cli/doctor": ["server/test/cli.test"],
   "server/src/deployment/": ["server/test/deployment-fit"],
   "server/src/metadata/metadata.objects": [],
   "server/src/metadata/metadata.store": ["server/src/metadata/metadata.increment"],
   "server/src/operators/operators.store": ["server/src/operators/operators.test"],
-  "server/src/serve.ts": ["server/test/first-owner"],
+  "server/src/app/serve.ts": ["server/test/first-owner"],
   "server/src/users/users.social": [],
 };
 
@@ -56,7 +55,7 @@ const engineMarks = new RegExp(
 );
 
 /** Folders without statements: there, the engine cannot make a difference. */
-const withoutDatabase = /^(?:server\/src\/(?:lib|outgoing|pictures|settings)|sdk\/src)\//;
+const withoutDatabase = /^(?:server\/src\/(?:config|http\/outgoing|lib|pictures)|sdk\/src)\//;
 
 /** Whether the engine cannot make a difference to a test file: it declares that, or its folder has no statements. */
 export function needsOneEngine(root: string, file: string): boolean {

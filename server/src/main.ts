@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from "node:v8";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { nameSourcesInStacks } from "./lib/source-positions.ts";
 import { onStop } from "./lib/stop-signals.ts";
 
@@ -14,10 +14,10 @@ nameSourcesInStacks();
 // Otherwise the garbage of loading modules enlarges V8's young generation permanently.
 setFlagsFromString("--semi-space-growth-factor=1");
 
-const { loadConfig } = await import("./config.ts");
-const { loadEnvironmentFile } = await import("./environment.ts");
-const { explainFailure } = await import("./failure.ts");
-const { start } = await import("./start.ts");
+const { loadConfig } = await import("./config/config.ts");
+const { loadEnvironmentFile } = await import("./config/environment.ts");
+const { explainFailure } = await import("./config/failure.ts");
+const { start } = await import("./app/start.ts");
 
 let config: Config | undefined;
 try {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { updateApplicationDeleted } from "../src/applications/applications.store.ts";
+import { mayDo } from "../src/config/roles.ts";
 import { type Route, roleOf } from "../src/contract/route.ts";
 import type { IdKind } from "../src/lib/kinds.ts";
 import { digestSecret } from "../src/lib/secrets.ts";
 import { deleteOperator } from "../src/operators/operators.store.ts";
-import { mayDo } from "../src/roles.ts";
 import { type Answer, assertError, keepAlive, startTestApp, type TestApp } from "./harness.ts";
 import { valuesOf } from "./rounds.ts";
 

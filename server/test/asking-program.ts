@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import { loadConfig } from "../src/config.ts";
-import { workerNumber } from "../src/worker-number.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { workerNumber } from "../src/config/worker-number.ts";
 import { createPeers } from "../src/workers/peers.ts";
 import { supervise } from "../src/workers/supervisor.ts";
 import { onSupervisorMessage, sendToSupervisor } from "../src/workers/worker.ts";

@@ -122,8 +122,8 @@ describe("a database of an older version", () => {
     const settings = { DATA_DIR: folder, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" };
     for (const [program, args] of [
       ["src/main.ts", []],
-      ["src/cli.ts", ["migrate"]],
-      ["src/cli.ts", ["apps", "list"]],
+      ["src/cli/cli.ts", ["migrate"]],
+      ["src/cli/cli.ts", ["apps", "list"]],
     ] as const) {
       const { code, stdout, stderr } = await runProgram(program, [...args], { ...settings, PORT: "0" });
       assert.deepEqual([code, stdout, stderr.replace(/^rollcall: /, "")], [1, "", `${refusal}\n`]);

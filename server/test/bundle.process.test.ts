@@ -144,7 +144,7 @@ describe("the bundle of a checkout", () => {
       nameSourcesInStacks();
       if (process.argv.length > 0) throw new Error("on purpose");`;
     writeSource("cli.ts", fails);
-    const source = pathToFileURL(join(checkout, "server/src/cli.ts"));
+    const source = pathToFileURL(join(checkout, "server/src/cli/cli.ts"));
     await assert.rejects(start(), ({ stderr }) => {
       assert.match(stderr, new RegExp(`Error: on purpose\\n +at ${RegExp.escape(`${source}:3:`)}\\d+\\n`));
       return true;

@@ -15,7 +15,7 @@ describe("rollcall health", () => {
     const readyHeaders = async () => (await test.call("GET /_/health/ready")).headers;
     await waitUntil(async () => (await readyHeaders())["rollcall-degraded"] === "files");
     const settings = { DATA_DIR: test.config.dataDir, PORT: `${test.port}` };
-    const health = (...args: string[]) => runProgram("src/cli.ts", ["health", ...args], settings);
+    const health = (...args: string[]) => runProgram("src/cli/cli.ts", ["health", ...args], settings);
     assert.deepEqual(await health(), { code: 0, stdout: "ready, but degraded: files\n", stderr: "" });
     assert.deepEqual(JSON.parse((await health("--json")).stdout), { state: "ready", degraded: ["files"] });
   });
@@ -24,6 +24,6 @@ describe("rollcall health", () => {
     const test = await startTestApp();
     t.after(test.close);
     const settings = { DATA_DIR: test.config.dataDir, PORT: `${test.port}` };
-    assert.equal((await runProgram("src/cli.ts", ["health"], settings)).stdout, "ready\n");
+    assert.equal((await runProgram("src/cli/cli.ts", ["health"], settings)).stdout, "ready\n");
   });
 });

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { build, version } from "../src/version.ts";
+import { build, version } from "../src/config/version.ts";
 import { runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { runProgram } from "./running-server.ts";
@@ -80,9 +80,9 @@ describe("rollcall doctor", () => {
   it("checks the database of a deployment, and prints a line for each failure", async (t) => {
     const deployment = await createTestDeployment();
     t.after(deployment.remove);
-    const well = await runProgram("src/cli.ts", ["doctor"], deployment.settings);
+    const well = await runProgram("src/cli/cli.ts", ["doctor"], deployment.settings);
     assert.match(well.stdout, /^ok {4}database {4}DATABASE_URL: /m);
-    const { code, stdout } = await runProgram("src/cli.ts", ["doctor"], {
+    const { code, stdout } = await runProgram("src/cli/cli.ts", ["doctor"], {
       ROLLCALL_SECRET: "a secret for tests",
       DATA_DIR: join(folder, "ill"),
       DATABASE_URL: "postgres://user:pa55word@127.0.0.1:1/x",

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { commands } from "../src/cli.commands.ts";
+import { commands } from "../src/cli/commands.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
@@ -253,7 +253,7 @@ describe("--json", () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as { port: number };
-    const failed = await runProgram("src/cli.ts", ["serve", "--json"], { ...settings, PORT: `${port}` });
+    const failed = await runProgram("src/cli/cli.ts", ["serve", "--json"], { ...settings, PORT: `${port}` });
     taken.close();
     assertFailed(failed, 1, "serve");
     assert.match(failed.stderr, /EADDRINUSE/);

@@ -63,7 +63,7 @@ describe("progress of long commands", () => {
     const calls = join(folder, "calls of chrt");
     writeFileSync(join(folder, "chrt"), `#!/bin/sh\necho "$1" >> '${calls}'\n`, { mode: 0o755 });
     const count = () => (existsSync(calls) ? readFileSync(calls, "utf8").length / "-i\n".length : 0);
-    const run = (...args: string[]) => runProgram("src/cli.ts", args, { ...settings, PATH: folder });
+    const run = (...args: string[]) => runProgram("src/cli/cli.ts", args, { ...settings, PATH: folder });
     for (const args of [["backup"], ["apps", "export", test.application.appid]]) {
       const before = count();
       const name = join(folder, `${args.length}.tar`);
@@ -106,7 +106,7 @@ describe("progress of long commands", () => {
 
   it("short commands show no progress with --json, or without a terminal", async () => {
     const json = await onTerminal(["verify-backup", backup, "--json"]);
-    const piped = await runProgram("src/cli.ts", ["verify-backup", backup], settings);
+    const piped = await runProgram("src/cli/cli.ts", ["verify-backup", backup], settings);
     assert.deepEqual([json.code, json.stderr, piped.code, piped.stderr], [0, "", 0, ""]);
   });
 });

@@ -300,7 +300,7 @@ describe("rollcall operators role and password", () => {
       ["role", id, "viewer"],
       ["delete", id, "--yes"],
     ]) {
-      const { code, stderr } = await runProgram("src/cli.ts", ["operators", ...args], own);
+      const { code, stderr } = await runProgram("src/cli/cli.ts", ["operators", ...args], own);
       assert.equal(code, 2);
       assert.ok(stderr.startsWith(`${id} is the last owner\n`), stderr);
     }
@@ -508,7 +508,11 @@ describe("rollcall", () => {
   });
 
   it("all wrong settings are reported, without a stack, with a non-zero exit code", async () => {
-    const { code, stderr } = await runProgram("src/cli.ts", ["apps", "list"], { ...settings, PORT: "x", REGION: "!" });
+    const { code, stderr } = await runProgram("src/cli/cli.ts", ["apps", "list"], {
+      ...settings,
+      PORT: "x",
+      REGION: "!",
+    });
     assert.notEqual(code, 0);
     assert.match(stderr, /PORT must[\s\S]*REGION must|REGION must[\s\S]*PORT must/);
     assert.doesNotMatch(stderr, /\n\s+at /);

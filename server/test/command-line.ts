@@ -1,5 +1,5 @@
-import { runCli } from "../src/cli.run.ts";
-import { loadConfig } from "../src/config.ts";
+import { runCli } from "../src/cli/run.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { runProgram } from "./running-server.ts";
 
 /** Commands that lower the priority of their process, which must not happen to the tests. */
@@ -18,7 +18,7 @@ export async function runCommand(
   { isTTY = false } = {},
 ): Promise<CommandRun> {
   if (ownProcess.some((command) => args.join(" ").startsWith(command))) {
-    return runProgram("src/cli.ts", args, settings);
+    return runProgram("src/cli/cli.ts", args, settings);
   }
   const written = { stdout: "", stderr: "" };
   const streamOf = (name: keyof typeof written) => ({

@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
-import { loadConfig } from "../src/config.ts";
-import { metricCatalogue } from "../src/insight/catalogue.ts";
-import { settings } from "../src/settings/settings.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { settings } from "../src/config/settings.ts";
+import { metricCatalogue } from "../src/monitoring/catalogue.ts";
 import { filesBelow, readText, root } from "./documents.ts";
 
 /** Files in deploy/ name settings, ports and paths that the server has, and times that fit each other. */

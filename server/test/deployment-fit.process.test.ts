@@ -42,25 +42,29 @@ describe("a start that does not fit the deployment", () => {
       await failureOf(other),
       /^ROLLCALL_SECRET is not the secret of this deployment\. .*`rollcall accept --new-secret`/,
     );
-    const { code, stdout } = await runProgram("src/cli.ts", ["doctor"], other);
+    const { code, stdout } = await runProgram("src/cli/cli.ts", ["doctor"], other);
     assert.equal(code, 1);
     assert.match(stdout, /^fail {2}deployment {2}ROLLCALL_SECRET is not the secret of this deployment/m);
-    const backup = await runProgram("src/cli.ts", ["backup", join(deployment.folder, "b.tar")], other);
+    const backup = await runProgram("src/cli/cli.ts", ["backup", join(deployment.folder, "b.tar")], other);
     assert.deepEqual([backup.code, backup.stderr.includes("ROLLCALL_SECRET is not the secret")], [1, true]);
     assert.equal(await serveOnce(settings, token), 200);
 
-    const accepted = await runProgram("src/cli.ts", ["accept", "--new-secret"], other);
+    const accepted = await runProgram("src/cli/cli.ts", ["accept", "--new-secret"], other);
     assert.deepEqual([accepted.code, accepted.stderr], [0, ""]);
     assert.equal(await serveOnce(other, token), 401);
     assert.match(await failureOf(settings), /^ROLLCALL_SECRET is not the secret/);
-    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-secret"], settings)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["accept", "--new-secret"], settings)).code, 0);
     assert.equal(await serveOnce(settings, token), 200);
   });
 
   it("is not what a backup makes, which doctor knows", async () => {
-    const backup = await runProgram("src/cli.ts", ["backup", join(deployment.folder, "known.tar"), "--fast"], settings);
+    const backup = await runProgram(
+      "src/cli/cli.ts",
+      ["backup", join(deployment.folder, "known.tar"), "--fast"],
+      settings,
+    );
     assert.deepEqual([backup.code, backup.stderr], [0, ""]);
-    const { stdout } = await runProgram("src/cli.ts", ["doctor"], settings);
+    const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], settings);
     assert.match(stdout, /^ok {4}backup {6}the newest backup is 0 days old and has \d+ MiB$/m);
   });
 
@@ -70,11 +74,11 @@ describe("a start that does not fit the deployment", () => {
       await failureOf(other),
       /^REGION is eu, but the database is that of the region main\. Set REGION=main.*`rollcall accept --new-region`/,
     );
-    const { stdout } = await runProgram("src/cli.ts", ["doctor"], other);
+    const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], other);
     assert.match(stdout, /^fail {2}deployment {2}REGION is eu/m);
-    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-region"], other)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["accept", "--new-region"], other)).code, 0);
     assert.equal(await serveOnce(other, token), 401);
-    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-region"], settings)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["accept", "--new-region"], settings)).code, 0);
     assert.equal(await serveOnce(settings, token), 200);
   });
 });
@@ -95,10 +99,10 @@ describe("a start without the secret of its folder", { skip: !isEmbedded && "nee
         await failureOf({ ...stored, ROLLCALL_SECRET: "" }),
         /^DATA_DIR: \S+\/secret is missing, .*accept --new-secret/,
       );
-    const { stdout } = await runProgram("src/cli.ts", ["doctor"], stored);
+    const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], stored);
     assert.match(stdout, /^fail {2}deployment {2}DATA_DIR: \S+\/secret is missing/m);
     assert.equal(statSync(join(folder, "secret"), { throwIfNoEntry: false }), undefined);
-    assert.equal((await runProgram("src/cli.ts", ["accept", "--new-secret"], stored)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["accept", "--new-secret"], stored)).code, 0);
     assert.equal(await serveOnce(stored, token), 401);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
-import { createClockAndIds } from "../src/cli.command.ts";
+import { createClockAndIds } from "../src/cli/command.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { copyTestDatabase, createTestDatabase } from "./databases.ts";
 import { send } from "./harness.ts";

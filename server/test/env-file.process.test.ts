@@ -27,12 +27,12 @@ describe("the file .env in the working directory", () => {
       "precedence",
       "\ufeff# a comment\nDATA_DIR=./from-file\nREGION='eu'\nLOG_LEVEL=\"loud\" # wrong\n",
     );
-    const { stderr } = await runProgram("src/cli.ts", ["apps", "list"], {}, cwd);
+    const { stderr } = await runProgram("src/cli/cli.ts", ["apps", "list"], {}, cwd);
     assert.match(stderr, /LOG_LEVEL must be one of/);
-    const { code } = await runProgram("src/cli.ts", ["apps", "list"], { LOG_LEVEL: "info" }, cwd);
+    const { code } = await runProgram("src/cli/cli.ts", ["apps", "list"], { LOG_LEVEL: "info" }, cwd);
     assert.equal(code, 0);
     assert.ok(existsSync(join(cwd, "from-file/rollcall.db")));
-    const hiding = await runProgram("src/cli.ts", ["apps", "list"], { LOG_LEVEL: "", DATA_DIR: "elsewhere" }, cwd);
+    const hiding = await runProgram("src/cli/cli.ts", ["apps", "list"], { LOG_LEVEL: "", DATA_DIR: "elsewhere" }, cwd);
     assert.equal(hiding.code, 0, hiding.stderr);
     assert.ok(existsSync(join(cwd, "elsewhere/rollcall.db")));
   });
@@ -46,7 +46,7 @@ describe("the file .env in the working directory", () => {
 
   it("may contain unrelated names, but no misspelt setting", async () => {
     const cwd = newFolder("strict", "POSTGRES_PASSWORD=x\nDATA_DIR=data\n");
-    assert.equal((await runProgram("src/cli.ts", ["apps", "list"], {}, cwd)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["apps", "list"], {}, cwd)).code, 0);
     writeFileSync(join(cwd, ".env"), "POSTGRES_PASSWORD=x\nPORTS=80\nDATA_DIR=data\n");
     const { code, stderr } = await runProgram("src/main.ts", [], {}, cwd);
     assert.equal(code, 1);
@@ -62,14 +62,14 @@ describe("the file .env in the working directory", () => {
     }
     for (const line of ["PORT = 18692", "# PORT: 18692", 'TEXT="a\nPORTAL: 1"', "PORTAL: 1"]) {
       writeFileSync(join(cwd, ".env"), `DATA_DIR=data\n${line}\n`);
-      assert.equal((await runProgram("src/cli.ts", ["apps", "list"], {}, cwd)).code, 0, line);
+      assert.equal((await runProgram("src/cli/cli.ts", ["apps", "list"], {}, cwd)).code, 0, line);
     }
   });
 
   it("may be a folder, as Python's virtual environments are", async () => {
     const cwd = join(folder, "venv");
     mkdirSync(join(cwd, ".env"), { recursive: true });
-    assert.equal((await runProgram("src/cli.ts", ["apps", "list"], {}, cwd)).code, 0);
+    assert.equal((await runProgram("src/cli/cli.ts", ["apps", "list"], {}, cwd)).code, 0);
   });
 });
 
@@ -78,7 +78,7 @@ describe("a misspelt setting", () => {
     const dataDir = join(folder, "misspelt");
     for (const [program, args] of [
       ["src/main.ts", []],
-      ["src/cli.ts", ["apps", "list"]],
+      ["src/cli/cli.ts", ["apps", "list"]],
     ] as const) {
       const settings = { DATA_DIR: dataDir, DATABASE_UR: sqliteUrl(folder), PORT: "0" };
       const { code, stdout, stderr } = await runProgram(program, args, settings);

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { maintain } from "../src/maintenance.ts";
+import { maintain } from "../src/app/maintenance.ts";
 import { send, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { killRunningServers, startProgram } from "./running-server.ts";
 import { dataPart, download, formHeaders, formOf } from "./uploads.ts";

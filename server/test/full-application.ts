@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
 import { countAuditLog } from "../src/audit/audit.counting.ts";
-import { leaseMsMax } from "../src/db/leases.ts";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
+import { leaseMsMax } from "../src/jobs/leases.ts";
 import { ownedIdKinds } from "../src/lib/kinds.ts";
 import type { TestApp, TestUser } from "./harness.ts";
 import { createOwnedObject, ownedSeeds } from "./owned-seeds.ts";

@@ -4,19 +4,19 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type App, buildApp } from "../src/app.ts";
+import { type App, buildApp } from "../src/app/app.ts";
+import type { ServiceOverrides } from "../src/app/create-services.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
 import { insertOperatorSession } from "../src/auth/operator-sessions.ts";
-import { type Config, loadConfig } from "../src/config.ts";
+import { type Config, loadConfig } from "../src/config/config.ts";
+import { createLog } from "../src/config/log.ts";
+import type { OperatorRole } from "../src/config/roles.ts";
 import { conditionsOf } from "../src/contract/route.ts";
-import type { ServiceOverrides } from "../src/create-services.ts";
 import { migrate } from "../src/db/migrate.ts";
-import { type ErrorCondition, errorCatalogue } from "../src/errors.ts";
 import { createClock } from "../src/lib/clock.ts";
-import { createLog } from "../src/log.ts";
+import { type ErrorCondition, errorCatalogue } from "../src/lib/errors.ts";
 import { newOperator } from "../src/operators/operators.new.ts";
 import { insertOperator } from "../src/operators/operators.store.ts";
-import type { OperatorRole } from "../src/roles.ts";
 import { copyTestDatabase } from "./databases.ts";
 
 /** A response: the status, the headers and the parsed envelope. */

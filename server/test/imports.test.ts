@@ -22,39 +22,49 @@ describe("the import ladder", () => {
 
   it("allows imports to the left, within a folder and of packages", () => {
     const tree = {
-      "lib/ids.ts": ["node:crypto"],
-      "config.ts": ["./lib/ids.ts", "./errors.ts", "../package.json"],
-      "db/database.ts": ["kysely", "./dialect.ts", "../config.ts"],
+      "lib/ids.ts": ["node:crypto", "./errors.ts"],
+      "config/config.ts": ["../lib/ids.ts", "../../package.json"],
+      "db/database.ts": ["kysely", "./dialect.ts", "../config/config.ts"],
       "db/migrations/0001-start.ts": ["../dialect.ts"],
-      "contract/route.ts": ["../errors.ts", "../lib/ids.ts"],
-      "api/envelope.ts": ["../contract/file-result.ts"],
-      "http/exchange.ts": ["../api/envelope.ts", "../contract/route.ts"],
+      "contract/route.ts": ["../lib/errors.ts", "../lib/ids.ts"],
+      "operations/envelope.ts": ["../contract/file-result.ts"],
+      "http/exchange.ts": ["../operations/envelope.ts", "../contract/route.ts"],
       "auth/caller.ts": ["../contract/route.ts", "../db/database.ts"],
       "users/users.routes.ts": ["./users.store.ts", "../auth/caller.ts", "../contract/route.ts"],
-      "app.ts": ["./users/users.routes.ts", "./checkins/checkins.routes.ts"],
-      "main.ts": ["./app.ts", "./config.ts"],
-      "cli.ts": ["./users/users.store.ts", "./app.ts"],
+      "app/app.ts": ["../users/users.routes.ts", "../checkins/checkins.routes.ts"],
+      "cli/run.ts": ["../users/users.store.ts", "../app/app.ts"],
+      "main.ts": ["./app/app.ts", "./config/config.ts"],
     };
     assert.deepEqual(check(tree), []);
   });
 
   it("exempts tests", () => {
-    assert.deepEqual(check({ "lib/ids.test.ts": ["../app.ts", "../../test/harness.ts"] }), []);
+    assert.deepEqual(check({ "lib/ids.test.ts": ["../app/app.ts", "../../test/harness.ts"] }), []);
   });
 
   const violations: [rule: string, file: string, specifier: string, reason: string][] = [
     ["slices import slices", "users/users.routes.ts", "../checkins/checkins.store.ts", "slices do not import slices"],
-    ["lib imports ours", "lib/seal.ts", "../errors.ts", "lib imports nothing of ours"],
+    ["lib imports ours", "lib/seal.ts", "../config/log.ts", "lib imports nothing of ours"],
     ["db imports http", "db/database.ts", "../http/exchange.ts", "db is left of http, and imports go only left"],
-    ["contract imports db", "contract/a.ts", "../db/a.ts", "contract, db and outgoing do not import each other"],
-    ["contract imports api", "contract/a.ts", "../api/a.ts", "contract is left of api, and imports go only left"],
-    ["api imports http", "api/a.ts", "../http/a.ts", "api is left of http, and imports go only left"],
-    ["errors imports db", "errors.ts", "./db/dialect.ts", "errors.ts is left of db, and imports go only left"],
+    ["contract imports db", "contract/a.ts", "../db/a.ts", "contract and db do not import each other"],
+    [
+      "contract imports operations",
+      "contract/a.ts",
+      "../operations/a.ts",
+      "contract is left of operations, and imports go only left",
+    ],
+    [
+      "operations import http",
+      "operations/a.ts",
+      "../http/a.ts",
+      "operations is left of http, and imports go only left",
+    ],
+    ["config imports db", "config/a.ts", "../db/dialect.ts", "config is left of db, and imports go only left"],
     ["http imports auth", "http/mount.ts", "../auth/caller.ts", "http is left of auth, and imports go only left"],
     ["auth imports a slice", "auth/a.ts", "../users/a.ts", "auth is left of users, and imports go only left"],
     ["an engine imports http", "metrics/engine/a.ts", "../../contract/route.ts", "an engine knows no HTTP"],
     ["an engine imports its routes", "metrics/engine/a.ts", "../metrics.routes.ts", "an engine knows no HTTP"],
-    ["a slice imports app", "users/a.ts", "../app.ts", "users is left of app.ts, and imports go only left"],
+    ["a slice imports app", "users/a.ts", "../app/app.ts", "users is left of app, and imports go only left"],
     [
       "mail imports auth",
       "mail/a.ts",
@@ -62,11 +72,16 @@ describe("the import ladder", () => {
       "mail and auth are on the same step, and do not import each other",
     ],
     ["tenancy imports auth", "tenancy/a.ts", "../auth/a.ts", "tenancy is left of auth, and imports go only left"],
-    ["app imports main", "app.ts", "./main.ts", "app.ts is left of main.ts, and imports go only left"],
+    ["app imports main", "app/app.ts", "../main.ts", "app is left of main.ts, and imports go only left"],
     ["code imports tests", "users/a.ts", "./users.test.ts", "only tests import tests"],
     ["an import leaves", "auth/a.ts", "../../test/h.ts", "server/src imports nothing of ours from outside itself"],
     ["an import is an alias", "auth/a.ts", "#db/tables.ts", "our own code is imported by relative path"],
-    ["an import is by package name", "auth/a.ts", "rollcall/src/app.ts", "our own code is imported by relative path"],
+    [
+      "an import is by package name",
+      "auth/a.ts",
+      "rollcall/src/app/app.ts",
+      "our own code is imported by relative path",
+    ],
   ];
   for (const [rule, file, specifier, reason] of violations) {
     it(`finds that ${rule}`, () => {
@@ -88,21 +103,25 @@ describe("the import ladder", () => {
   });
 
   it("finds cycles of folders whose files have none", () => {
-    const tree = { "log.ts": ["./workers/a.ts"], "workers/a.ts": ["node:os"], "workers/b.ts": ["../log.ts"] };
-    assert.deepEqual(check(tree), ["log.ts -> workers -> log.ts: no cycles of folders"]);
+    const tree = {
+      "config/log.ts": ["../workers/a.ts"],
+      "workers/a.ts": ["node:os"],
+      "workers/b.ts": ["../config/log.ts"],
+    };
+    assert.deepEqual(check(tree), ["config -> workers -> config: no cycles of folders"]);
   });
 
   it("reads every form of import, and ignores comments", () => {
     const forms = [
-      'import type { A } from "../app.ts";',
-      'export * from "../app.ts";',
-      'import {\n  a,\n  b,\n} from "../app.ts";',
-      'import "../app.ts";',
-      'const app = await import("../app.ts");',
+      'import type { A } from "../app/app.ts";',
+      'export * from "../app/app.ts";',
+      'import {\n  a,\n  b,\n} from "../app/app.ts";',
+      'import "../app/app.ts";',
+      'const app = await import("../app/app.ts");',
     ];
     for (const text of forms)
       assert.equal(findLadderViolations([{ path: "server/src/db/a.ts", text }]).length, 1, text);
-    const comments = '/**\n * import "../app.ts"\n */\n  // import "../app.ts"\n';
+    const comments = '/**\n * import "../app/app.ts"\n */\n  // import "../app/app.ts"\n';
     assert.deepEqual(findLadderViolations([{ path: "server/src/db/a.ts", text: comments }]), []);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import type { Queries } from "../src/db/database.ts";
-import { eraseMetadataOf } from "../src/erasure/metadata-erasure.ts";
+import { eraseMetadataOf } from "../src/jobs/metadata-erasure.ts";
 import { deleteOwned } from "../src/owned/store.ts";
 import { eraseUser } from "../src/users/users.erasure.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";

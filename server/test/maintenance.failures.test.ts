@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { ApiError } from "../src/errors.ts";
-import { maintain } from "../src/maintenance.ts";
+import { maintain } from "../src/app/maintenance.ts";
+import { ApiError } from "../src/lib/errors.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { scrape } from "./scrapes.ts";
 

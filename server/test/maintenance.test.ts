@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import { takeLease } from "../src/db/leases.ts";
-import { startMaintenance } from "../src/maintenance.ts";
+import { startMaintenance } from "../src/app/maintenance.ts";
+import { takeLease } from "../src/jobs/leases.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
 /** One of several processes on a database does the work that must be done once. */

@@ -48,7 +48,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
 }
 
 function runMigrate(url: string) {
-  return runProgram("src/cli.ts", ["migrate"], { DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" });
+  return runProgram("src/cli/cli.ts", ["migrate"], { DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" });
 }
 
 interface Table {

@@ -186,7 +186,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
 
   it("backup works, and is in the audit log; restore needs a direct connection", async () => {
     const file = join(folder, "backup.tar");
-    const run = (...args: string[]) => runProgram("src/cli.ts", args, { ...settings, ...secretAndFolder(server) });
+    const run = (...args: string[]) => runProgram("src/cli/cli.ts", args, { ...settings, ...secretAndFolder(server) });
     const { code, stderr } = await run("backup", file, "--fast");
     assert.deepEqual([code, stderr], [0, ""]);
     const { rows } = await sql`select 1 from audit_log where action = 'backup'`.execute(direct.reads);
@@ -244,7 +244,7 @@ describe("a pooler in transaction mode without DATABASE_POOLER", { skip: pgbounc
       t.after(() => pgbouncer.stop());
       const given = { ...deployment.settings, DATABASE_URL: pgbouncer.throughIt(deployment.settings.DATABASE_URL) };
       assert.match(await failureOf(given), advice);
-      const { stdout } = await runProgram("src/cli.ts", ["doctor"], given);
+      const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], given);
       assert.match(stdout, /^fail {2}database {4}DATABASE_URL.* pooler.*DATABASE_POOLER=transaction/m);
     });
   }

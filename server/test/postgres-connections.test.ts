@@ -11,7 +11,7 @@ import { migrations } from "../src/db/migrations/list.ts";
 import type { Migration } from "../src/db/migrations/migration.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { prepare } from "../src/db/prepared.ts";
-import { ApiError } from "../src/errors.ts";
+import { ApiError } from "../src/lib/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { startTestApp } from "./harness.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { sql } from "kysely";
+import { PlainFailure } from "../src/config/failure.ts";
 import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 import { openSnapshot } from "../src/db/open-snapshot.ts";
 import type { Snapshot } from "../src/db/snapshot.ts";
-import { PlainFailure } from "../src/failure.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 

@@ -3,9 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, describe, it } from "node:test";
-import { buildApp } from "../src/app.ts";
-import { loadConfig } from "../src/config.ts";
-import { maintain } from "../src/maintenance.ts";
+import { buildApp } from "../src/app/app.ts";
+import { maintain } from "../src/app/maintenance.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { createTestApplication, createTestDeployment, signUpAt } from "./deployments.ts";
 import { openRaw, send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
@@ -198,7 +198,7 @@ describe("kill -9 (hostile.md 31)", () => {
 
   it("every answered metric event is counted once, also if the kill interrupts its compaction", async () => {
     const { settings, ...application } = await newDeployment();
-    const { stdout } = await runProgram("src/cli.ts", ["operators", "create", "--name", "op", "--json"], settings);
+    const { stdout } = await runProgram("src/cli/cli.ts", ["operators", "create", "--name", "op", "--json"], settings);
     const { name, password } = JSON.parse(stdout);
     const answered = new Map<string, number>();
     let sent = 0;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { renderPublished } from "../../scripts/published.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");

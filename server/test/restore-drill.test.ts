@@ -40,7 +40,7 @@ async function newDeployment(name: string, create = copyTestDatabase): Promise<S
 }
 
 async function rollcall(settings: Settings, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runProgram("src/cli.ts", args, settings);
+  const { code, stdout, stderr } = await runProgram("src/cli/cli.ts", args, settings);
   assert.deepEqual([code, stderr], [0, ""], args.join(" "));
   return stdout;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { build, version } from "../src/version.ts";
+import { build, version } from "../src/config/version.ts";
 import { noEnvFile } from "./running-server.ts";
 
 const root = join(import.meta.dirname, "../..");

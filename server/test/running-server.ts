@@ -104,7 +104,7 @@ export function workersOf({ pid }: RunningServer): number[] {
 
 /**
  * Runs a program to its end, in this folder, with these settings as its whole environment. The programs `src/main.ts`
- * and `src/cli.ts` run from the bundle, as `rollcall` does.
+ * and `src/cli/cli.ts` run from the bundle, as `rollcall` does.
  */
 export async function runProgram(
   program: string,
@@ -114,7 +114,7 @@ export async function runProgram(
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const bundled = new Map([
     ["src/main.ts", [rollcall, "serve"]],
-    ["src/cli.ts", [rollcall]],
+    ["src/cli/cli.ts", [rollcall]],
   ]);
   const started = bundled.get(program) ?? [join(import.meta.dirname, "..", program)];
   const env = { ...(bundled.has(program) ? serverEnvironment : programEnvironment), ...settings };

@@ -78,7 +78,7 @@ describe("a database that is not UTF-8", { skip: isEmbedded && "needs PostgreSQL
     url.pathname = `/${name}`;
     const settings = { ...deployment.settings, DATABASE_URL: url.href };
     assert.match(await failureOf(settings), /^DATABASE_URL: the encoding of the database is LATIN1, .*encoding 'UTF8'/);
-    const { stdout } = await runProgram("src/cli.ts", ["doctor"], settings);
+    const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], settings);
     assert.match(stdout, /^fail {2}database {4}DATABASE_URL: the encoding of the database is LATIN1/m);
   });
 });
@@ -104,10 +104,10 @@ describe("a Unix socket of PostgreSQL", () => {
       `postgres://${username}@localhost${pathname}?host=${folder}`,
       `postgres://${username}@localhost:1${pathname}?host=${folder}&port=5432`,
     ]) {
-      const { stdout } = await runProgram("src/cli.ts", ["doctor"], { ...deployment.settings, DATABASE_URL: url });
+      const { stdout } = await runProgram("src/cli/cli.ts", ["doctor"], { ...deployment.settings, DATABASE_URL: url });
       assert.match(stdout, /^ok {4}database/m, `${url}: ${stdout}`);
     }
-    const backup = await runProgram("src/cli.ts", ["backup", join(folder, "b.tar"), "--fast"], {
+    const backup = await runProgram("src/cli/cli.ts", ["backup", join(folder, "b.tar"), "--fast"], {
       ...deployment.settings,
       DATABASE_URL: `postgres://${username}@${pathname}?host=${folder}`,
     });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { programEnvironment } from "./running-server.ts";
 
-const program = fileURLToPath(import.meta.resolve("../src/serve.ts"));
+const program = fileURLToPath(import.meta.resolve("../src/app/serve.ts"));
 
 describe("what a start loads", () => {
   it("undici and TLS, which a server without outgoing calls never uses, are not loaded", async () => {

@@ -1,4 +1,4 @@
-import { ApiError } from "../src/errors.ts";
+import { ApiError } from "../src/lib/errors.ts";
 import { createStatistics, type Statistics } from "../src/statistics/statistics.ts";
 import type { TestApp } from "./harness.ts";
 

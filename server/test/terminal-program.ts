@@ -1,5 +1,5 @@
-import { runCli } from "../src/cli.run.ts";
-import { loadConfig } from "../src/config.ts";
+import { runCli } from "../src/cli/run.ts";
+import { loadConfig } from "../src/config/config.ts";
 
 /** `rollcall` with its output treated as a terminal. A process of its own, because archives lower its priority. */
 const asTerminal = (stream: NodeJS.WriteStream) => ({

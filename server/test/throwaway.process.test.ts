@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, describe, it } from "node:test";
-import { throwawayConfig } from "../src/cli.throwaway.ts";
+import { throwawayConfig } from "../src/cli/throwaway.ts";
 import { startThrowaway } from "../testing.mjs";
 import { send } from "./harness.ts";
 import { waitUntil } from "./mails.ts";
@@ -93,11 +93,11 @@ describe("rollcall serve --throwaway", () => {
       ["serve", "--resume", folder],
       ["apps", "list", "--throwaway"],
     ]) {
-      const { code, stdout, stderr } = await runProgram("src/cli.ts", args, {});
+      const { code, stdout, stderr } = await runProgram("src/cli/cli.ts", args, {});
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, /throwaway/);
     }
-    const { code } = await runProgram("src/cli.ts", ["serve", "--throwaway"], {
+    const { code } = await runProgram("src/cli/cli.ts", ["serve", "--throwaway"], {
       DATABASE_URL: "postgres://127.0.0.1:1/x",
     });
     assert.equal(code, 2);

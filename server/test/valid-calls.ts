@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Route } from "../src/contract/route.ts";
 import type { Schema } from "../src/contract/schema.ts";
-import type { ErrorCondition } from "../src/errors.ts";
+import type { ErrorCondition } from "../src/lib/errors.ts";
 import { type IdKind, ownedIdKinds } from "../src/lib/kinds.ts";
 import { type Answer, keepAlive, startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { createOwnedObject } from "./owned-seeds.ts";

@@ -1,6 +1,6 @@
 import { type QueryKey, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Static } from "../../../server/src/contract/schema.ts";
-import type { RecentRequests } from "../../../server/src/requests/requests.contract.ts";
+import type { RecentRequests } from "../../../server/src/operators/requests.contract.ts";
 import { parseTime } from "../lib/format.ts";
 import { operation } from "./call.ts";
 

@@ -2,7 +2,7 @@ import type { Static } from "../../../server/src/contract/schema.ts";
 import type {
   ApplicationHits as WireApplicationHits,
   DeploymentHits as WireDeploymentHits,
-} from "../../../server/src/search/search.contract.ts";
+} from "../../../server/src/operators/search.contract.ts";
 import { operation } from "./call.ts";
 
 export type ApplicationHits = Static<typeof WireApplicationHits>;

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ApiError } from "../../../server/src/errors.ts";
+import { ApiError } from "../../../server/src/lib/errors.ts";
 import { spans } from "../../../server/src/lib/spans.ts";
 import { Tally } from "../../../server/src/statistics/tally.ts";
 import { uploadPicture } from "../profile-picture.ts";

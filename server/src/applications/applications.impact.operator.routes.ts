@@ -1,8 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { isUser } from "../auth/operated-user.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { Impact, ImpactOfUserPath, presentImpact } from "./applications.impact.operator.contract.ts";
 import { findImpact, type Subject } from "./applications.impact.store.ts";
 import { KeyPath, KeysPath } from "./applications.keys.operator.contract.ts";

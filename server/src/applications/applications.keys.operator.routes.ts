@@ -2,9 +2,9 @@ import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { Transaction } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import {
   ChangedKey,
   ChangeKey,

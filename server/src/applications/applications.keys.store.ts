@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import { equals, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
-import { scopeStream } from "../db/scope.ts";
-import { ApiError } from "../errors.ts";
+import { equals, tieOrder } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";

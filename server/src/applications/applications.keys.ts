@@ -1,6 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import { lockApplication } from "../db/lock.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../operations/services.ts";
 import { applicationEvent } from "./applications.events.ts";
 import {
   type ApplicationKey,

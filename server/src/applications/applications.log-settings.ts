@@ -1,6 +1,6 @@
 import { lockApplication } from "../db/lock.ts";
 import { hasLogSettings, updateLogSettings } from "../event-log/log-settings.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../operations/services.ts";
 import { type ApplicationSettings, loadApplicationSettings } from "../tenancy/application-settings.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { applicationEvent } from "./applications.events.ts";
 import { nameRule, readName } from "./applications.names.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 import { listApplications, updateApplicationDeleted } from "./applications.store.ts";
 
 let test: TestApp;

@@ -3,15 +3,15 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, WireDate } from "../contract/wire.ts";
-import { condition, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import { condition, tieOrder } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { ApplicationRegionRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 
 const RemoteState = enumeration("RemoteApplicationState", "The state of a remote application.", {
   "being made": "It may exist there: the region has not confirmed it.",

@@ -1,15 +1,15 @@
+import { mainRegion } from "../config/regions.ts";
 import { compileParameters } from "../contract/parameters.ts";
 import { movingError } from "../contract/policy.ts";
 import { Type } from "../contract/schema.ts";
 import { IdInput, Text } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import { lockApplication } from "../db/lock.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { digestSecret } from "../lib/secrets.ts";
+import type { Services } from "../operations/services.ts";
 import { findApplicationRegion } from "../regions/regions.directory.store.ts";
 import type { MessageHandler } from "../regions/regions.endpoint.ts";
-import type { Services } from "../services.ts";
-import { mainRegion } from "../settings/regions.ts";
 import {
   deleteApplicationRows,
   findLiveApplication,

@@ -1,10 +1,10 @@
-import { readRateLimits } from "../api/rate-limit-settings.ts";
 import { requireApplication } from "../auth/operated-application.ts";
 import { defaultLogSettings } from "../event-log/log-settings.ts";
 import { formatDate } from "../lib/dates.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import { readRateLimits } from "../operations/rate-limit-settings.ts";
+import type { Services } from "../operations/services.ts";
 import {
   type ApplicationSettings,
   loadGuardedSettings,

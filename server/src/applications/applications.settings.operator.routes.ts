@@ -1,15 +1,15 @@
 import { noteChanges } from "../audit/audit.changes.ts";
 import { requireApplication } from "../auth/operated-application.ts";
+import { mayDo } from "../config/roles.ts";
 import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError, type Problem } from "../errors.ts";
 import { unknownPatterns, updateLogSettings } from "../event-log/log-settings.ts";
+import { OutgoingError } from "../http/outgoing/outgoing.ts";
+import { ApiError, type Problem } from "../lib/errors.ts";
 import { newSigningSecret } from "../lib/secrets.ts";
-import { operation } from "../operation.ts";
-import { OutgoingError } from "../outgoing/outgoing.ts";
-import { mayDo } from "../roles.ts";
-import type { CommandServices } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import {
   type ApplicationSettings,
   ApplicationSettingsError,

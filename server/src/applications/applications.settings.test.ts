@@ -6,7 +6,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { SMTPServer } from "smtp-server";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 import {
   type ApplicationSettings,
   loadGuardedSettings,

@@ -1,10 +1,10 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
 import { findOutgoing } from "../mail/delivery.ts";
 import { MailFailure } from "../mail/mailer.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import {
   MailTestResult,
   ProviderPath,

@@ -1,12 +1,19 @@
 import { sql } from "kysely";
-import { type Condition, condition, lowerBeginsWith, lowerOrder, lowerText, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { leaseMsMax } from "../db/leases.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import {
+  type Condition,
+  condition,
+  lowerBeginsWith,
+  lowerOrder,
+  lowerText,
+  type Order,
+} from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import { tablesInErasureOrder } from "../db/table-catalogue.ts";
-import { deleteSomeRows } from "../erasure/owned-rows.ts";
+import { leaseMsMax } from "../jobs/leases.ts";
+import { deleteSomeRows } from "../jobs/owned-rows.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";

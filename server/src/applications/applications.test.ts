@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 import { insertBatch } from "../metrics/engine/batches.store.ts";
 import { insertInboxRow } from "../metrics/engine/inbox.store.ts";
 import {

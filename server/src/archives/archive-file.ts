@@ -1,10 +1,10 @@
 import { createReadStream, existsSync, unlinkSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { PlainFailure } from "../failure.ts";
+import { PlainFailure } from "../config/failure.ts";
+import { pathProblems } from "../config/start-failures.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
-import { pathProblems } from "../start-failures.ts";
 
 const writtenAtOnce = 262_144;
 /** Bytes written between two syncs to disk, so that a database write waits for no more than this. */

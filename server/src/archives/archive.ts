@@ -1,7 +1,7 @@
+import { PlainFailure } from "../config/failure.ts";
 import { restoringName } from "../db/migrate.ts";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
-import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { ArchiveWriter } from "./archive-writer.ts";

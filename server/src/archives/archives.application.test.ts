@@ -9,10 +9,10 @@ import { createTestDatabase, sqliteUrl, type TestDatabase } from "../../test/dat
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { download } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
+import { loadSecrets } from "../config/server-secret.ts";
 import type { StoredRow } from "../db/snapshot.ts";
-import { maintain } from "../maintenance.ts";
-import { loadSecrets } from "../server-secret.ts";
 import { loadGuardedSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";

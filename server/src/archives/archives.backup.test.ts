@@ -21,14 +21,14 @@ import { type FullApplication, fillApplication, readTables } from "../../test/fu
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { rollcall, runProgram } from "../../test/running-server.ts";
 import { download } from "../../test/uploads.ts";
-import { type Config, loadConfig } from "../config.ts";
+import { type Config, loadConfig } from "../config/config.ts";
+import { PlainFailure } from "../config/failure.ts";
+import { loadSecrets } from "../config/server-secret.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { openDatabase } from "../db/open.ts";
-import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { createClock } from "../lib/clock.ts";
-import { loadSecrets } from "../server-secret.ts";
 import { readArchiveFile, writeArchiveFile } from "./archive-file.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
 import { backUp } from "./backup.ts";
@@ -110,16 +110,16 @@ async function readData(databaseUrl: string) {
 
 describe("rollcall backup, verify-backup, restore", () => {
   it("a running server writes a backup, readable only by its owner and never over another file, which can be restored", async () => {
-    const backup = await runProgram("src/cli.ts", ["backup", file, "--fast"], settingsOf(test));
+    const backup = await runProgram("src/cli/cli.ts", ["backup", file, "--fast"], settingsOf(test));
     assert.equal(backup.stderr, "");
     assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.ok(!existsSync(`${file}.partial`));
     const settings = await emptyDeployment();
     const [again, verified, restored] = await Promise.all([
-      runProgram("src/cli.ts", ["backup", file, "--fast"], settingsOf(test)),
-      runProgram("src/cli.ts", ["verify-backup", file], {}),
-      runProgram("src/cli.ts", ["restore", file], settings),
+      runProgram("src/cli/cli.ts", ["backup", file, "--fast"], settingsOf(test)),
+      runProgram("src/cli/cli.ts", ["verify-backup", file], {}),
+      runProgram("src/cli/cli.ts", ["restore", file], settings),
     ]);
     assert.match(again.stderr, /backup\.tar already exists, and archives are never overwritten\.\n$/);
     assert.match(verified.stdout, /^intact: a backup of .*\n\d+ rows, 4 files/);
@@ -208,7 +208,7 @@ describe("a backup", () => {
       }
       await other.app.bytes.write(originalKey(appid, pictureId), rotten());
       const path = join(folder, "lossy.tar");
-      const { code, stderr } = await runProgram("src/cli.ts", ["backup", path, "--fast"], settingsOf(other));
+      const { code, stderr } = await runProgram("src/cli/cli.ts", ["backup", path, "--fast"], settingsOf(other));
       assert.equal(code, 1);
       assert.match(
         stderr,
@@ -403,10 +403,10 @@ describe("tokens after a restore", () => {
 
   it("--keep-tokens restores tokens as they were in the backup, including revoked ones", async () => {
     const settings = await emptyDeployment();
-    const kept = await runProgram("src/cli.ts", ["restore", archive, "--keep-tokens"], settings);
+    const kept = await runProgram("src/cli/cli.ts", ["restore", archive, "--keep-tokens"], settings);
     assert.match(kept.stdout, /^restored \d+ rows, 0 files of 0 bytes\n$/);
     assert.equal((await readTables(settings.DATABASE_URL, ["user_tokens"]))["user_tokens"]?.length, 1);
-    const ended = await runProgram("src/cli.ts", ["restore", archive, "--force"], settings);
+    const ended = await runProgram("src/cli/cli.ts", ["restore", archive, "--force"], settings);
     assert.match(
       ended.stdout,
       /\nall tokens have ended: devices must register again, users and operators must sign in again\n$/,
@@ -523,7 +523,7 @@ describe("restoring", () => {
     const writing = spawn("sh", ["-c", 'mkfifo "$1" && exec cat "$0" > "$1"', file, pipe]);
     while (!existsSync(pipe)) await setImmediate();
     try {
-      const { code, stderr } = await runProgram("src/cli.ts", ["restore", pipe, "--force"], settings);
+      const { code, stderr } = await runProgram("src/cli/cli.ts", ["restore", pipe, "--force"], settings);
       assert.match(stderr, /^.*pipe is not a regular file\. restore reads it twice: save it as a file first\.\n$/);
       assert.equal(code, 1);
       assert.deepEqual(await readData(settings.DATABASE_URL), before);

@@ -8,7 +8,7 @@ import { putTogether, splitArchive } from "../../test/forged-archives.ts";
 import { fillApplication } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { rounds } from "../../test/rounds.ts";
-import { loadSecrets } from "../server-secret.ts";
+import { loadSecrets } from "../config/server-secret.ts";
 import { ArchiveWriter } from "./archive-writer.ts";
 import { backUp } from "./backup.ts";
 import { ArchiveError, endName, headName, missingName, rowsName } from "./format.ts";

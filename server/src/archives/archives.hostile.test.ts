@@ -16,12 +16,12 @@ import {
 import { type FullApplication, fillApplication, readTables } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { runProgram } from "../../test/running-server.ts";
-import { loadConfig } from "../config.ts";
+import { maintain } from "../app/maintenance.ts";
+import { loadConfig } from "../config/config.ts";
+import { loadSecrets } from "../config/server-secret.ts";
 import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
 import { createClock } from "../lib/clock.ts";
-import { maintain } from "../maintenance.ts";
-import { loadSecrets } from "../server-secret.ts";
 import { backUp } from "./backup.ts";
 import { archiveApplication } from "./export-application.ts";
 import { ArchiveError, fileName, missingName, rowsName } from "./format.ts";
@@ -510,7 +510,7 @@ describe("a forged backup (hostile.md 39)", () => {
   it("is refused by the commands with only its message", async () => {
     const path = join(folder, "forged.tar");
     writeFileSync(path, Buffer.concat([...putTogether(withValue(backup, "operators", "id", {}))]));
-    const { code, stderr } = await runProgram("src/cli.ts", ["verify-backup", path], {});
+    const { code, stderr } = await runProgram("src/cli/cli.ts", ["verify-backup", path], {});
     assert.equal(stderr, "Row 1 of operators cannot be stored: id must be Unicode text without NUL\n");
     assert.equal(code, 1);
   });

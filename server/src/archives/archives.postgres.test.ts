@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { loadSecrets } from "../config/server-secret.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot } from "../db/snapshot.ts";
-import { loadSecrets } from "../server-secret.ts";
 import { backUp } from "./backup.ts";
 
 /** Backups of PostgreSQL under broken connections and concurrent migrations. */

@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { build } from "../config/version.ts";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Clock } from "../lib/clock.ts";
 import { listFingerprints, listSecrets, type Secrets } from "../lib/secret-ring.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
-import { build } from "../version.ts";
 import { type ArchiveProgress, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, secretName } from "./format.ts";
 import { archivedTables } from "./tables.ts";

@@ -1,11 +1,11 @@
+import { PlainFailure } from "../config/failure.ts";
+import { build } from "../config/version.ts";
 import { openSnapshot } from "../db/open-snapshot.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
-import { PlainFailure } from "../failure.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import type { Clock } from "../lib/clock.ts";
 import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";
 import { openSigningSecret } from "../tenancy/policies.ts";
-import { build } from "../version.ts";
 import { type ArchiveProgress, type ArchiveServices, writeArchive } from "./archive.ts";
 import { type ArchiveEnd, signingSecretName, smtpUrlName } from "./format.ts";
 import { openSettingsRow } from "./settings-row.ts";

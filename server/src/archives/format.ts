@@ -1,5 +1,5 @@
+import { PlainFailure } from "../config/failure.ts";
 import { withBaseline } from "../db/migrations/list.ts";
-import { PlainFailure } from "../failure.ts";
 import { kindOfId } from "../lib/ids.ts";
 
 /** The first entry, which describes the archive. */

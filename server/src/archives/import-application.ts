@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { deleteApplicationRows } from "../applications/applications.store.ts";
+import { PlainFailure } from "../config/failure.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import { migrations } from "../db/migrations/list.ts";
 import type { StoredRow } from "../db/snapshot.ts";
-import { PlainFailure } from "../failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import { trimAddress } from "../lib/mail-addresses.ts";
 import { listFingerprints, type Secrets } from "../lib/secret-ring.ts";

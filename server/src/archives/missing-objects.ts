@@ -1,7 +1,7 @@
-import type { Background } from "../background.ts";
 import type { Database } from "../db/database.ts";
 import { noEvents } from "../event-log/recorder.ts";
 import { removeFile } from "../files/files.removal.ts";
+import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";

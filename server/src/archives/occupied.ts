@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { isSqliteBusy } from "../db/dialect.ts";
-import { addressOf } from "../db/postgres-address.ts";
+import { addressOf } from "../db/postgres/address.ts";
 
 /** True if another process has the database open, such as a running server. */
 export async function isOccupied(url: string): Promise<boolean> {

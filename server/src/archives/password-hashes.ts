@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 
 /** The format of `auth/passwords.ts`. */
 const pattern = /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d?),p=1\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import type { Config } from "../config.ts";
-import { PlainFailure } from "../failure.ts";
+import type { Config } from "../config/config.ts";
+import { PlainFailure } from "../config/failure.ts";
+import { readSecretFile, secretFile, secretLines } from "../config/server-secret.ts";
 import { fingerprintOf } from "../lib/secret-ring.ts";
-import { readSecretFile, secretFile, secretLines } from "../server-secret.ts";
 import type { ArchiveHead } from "./format.ts";
 
 /**

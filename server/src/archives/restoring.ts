@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
+import { PlainFailure } from "../config/failure.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { applyMigration, createRecord, restoringName } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { deploymentTables, tablesInErasureOrder } from "../db/table-catalogue.ts";
-import { PlainFailure } from "../failure.ts";
 
 /** Tables that only older schemas have, children first. */
 const formerTables = ["operator_tokens", "revoked_tokens"];

@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../db/database.ts";
 import type { AuditCountRow, AuditRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import { earliestMs } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import { spans, startOf } from "../lib/spans.ts";
 import {
   type CountedFilters,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { AuditRow } from "../db/tables.ts";
-import { maintain } from "../maintenance.ts";
 import { countAuditLog } from "./audit.counting.ts";
 import { newAuditRow } from "./audit.events.ts";
 import { insertAuditRows } from "./audit.store.ts";

@@ -2,8 +2,8 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Flag, IdInput, RawJson, Text, WireDate } from "../contract/wire.ts";
 import type { AuditRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { AuditFilters } from "./audit.store.ts";
 
 const ActorKind = enumeration<AuditRow["actor_kind"]>("AuditActorKind", "The actor.", {

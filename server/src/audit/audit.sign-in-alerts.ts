@@ -1,6 +1,6 @@
-import type { Guessing } from "../auth/guess-watch.ts";
-import type { LockOut } from "../auth/sign-in-guard.ts";
-import type { Log } from "../log.ts";
+import type { Guessing } from "../auth/guard/guess-watch.ts";
+import type { LockOut } from "../auth/guard/sign-in-guard.ts";
+import type { Log } from "../config/log.ts";
 import type { AuditEvent } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";
 

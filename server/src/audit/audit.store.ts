@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import { type Condition, condition, equals, numberOrder, within } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import { type Condition, condition, equals, numberOrder, within } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
+import { mergeStreams, type Stream } from "../db/search/stream.ts";
 import { inSteps, rowsPerStep } from "../db/steps.ts";
-import { mergeStreams, type Stream } from "../db/stream.ts";
 import type { AuditRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";

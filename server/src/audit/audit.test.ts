@@ -9,8 +9,8 @@ import {
   type TestOperator,
   type TestUser,
 } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { AuditRow } from "../db/tables.ts";
-import { maintain } from "../maintenance.ts";
 import { newAuditRow } from "./audit.events.ts";
 import { insertAuditRows } from "./audit.store.ts";
 

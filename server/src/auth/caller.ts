@@ -1,8 +1,8 @@
 import type { Caller, ClientKind } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import { ApiError, errorRow } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
-import { listLengthMax, padList } from "../db/list-lengths.ts";
+import { listLengthMax, padList } from "../db/search/list-lengths.ts";
 
 /**
  * Finds callers whose tokens have been revoked since they were issued, or whose session has no unexpired token. The renewal of

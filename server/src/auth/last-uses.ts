@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import type { Parameter } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
-import { padList } from "../db/list-lengths.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
+import type { Parameter } from "../db/search/conditions.ts";
+import { padList } from "../db/search/list-lengths.ts";
 
 /** A table with the time at which each of its rows was last used. */
 interface UsedTable {

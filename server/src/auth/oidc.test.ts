@@ -4,9 +4,9 @@ import { createHmac } from "node:crypto";
 import { after, before, beforeEach, describe, it, type TestContext } from "node:test";
 import { exportSPKI, importJWK } from "jose";
 import { joinToken, startTestIssuer, type TestIssuer } from "../../test/oidc-issuer.ts";
-import { ApiError } from "../errors.ts";
-import { createLog } from "../log.ts";
-import { createOutgoing } from "../outgoing/outgoing.ts";
+import { createLog } from "../config/log.ts";
+import { createOutgoing } from "../http/outgoing/outgoing.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { OidcProvider } from "../tenancy/identity-provider.ts";
 import { createIdTokens, type IdTokenCheck, type IdTokens } from "./oidc.ts";
 

@@ -1,10 +1,10 @@
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyResult } from "jose";
-import { ApiError } from "../errors.ts";
+import type { Log } from "../config/log.ts";
+import { type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { LruMap } from "../lib/lru-map.ts";
-import type { Log } from "../log.ts";
-import { type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
 import type { GuardedProvider, OidcProvider } from "../tenancy/identity-provider.ts";
 
 /** Verifies id_tokens (OpenID Connect Core 1.0, section 3.1.3.7). */

@@ -4,7 +4,7 @@ import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { lockApplication } from "../db/lock.ts";
 import { prepare } from "../db/prepared.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** The path parameter that names the application of an operator's request; spread it into the other path parameters. */
 export const applicationPathParameters = { appid: IdInput("App") };

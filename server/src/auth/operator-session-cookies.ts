@@ -1,5 +1,5 @@
 import { type Browser, originOf } from "../contract/browser.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
 import { createCookie } from "./operator-cookie.ts";
 
 /** The properties of an operator's call that decide whether its session cookie is accepted. */

@@ -1,8 +1,8 @@
-import type { Background } from "../background.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
+import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { readToken } from "./authorization.ts";
 import type { CookieCall, OperatorSessionCookies } from "./operator-session-cookies.ts";

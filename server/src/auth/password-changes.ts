@@ -1,5 +1,5 @@
-import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { TokenBucket } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 

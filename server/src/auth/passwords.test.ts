@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertError, startTestApp } from "../../test/harness.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { createPasswords } from "./passwords.ts";
 
 const cheap = { passwordHashMemoryKib: 8, passwordHashPasses: 1, passwordHashThreads: 2, passwordHashQueueMax: 256 };

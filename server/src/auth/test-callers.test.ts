@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { createUpload, pathOf, sendBytes } from "../../test/tus.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 
 let test: TestApp;
 let token: string;

@@ -1,7 +1,7 @@
 import type { Caller } from "../contract/route.ts";
 import type { Queries, Transaction } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import { policyColumns } from "../tenancy/policies.ts";
 
 /** The tag of devices and users that operators make to try calls (spec/operators#test-devices-and-users). */

@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import { listLengthMax } from "../db/list-lengths.ts";
+import { listLengthMax } from "../db/search/list-lengths.ts";
 import { type DeviceUse, updateDeviceUses } from "./device-uses.ts";
 import { type TokenUse, updateUserTokenUses } from "./user-tokens.ts";
 

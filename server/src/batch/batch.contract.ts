@@ -1,6 +1,6 @@
-import { failureDetails } from "../api/envelope.ts";
 import { enumeration, named, type Static, Type, withLimits } from "../contract/schema.ts";
 import { Choice, Flag, List, Members, Raw, Text } from "../contract/wire.ts";
+import { failureDetails } from "../operations/envelope.ts";
 
 const Mode = enumeration("BatchMode", "The effect of a failed item on the others.", {
   independent: "Nothing. The default.",

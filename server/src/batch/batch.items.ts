@@ -1,7 +1,7 @@
 import type { Call, RawParameters } from "../contract/call.ts";
 import { compileParameters } from "../contract/parameters.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { BatchItem as SentItem } from "./batch.contract.ts";
 
 /** One call of a batch, as the client sent it. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { BatchItem } from "./batch.items.ts";
 
 /** The results of earlier items by key, which references can name. */

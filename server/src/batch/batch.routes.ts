@@ -1,10 +1,10 @@
-import { replyBody, shownReply } from "../api/envelope.ts";
 import type { Call } from "../contract/call.ts";
 import { RawResult } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
 import { logLine, pathOf } from "../http/request-log.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { replyBody, shownReply } from "../operations/envelope.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
 import { type ReadItem, readItem } from "./batch.items.ts";
 import { type AnsweredItem, runBatch } from "./batch.run.ts";

@@ -1,10 +1,10 @@
-import type { Dispatched } from "../api/dispatch.ts";
-import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../api/envelope.ts";
 import type { Call } from "../contract/call.ts";
 import type { AnyCaller, Route } from "../contract/route.ts";
 import type { Joint } from "../db/database.ts";
-import { ApiError, Interrupted } from "../errors.ts";
-import type { Services } from "../services.ts";
+import { ApiError, Interrupted } from "../lib/errors.ts";
+import type { Dispatched } from "../operations/dispatch.ts";
+import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../operations/envelope.ts";
+import type { Services } from "../operations/services.ts";
 import type { BatchMode } from "./batch.contract.ts";
 import type { ReadItem } from "./batch.items.ts";
 import { type EarlierItems, resolveReferences } from "./batch.references.ts";

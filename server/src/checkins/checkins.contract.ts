@@ -2,7 +2,7 @@ import { PageOf } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf, textField, timeField } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";

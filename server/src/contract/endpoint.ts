@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ErrorCondition } from "../errors.ts";
+import type { ErrorCondition } from "../lib/errors.ts";
 import type { UserCaller } from "./route.ts";
 import type { Tag } from "./tags.ts";
 

@@ -10,7 +10,7 @@ import {
   startValidCalls,
   type ValidCalls,
 } from "../../test/valid-calls.ts";
-import { errorCatalogue } from "../errors.ts";
+import { errorCatalogue } from "../lib/errors.ts";
 import type { Schema } from "./schema.ts";
 
 /** hostile.md 16 for every operation: the tests read the route table, so they cover new operations automatically. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { oppositeSide, type Page, type Position } from "../lib/keyset.ts";
 import { createSeriesSealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";

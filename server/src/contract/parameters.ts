@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { refuseFormat } from "../lib/parsed.ts";
 import type { RawParameters } from "./call.ts";
 import { hasPageToken } from "./paging.ts";

@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { enumeration, Type } from "./schema.ts";
 import { Choice } from "./wire.ts";
 

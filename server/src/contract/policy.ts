@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Limit } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
 

@@ -1,5 +1,5 @@
-import type { ErrorCondition } from "../errors.ts";
-import type { OperatorRole } from "../roles.ts";
+import type { OperatorRole } from "../config/roles.ts";
+import type { ErrorCondition } from "../lib/errors.ts";
 import type { Call, StoredUpload, UploadedPart } from "./call.ts";
 import { ArchiveResult, FileResult } from "./file-result.ts";
 import type { ApplicationPolicy } from "./policy.ts";

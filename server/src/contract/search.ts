@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { LocationRange } from "../lib/locations.ts";
 import { pagingParameters } from "./paging.ts";
 import { type Enumeration, named, Type } from "./schema.ts";

@@ -1,5 +1,5 @@
-import type { ErrorCondition } from "../errors.ts";
 import { type DateRange, parseDate, parseDateRange } from "../lib/dates.ts";
+import type { ErrorCondition } from "../lib/errors.ts";
 import { idPatternOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
 import type { IdKind } from "../lib/kinds.ts";

@@ -1,7 +1,7 @@
 import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { liftBounds } from "./postgres-bounds.ts";
+import { liftBounds } from "./postgres/bounds.ts";
 
 /** All differences between the engines that code outside `db/` can see, named so that it never checks the engine. */
 export interface Dialect {

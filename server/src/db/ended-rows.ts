@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "./database.ts";
-import { isKey, type RowKey } from "./row-keys.ts";
+import { isKey, type RowKey } from "./search/row-keys.ts";
 import { inSteps, rowsPerStep } from "./steps.ts";
 import { type KeyedTable, keyOf } from "./table-catalogue.ts";
 

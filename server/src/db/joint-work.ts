@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { ApiError, Interrupted } from "../errors.ts";
+import { ApiError, Interrupted } from "../lib/errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import { type Outcomes, outcomeOf, settle } from "./outcomes.ts";

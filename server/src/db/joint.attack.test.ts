@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Database, Joint, Queries } from "./database.ts";
 import { createJoints, type Joints } from "./joint.ts";
 import type { EngineTransaction, EngineWrite } from "./joint-work.ts";

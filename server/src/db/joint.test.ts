@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Database, Joint, Queries } from "./database.ts";
 import { openDatabase } from "./open.ts";
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { ApiError } from "../errors.ts";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction, WriteOptions } from "./database.ts";
 import { isUndone } from "./dialect.ts";
 import { attemptsMax, type EngineWrite, type GroupedWrite, JointWork } from "./joint-work.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
-import { PlainFailure } from "../failure.ts";
+import { PlainFailure } from "../config/failure.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { type Dialect, isConflict } from "./dialect.ts";
 import { distributeNewTables } from "./distribution.ts";

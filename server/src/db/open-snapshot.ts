@@ -7,9 +7,9 @@ import type { Snapshot } from "./snapshot.ts";
  */
 export async function openSnapshot(url: string): Promise<Snapshot> {
   if (url.startsWith("file:")) {
-    const { openSqliteSnapshot } = await import("./sqlite-snapshot.ts");
+    const { openSqliteSnapshot } = await import("./sqlite/snapshot.ts");
     return openSqliteSnapshot(url);
   }
-  const { openPostgresSnapshot } = await import("./postgres-snapshot.ts");
+  const { openPostgresSnapshot } = await import("./postgres/snapshot.ts");
   return openPostgresSnapshot(url);
 }

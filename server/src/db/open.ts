@@ -10,7 +10,7 @@ export async function findDatabaseProblem(
   options: Pick<DatabaseOptions, "timeoutMs" | "isPooled">,
 ): Promise<string | undefined> {
   if (url.startsWith("file:")) return undefined;
-  return (await import("./postgres-check.ts")).findPostgresProblem(url, options);
+  return (await import("./postgres/check.ts")).findPostgresProblem(url, options);
 }
 
 /**
@@ -18,9 +18,9 @@ export async function findDatabaseProblem(
  */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   if (url.startsWith("file:")) {
-    const { openSqlite } = await import("./sqlite.ts");
+    const { openSqlite } = await import("./sqlite/sqlite.ts");
     return openSqlite(url, options);
   }
-  const { openPostgres } = await import("./postgres.ts");
+  const { openPostgres } = await import("./postgres/postgres.ts");
   return openPostgres(url, options);
 }

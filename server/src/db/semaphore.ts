@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** @returns a function that releases the slot */
 export type Acquire = () => Promise<() => void>;

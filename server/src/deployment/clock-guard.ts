@@ -1,6 +1,6 @@
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
-import type { Log } from "../log.ts";
 
 /** A longer time between two rounds of maintenance is a jump of the clock, or an outage. A jump back deletes nothing early. */
 const jumpMs = 86_400_000;

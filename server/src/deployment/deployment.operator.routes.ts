@@ -1,9 +1,9 @@
+import { isPostgresUrl } from "../config/database-url.ts";
+import { build } from "../config/version.ts";
 import type { Static } from "../contract/schema.ts";
 import { type Backup, findBackup } from "../db/deployment-facts.ts";
 import { formatDate } from "../lib/dates.ts";
-import { operation } from "../operation.ts";
-import { isPostgresUrl } from "../settings/database-url.ts";
-import { build } from "../version.ts";
+import { operation } from "../operations/operation.ts";
 import { Deployment } from "./deployment.contract.ts";
 import { listReports } from "./deployment.processes.store.ts";
 import { findStorage } from "./deployment.storage.store.ts";

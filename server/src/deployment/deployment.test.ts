@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { send, startTestApp, type TestApp } from "../../test/harness.ts";
+import { build } from "../config/version.ts";
 import { putBackup } from "../db/deployment-facts.ts";
 import { durationBounds } from "../lib/histogram.ts";
-import { build } from "../version.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
 import { findWarnings } from "./deployment.warnings.ts";
 import { startHeartbeat } from "./heartbeat.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
-import type { Log } from "../log.ts";
 import { saveReport } from "./deployment.processes.store.ts";
 import type { OwnReports } from "./own-reports.ts";
 import { createSecretRotation } from "./secret-rotation.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
+import { PlainFailure } from "../config/failure.ts";
 import { findFact } from "../db/deployment-facts.ts";
-import { PlainFailure } from "../failure.ts";
 import { saveReport } from "./deployment.processes.store.ts";
 import { joinDeployment } from "./joining.ts";
 import { createSecretRotation } from "./secret-rotation.ts";

@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { PlainFailure } from "../config/failure.ts";
+import { requireKnownSecret } from "../config/server-secret.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
-import { PlainFailure } from "../failure.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
-import { requireKnownSecret } from "../server-secret.ts";
 import { saveReport } from "./deployment.processes.store.ts";
 import type { OwnReports } from "./own-reports.ts";
 

@@ -1,7 +1,7 @@
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
-import type { Log } from "../log.ts";
 import { listReports } from "./deployment.processes.store.ts";
 import { turnOfDeployment } from "./joining.ts";
 import type { ReportingProcess } from "./process-report.ts";

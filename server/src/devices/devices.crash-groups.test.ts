@@ -9,9 +9,9 @@ import {
   type TestApp,
 } from "../../test/harness.ts";
 import { processorTime } from "../../test/processor-time.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { identifyCrash } from "../crashes/crash-identity.ts";
-import { maintain } from "../maintenance.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;

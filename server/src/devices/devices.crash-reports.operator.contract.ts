@@ -24,8 +24,8 @@ import type {
   CrashGroupVersionRow,
   CrashReportRow,
 } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import { dayMs, dayOf } from "./devices.crash-days.store.ts";
 import type { CrashGroupChange, CrashGroupSearch } from "./devices.crash-groups.store.ts";
 

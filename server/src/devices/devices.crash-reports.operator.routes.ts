@@ -2,9 +2,9 @@ import { noteChanges } from "../audit/audit.changes.ts";
 import { holdApplication, requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { dayMs, dayOf, listCrashDays, listCrashVersions } from "./devices.crash-days.store.ts";
 import {
   findCrashGroup,

@@ -1,7 +1,7 @@
 import { identifyCrash } from "../crashes/crash-identity.ts";
 import type { CrashReportRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { CrashReport, CreateCrashReport, presentCrashReport } from "./devices.crash-reports.contract.ts";
 import { insertCrashReport } from "./devices.crash-reports.store.ts";
 import { findDevice } from "./devices.store.ts";

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { equals, type Order } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import { equals, type Order } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { CrashReportRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { identifyCrash } from "../crashes/crash-identity.ts";
-import { maintain } from "../maintenance.ts";
 
 const dayMs = 86_400_000;
 const stackTrace = "TypeError: a is undefined\n    at a (a.js:1:2)";

@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { eraseMetadataOf } from "../erasure/metadata-erasure.ts";
-import { deleteSomeRows } from "../erasure/owned-rows.ts";
+import { eraseMetadataOf } from "../jobs/metadata-erasure.ts";
+import { deleteSomeRows } from "../jobs/owned-rows.ts";
 
 const rowsPerStep = 250;
 

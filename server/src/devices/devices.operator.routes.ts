@@ -2,11 +2,11 @@ import { requireApplication } from "../auth/operated-application.ts";
 import { isUser } from "../auth/operated-user.ts";
 import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
-import { searchPage } from "../db/search.ts";
+import { searchPage } from "../db/search/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { deviceRevokedEvent } from "./devices.events.ts";
 import {
   DevicesOfUserPath,

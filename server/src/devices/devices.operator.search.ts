@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
-import { type Condition, condition, equals, numberOrder, textEquals, within } from "../db/conditions.ts";
-import type { Scope } from "../db/scope.ts";
-import type { Search } from "../db/search.ts";
+import { type Condition, condition, equals, numberOrder, textEquals, within } from "../db/search/conditions.ts";
+import type { Scope } from "../db/search/scope.ts";
+import type { Search } from "../db/search/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import type { SearchOperatedDevices } from "./devices.operator.contract.ts";
 

@@ -1,14 +1,14 @@
-import { signRegistration } from "../api/signatures.ts";
 import { type ApplicationCredentials, findCredentials } from "../auth/credentials.ts";
 import { isServed } from "../auth/operated-application.ts";
 import type { IssuedToken } from "../auth/tokens.ts";
 import { requireEnabled } from "../contract/policy.ts";
 import type { Static } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
+import { signRegistration } from "../operations/signatures.ts";
 import {
   ChangeDevice,
   changedFields,

@@ -2,7 +2,7 @@ import { requireApplication } from "../auth/operated-application.ts";
 import { TestCaller, TestCallersPath } from "../auth/test-callers.contract.ts";
 import { insertTestDevice } from "../auth/test-callers.ts";
 import { Type } from "../contract/schema.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 
 const createTestDevice = operation({
   method: "POST",

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import type { Log } from "../log.ts";
 
 /** Notifies other processes that logs may have new events. A hint, which may be lost: they poll as well. */
 export interface Announcements {

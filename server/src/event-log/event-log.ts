@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
-import type { Stream } from "../db/stream.ts";
+import type { Stream } from "../db/search/stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSharedRuns } from "../lib/shared-runs.ts";

@@ -1,8 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import type { Log } from "../log.ts";
 import { createAnnouncements } from "./announcements.ts";
 import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";

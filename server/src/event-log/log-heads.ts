@@ -4,8 +4,8 @@ import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { prepare } from "../db/prepared.ts";
 import type { EventLogRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { newLogName } from "./log-names.ts";
 import { dayMs, defaultLogSettings } from "./log-settings.ts";
 

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { scopeStream } from "../db/scope.ts";
-import type { Stream, Taken } from "../db/stream.ts";
+import { condition, equals, type Order } from "../db/search/conditions.ts";
+import { scopeStream } from "../db/search/scope.ts";
+import type { Stream, Taken } from "../db/search/stream.ts";
 import { yieldWork } from "../lib/call-work.ts";
 import type { PlacedEvent } from "./log-rows.store.ts";
 import { msPerRead, rowsPerRead, rowsPerStep } from "./read-limits.ts";

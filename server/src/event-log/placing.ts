@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import { endLease, takeLease } from "../db/leases.ts";
+import { endLease, takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { runInCall } from "../lib/current-call.ts";
-import type { Log } from "../log.ts";
 import type { EventLog } from "./event-log.ts";
 
 const lookMs = 1_000;

@@ -1,9 +1,9 @@
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { ApiError } from "../errors.ts";
 import type { Actor } from "../lib/actor.ts";
 import type { Clock } from "../lib/clock.ts";
 import { currentCall } from "../lib/current-call.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { EventType } from "./event-types.ts";

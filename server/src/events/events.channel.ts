@@ -1,8 +1,8 @@
-import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import type { LogFollower } from "../event-log/follower.ts";
 import type { LogHead } from "../event-log/heads.store.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import { ApiError } from "../lib/errors.ts";
 import { createYield } from "../lib/yield.ts";
 import { Audience } from "./events.audience.ts";
 import { Confirmation, type ConfirmationHooks, type ConfirmationServices } from "./events.confirmation.ts";

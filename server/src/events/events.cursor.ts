@@ -1,6 +1,6 @@
-import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** Reads the parameter `after` (spec/events#cursors). @throws ApiError ParameterIncorrectFormat */
 export function openCursor(applicationId: string, after: string, eventLog: Pick<EventLog, "open">): Cursor {

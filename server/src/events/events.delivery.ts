@@ -1,11 +1,11 @@
-import type { Dispatcher } from "../api/dispatch.ts";
+import type { Log } from "../config/log.ts";
 import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Caller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { runInCall } from "../lib/current-call.ts";
-import type { Log } from "../log.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Dispatcher } from "../operations/dispatch.ts";
 import type { Audience, Recipients } from "./events.audience.ts";
 import { eventFrame, resetFrame } from "./events.frames.ts";
 import { createEventReader, presentEvent, type ReadEvent, type SeenEvent } from "./events.reading.ts";

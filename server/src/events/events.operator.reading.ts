@@ -1,14 +1,14 @@
-import type { OuterCall } from "../api/dispatch.ts";
 import { systemReader } from "../contract/actors.ts";
 import type { OperatorCaller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
 import { showsObject } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isRevocation } from "../event-log/revocations.ts";
 import { formatDate } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import { collectionOf, kindOfId } from "../lib/ids.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
-import type { Services } from "../services.ts";
+import type { OuterCall } from "../operations/dispatch.ts";
+import type { Services } from "../operations/services.ts";
 import type { PresentedOperatedEvent } from "./events.operator.contract.ts";
 import { objectBytesMax } from "./events.reading.ts";
 import { ownNames } from "./events.views.ts";

@@ -1,11 +1,11 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import type { Static } from "../contract/schema.ts";
-import { readPage } from "../db/page.ts";
-import { ApiError } from "../errors.ts";
+import { readPage } from "../db/search/page.ts";
 import { eventTypes } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isRevocation } from "../event-log/revocations.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { listEventDeliveries } from "./events.deliveries.store.ts";
 import {
   DeliveredEvent,

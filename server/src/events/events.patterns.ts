@@ -1,6 +1,6 @@
-import { ApiError } from "../errors.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
 import { matchTypes } from "../event-log/type-patterns.ts";
+import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 
 const patternsMax = 20;

@@ -1,13 +1,13 @@
-import type { Dispatcher, OuterCall } from "../api/dispatch.ts";
 import type { Caller } from "../contract/route.ts";
 import { resolveUserId } from "../contract/wire.ts";
-import { ApiError, type ErrorCondition } from "../errors.ts";
 import { showsObject } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isInRange } from "../lib/cells.ts";
 import { formatDate } from "../lib/dates.ts";
+import { ApiError, type ErrorCondition } from "../lib/errors.ts";
 import { collectionOf, kindOfId } from "../lib/ids.ts";
 import { parseLocation } from "../lib/locations.ts";
+import type { Dispatcher, OuterCall } from "../operations/dispatch.ts";
 import type { EventFilters, PresentedEvent } from "./events.contract.ts";
 import { readClientPatterns } from "./events.patterns.ts";
 import { type EventView, viewOf } from "./events.views.ts";

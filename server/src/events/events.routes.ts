@@ -1,4 +1,4 @@
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import { EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
 import { openCursor } from "./events.cursor.ts";
 import { readForwards, sizeToReserve } from "./events.forwards.ts";

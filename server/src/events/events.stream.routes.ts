@@ -3,12 +3,12 @@ import { compileParameters } from "../contract/parameters.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Static } from "../contract/schema.ts";
 import { StreamResult } from "../contract/stream-result.ts";
-import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import { between } from "../lib/between.ts";
 import { formatDate } from "../lib/dates.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import {
   CreateEventStream,
   EventStreamBody,

@@ -1,10 +1,10 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { type ApplicationPolicy, requireEnabled } from "../contract/policy.ts";
 import type { Caller, OperatorCaller } from "../contract/route.ts";
 import type { StreamSink } from "../contract/stream-result.ts";
-import { ApiError } from "../errors.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import { between } from "../lib/between.ts";
+import { ApiError } from "../lib/errors.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { TimerWheel } from "../lib/timer-wheel.ts";
 import { EventChannel, type StreamServices } from "./events.channel.ts";

@@ -1,6 +1,6 @@
 import { compileParameters } from "../contract/parameters.ts";
 import type { Caller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { EventFilterShape, type EventFilters, type StreamParameters, subscriptionsMax } from "./events.contract.ts";
 import { createFilter, type EventFilter } from "./events.reading.ts";
 

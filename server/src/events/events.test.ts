@@ -4,9 +4,9 @@ import { assertError, startTestApp, type TestApp, type TestUser } from "../../te
 import { waitUntil } from "../../test/mails.ts";
 import { createOwnedObject } from "../../test/owned-seeds.ts";
 import { dataPart, formHeaders, formOf, png } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { clientEventTypes } from "../event-log/event-types.ts";
 import { ownedIdKinds, ownedKinds } from "../lib/kinds.ts";
-import { maintain } from "../maintenance.ts";
 
 interface ReceivedEvent {
   readonly id: string;

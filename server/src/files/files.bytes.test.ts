@@ -9,8 +9,8 @@ import { assertResult, openRaw, startTestApp, type TestApp } from "../../test/ha
 import { begin, sendBytes } from "../../test/tus.ts";
 import { until } from "../../test/until.ts";
 import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
 import { putOrphans } from "../storage/orphaned-objects.ts";
 
 /** hostile.md 26 and 31: rows and stored bytes stay consistent. */

@@ -1,9 +1,9 @@
 import type { Transaction } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import { createOwned, newColumns } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
-import type { Services } from "../services.ts";
 import { claimOrphans, filePrefix } from "../storage/orphaned-objects.ts";
 import { chargeUsage } from "../storage/usage.ts";
 import type { NewFile } from "./files.contract.ts";

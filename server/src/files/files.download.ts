@@ -2,7 +2,7 @@ import type { Call } from "../contract/call.ts";
 import { FileResult } from "../contract/file-result.ts";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { PictureSize } from "../pictures/picture-job.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";

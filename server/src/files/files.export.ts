@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import type { Database } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
-import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
 import { essenceOf } from "../lib/media-types.ts";
 import { ownedRows } from "../owned/export.ts";
+import type { ExportOwner, UserExporter } from "../owned/user-export.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import { presentFile } from "./files.contract.ts";
 import { fileKinds } from "./files.kinds.ts";

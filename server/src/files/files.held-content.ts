@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { ByteRange } from "../contract/file-result.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** Memory for content of slow readers, in all. A single larger one is accepted while it is alone. */
 const heldBytesMax = 134_217_728;

@@ -1,5 +1,5 @@
-import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { FileKind } from "./files.kinds.ts";

@@ -1,10 +1,10 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { mayDo } from "../config/roles.ts";
 import { Type } from "../contract/schema.ts";
 import { Bytes } from "../contract/wire.ts";
-import { ApiError } from "../errors.ts";
-import { type Operation, operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { type Operation, operation } from "../operations/operation.ts";
 import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
-import { mayDo } from "../roles.ts";
 import { findUsage } from "../storage/usage.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { fileResult } from "./files.download.ts";

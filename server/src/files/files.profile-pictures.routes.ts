@@ -3,9 +3,9 @@ import type { UserCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { Bytes, resolveUserId, UserIdInput } from "../contract/wire.ts";
 import type { FileRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import {
   CreateProfilePicture,
   type FileAnswer,

@@ -10,7 +10,7 @@ import {
   type TestUser,
 } from "../../test/harness.ts";
 import { dataPart, download, type FormPart, png, postForm, upload } from "../../test/uploads.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 import { updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, openRaw, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, postForm, upload } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { updateApplicationDeleted } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { eraseUser } from "../users/users.erasure.ts";
 

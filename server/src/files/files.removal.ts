@@ -1,7 +1,7 @@
-import type { Background } from "../background.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
+import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
 import { removeOwned } from "../owned/changes.ts";
 import type { ByteStore } from "../storage/byte-store.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** The algorithms of Upload-Checksum, with the length of each checksum in bytes. */
 const algorithms: Readonly<Record<string, number>> = { sha1: 20, sha256: 32, md5: 16 };

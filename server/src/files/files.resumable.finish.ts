@@ -1,12 +1,12 @@
-import type { Background } from "../background.ts";
 import { type FindLocation, resolveLocations } from "../contract/sent-locations.ts";
 import type { Database } from "../db/database.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
-import type { Services } from "../services.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";
 import {
   eraseOrphans,

@@ -3,7 +3,7 @@ import { compileParameters } from "../contract/parameters.ts";
 import { newPermissions } from "../contract/permissions.ts";
 import { Type } from "../contract/schema.ts";
 import { Choice, Text } from "../contract/wire.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { fileContract, type NewFile } from "./files.contract.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 

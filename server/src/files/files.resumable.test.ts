@@ -26,7 +26,7 @@ import {
 } from "../../test/tus.ts";
 import { until } from "../../test/until.ts";
 import { download, png } from "../../test/uploads.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 import { type Quotas, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { finishUpload } from "./files.resumable.finish.ts";
 

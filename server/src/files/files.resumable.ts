@@ -1,12 +1,12 @@
-import type { RateLimits } from "../api/rate-limits.ts";
 import type { ArrivingBytes } from "../contract/endpoint.ts";
 import { requireEnabled } from "../contract/policy.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { resolveLocations } from "../contract/sent-locations.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { ResumableUploadRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { RateLimits } from "../operations/rate-limits.ts";
 import { filePrefix, putOrphans } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { chargeUsage } from "../storage/usage.ts";

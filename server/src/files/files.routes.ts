@@ -1,12 +1,12 @@
 import { requireEnabled } from "../contract/policy.ts";
 import { Bytes } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { ownedOperations } from "../owned/operations.ts";
 import { getReadable } from "../owned/store.ts";
-import type { Services } from "../services.ts";
 import { fileContract, presentFile, ReadFile, ReadPicture } from "./files.contract.ts";
 import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";

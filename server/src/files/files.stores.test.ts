@@ -7,8 +7,8 @@ import { assertError, assertResult, openRaw, startTestApp, type TestApp, type Te
 import { valuesOf } from "../../test/rounds.ts";
 import { until } from "../../test/until.ts";
 import { dataPart, download, formHeaders, formOf, png, upload } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
 
 /** Guarantees that hold for every store and every way of sending the bytes. */
 

@@ -1,5 +1,5 @@
 import type { EndpointOperation, HeaderDescription } from "../contract/endpoint.ts";
-import type { ErrorCondition } from "../errors.ts";
+import type { ErrorCondition } from "../lib/errors.ts";
 
 export const tusPath = "/files/uploads";
 export const tusVersion = "1.0.0";

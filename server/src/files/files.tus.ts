@@ -1,8 +1,8 @@
 import type { Locker, ServerOptions } from "@tus/server";
 import type { Endpoint, EndpointCall, EndpointReply } from "../contract/endpoint.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../operations/services.ts";
 import { fileKinds } from "./files.kinds.ts";
 import { checksumAlgorithms, readChecksum } from "./files.resumable.checksum.ts";
 import {

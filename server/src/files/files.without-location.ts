@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { FileResult } from "../contract/file-result.ts";
 import type { FileRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import { type PictureType, sniffedBytes, sniffPicture } from "../lib/sniffing.ts";
 import type { PictureTicket } from "../pictures/picture-queue.ts";

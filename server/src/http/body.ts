@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { ApiError } from "../errors.ts";
 import type { HeldBytes } from "../lib/byte-budget.ts";
+import { ApiError } from "../lib/errors.ts";
 import { LargeBody } from "./large-body.ts";
 import { noteDiscarded } from "./memory-relief.ts";
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
-import { anyOrigin, errorReply, jsonContentType, newRequestId, replyBody } from "../api/envelope.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
+import { anyOrigin, errorReply, jsonContentType, newRequestId, replyBody } from "../operations/envelope.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 
 /** The reason why a request could not be parsed. */

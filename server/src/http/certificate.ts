@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/config.ts";
 import { fieldsOf } from "../lib/fields.ts";
 
 export interface CertificateFiles {

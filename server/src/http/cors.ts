@@ -1,7 +1,7 @@
-import { anyOrigin } from "../api/envelope.ts";
-import { ignoredHeader } from "../api/ignored.ts";
-import { rehearsedHeader } from "../api/rehearsals.ts";
 import type { ApplicationPolicy } from "../contract/policy.ts";
+import { anyOrigin } from "../operations/envelope.ts";
+import { ignoredHeader } from "../operations/ignored.ts";
+import { rehearsedHeader } from "../operations/rehearsals.ts";
 import type { Exchange } from "./exchange.ts";
 
 const readableHeaders = [

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { finished, type Readable } from "node:stream";
-import { newRequestId } from "../api/envelope.ts";
 import type { AnyCaller } from "../contract/route.ts";
-import type { ApiError } from "../errors.ts";
 import type { CurrentCall } from "../lib/current-call.ts";
+import type { ApiError } from "../lib/errors.ts";
+import { newRequestId } from "../operations/envelope.ts";
 import type { HeldBody } from "./body.ts";
 import type { RequestTrace } from "./request-tracer.ts";
 

@@ -1,6 +1,6 @@
-import { decode, parseBody } from "../api/body-parameters.ts";
 import type { RawParameters } from "../contract/call.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
+import { decode, parseBody } from "../operations/body-parameters.ts";
 import type { FormPart } from "./multipart.ts";
 
 const parametersPart = "body";

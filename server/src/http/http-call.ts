@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { parseBody, parseQuery } from "../api/body-parameters.ts";
 import { type Browser, browserOf } from "../contract/browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
-import { ApiError } from "../errors.ts";
 import { CallWork } from "../lib/call-work.ts";
+import { ApiError } from "../lib/errors.ts";
+import { parseBody, parseQuery } from "../operations/body-parameters.ts";
 import { HeldBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { BuiltReply, InFlight } from "./in-flight.ts";

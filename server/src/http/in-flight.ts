@@ -1,6 +1,6 @@
-import { ApiError } from "../errors.ts";
 import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
 import { Abandoned } from "../lib/call-work.ts";
+import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { type Owner, ownerOf } from "../lib/owner.ts";
 import { tooManyBytes } from "./body.ts";

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { jsonContentType } from "../api/envelope.ts";
 import type { ArrivingBytes } from "../contract/endpoint.ts";
+import { jsonContentType } from "../operations/envelope.ts";
 import { arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,4 +1,4 @@
-import { successReply } from "../api/envelope.ts";
+import { successReply } from "../operations/envelope.ts";
 import { prefersHtml } from "./accept.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";

@@ -1,9 +1,9 @@
-import type { RequireServed } from "../api/operations.ts";
-import type { RateLimits } from "../api/rate-limits.ts";
 import type { Endpoint, EndpointOperation, EndpointReply } from "../contract/endpoint.ts";
 import { requireEnabled } from "../contract/policy.ts";
 import type { UserCaller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { RequireServed } from "../operations/operations.ts";
+import type { RateLimits } from "../operations/rate-limits.ts";
 import { arrivingBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import type { Exchange } from "./exchange.ts";

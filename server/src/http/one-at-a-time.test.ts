@@ -7,8 +7,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { openRaw, type RawConnection } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
+import { createLog } from "../config/log.ts";
 import { createByteBudget } from "../lib/byte-budget.ts";
-import { createLog } from "../log.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 
 const waitMsMax = 20_000;

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorReply, toApiError } from "../api/envelope.ts";
-import type { RateLimits } from "../api/rate-limits.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
-import { ApiError, errorRow } from "../errors.ts";
 import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
 import { isLoopback } from "../lib/ip-addresses.ts";
-import type { Log } from "../log.ts";
+import { errorReply, toApiError } from "../operations/envelope.ts";
+import type { RateLimits } from "../operations/rate-limits.ts";
 import { HeldBody, readArrivedBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { Exchange } from "./exchange.ts";

@@ -4,8 +4,8 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { pino } from "pino";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
-import { ApiError } from "../errors.ts";
-import { createLog } from "../log.ts";
+import { createLog } from "../config/log.ts";
+import { ApiError } from "../lib/errors.ts";
 import { logLine, pathOf } from "./request-log.ts";
 
 // spec/deployment#log-sampling

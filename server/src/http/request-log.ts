@@ -1,7 +1,7 @@
+import type { Log } from "../config/log.ts";
 import type { AnyCaller } from "../contract/route.ts";
-import { ApiError, type TokenHolder } from "../errors.ts";
+import { ApiError, type TokenHolder } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import type { Log } from "../log.ts";
 import type { Exchange } from "./exchange.ts";
 import { type AnsweredCall, notOperations } from "./request-observer.ts";
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { AnyCaller } from "../contract/route.ts";
-import type { ApiError, TokenHolder } from "../errors.ts";
+import type { ApiError, TokenHolder } from "../lib/errors.ts";
 
 /** A call that has been answered. */
 export interface AnsweredCall {

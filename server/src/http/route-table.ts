@@ -1,6 +1,6 @@
-import type { FindOperation } from "../api/dispatch.ts";
-import type { Operation } from "../api/operations.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { FindOperation } from "../operations/dispatch.ts";
+import type { Operation } from "../operations/operations.ts";
 import type { Exchange } from "./exchange.ts";
 import { createPathTree, type PathTree, readPath } from "./path-tree.ts";
 

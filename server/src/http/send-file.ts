@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import type { ArchiveResult, ByteRange, FileResult } from "../contract/file-result.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { essenceOf } from "../lib/media-types.ts";
 import { parseRanges } from "./byte-ranges.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,5 +1,5 @@
-import { jsonContentType, type Reply, replyBody } from "../api/envelope.ts";
-import type { Quota } from "../api/rate-limits.ts";
+import { jsonContentType, type Reply, replyBody } from "../operations/envelope.ts";
+import type { Quota } from "../operations/rate-limits.ts";
 import type { Exchange } from "./exchange.ts";
 
 export function sendReply(exchange: Exchange, reply: Reply): void {

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import { jsonContentType, type Rehearsed, type Reply, replyBody } from "../api/envelope.ts";
 import { FileResult } from "../contract/file-result.ts";
+import { jsonContentType, type Rehearsed, type Reply, replyBody } from "../operations/envelope.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A page like those with which proxies of hotels and companies replace an answer. */

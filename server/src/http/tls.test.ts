@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { assertError, assertResult, openRaw, startTestApp, type TestApp } from "../../test/harness.ts";
 import { runProgram } from "../../test/running-server.ts";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/config.ts";
 import { readCertificate } from "./certificate.ts";
 
 /** Real TLS connections, with the certificates of test/certificates. */

@@ -1,6 +1,6 @@
-import type { Authenticate, Operation, RequireServed } from "../api/operations.ts";
-import type { RateLimits } from "../api/rate-limits.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Authenticate, Operation, RequireServed } from "../operations/operations.ts";
+import type { RateLimits } from "../operations/rate-limits.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import type { ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { discardRest } from "./body.ts";
 import { FormParameters } from "./form-parameters.ts";
 import { noteDiscarded } from "./memory-relief.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { createEncodedContent, type EncodedContent, namesTag } from "./encoded-content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Peers } from "./peer.ts";

@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import { createSealer } from "../lib/seal.ts";
-import { maintain } from "../maintenance.ts";
 import { openReply } from "./stored-reply.ts";
 
 const hourMs = 3_600_000;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createTestDatabase } from "../../test/databases.ts";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 
 let test: TestApp;
 let user: TestUser;

@@ -1,11 +1,11 @@
-import type { Reply } from "../api/envelope.ts";
-import type { RunOnce } from "../api/operations.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
+import type { Reply } from "../operations/envelope.ts";
+import type { RunOnce } from "../operations/operations.ts";
 import {
   countStoredResponse,
   findKeyState,

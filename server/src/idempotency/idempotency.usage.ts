@@ -1,11 +1,11 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
-import { ApiError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { createRecounts } from "../lib/recounts.ts";
 
 /** Stored responses of a caller, or of an application. */

@@ -2,8 +2,8 @@ import { applicationPathParameters, requireApplication } from "../auth/operated-
 import { isUser } from "../auth/operated-user.ts";
 import { Type } from "../contract/schema.ts";
 import { IdInput } from "../contract/wire.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { IdentityPage, ListIdentities, presentIdentity } from "./identities.contract.ts";
 import { listIdentities } from "./identities.store.ts";
 

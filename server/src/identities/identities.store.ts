@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import { equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { type Scope, scopeStream } from "../db/scope.ts";
-import type { Stream } from "../db/stream.ts";
+import { equals, type Order } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { type Scope, scopeStream } from "../db/search/scope.ts";
+import type { Stream } from "../db/search/stream.ts";
 import type { IdentityRow, NewIdentityRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";

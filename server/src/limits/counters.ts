@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
-import type { Log } from "../log.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { lendTokens } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";

@@ -1,7 +1,7 @@
 import { PageOf } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
 import { Flag, LocationInput, Text, Url, WireLocation } from "../contract/wire.ts";
-import { middleOf } from "../db/area.ts";
+import { middleOf } from "../db/search/area.ts";
 import type { LocationRow, ShownRow } from "../db/tables.ts";
 import { distanceMeters, type LocationRange } from "../lib/locations.ts";
 import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";

@@ -2,9 +2,9 @@ import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
-import { readPage } from "../db/page.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { readPage } from "../db/search/page.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { getReadable } from "../owned/store.ts";
 import { locationContract } from "./locations.contract.ts";
 import {

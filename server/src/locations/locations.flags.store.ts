@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
-import { type Condition, condition, equals, numberOrder, within } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { scopeStream } from "../db/scope.ts";
-import type { Stream } from "../db/stream.ts";
+import { type Condition, condition, equals, numberOrder, within } from "../db/search/conditions.ts";
+import { scopeStream } from "../db/search/scope.ts";
+import type { Stream } from "../db/search/stream.ts";
 import type { LocationFlagRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 

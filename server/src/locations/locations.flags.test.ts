@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
-import { finishErasure } from "../erasure/metadata-erasure.ts";
+import { finishErasure } from "../jobs/metadata-erasure.ts";
 import { putFlag } from "./locations.flags.store.ts";
 
 const emptyFlag = { reason: null, comment: null, created_at: 0, modified_at: 0 };

@@ -1,7 +1,7 @@
 import type { FindLocation } from "../contract/sent-locations.ts";
 import type { Database } from "../db/database.ts";
 import type { LocationRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { getReadable } from "../owned/store.ts";
 import { presentLocation } from "./locations.contract.ts";
 

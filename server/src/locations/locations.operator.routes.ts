@@ -1,7 +1,7 @@
 import { holdApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import type { LocationRow } from "../db/tables.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import { changePublic, createOwned, lockPublic, newColumns, removeOwned } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
 import { OperatedPath, operatedOperations, operatedPathOf } from "../owned/operator.operations.ts";

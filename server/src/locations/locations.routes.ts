@@ -1,5 +1,5 @@
 import type { LocationRow } from "../db/tables.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import { createOwned, newColumns } from "../owned/changes.ts";
 import { columnsOf } from "../owned/fields.ts";
 import { ownedOperations } from "../owned/operations.ts";

@@ -1,6 +1,6 @@
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../log.ts";
 import type { MailServers } from "./mail-servers.ts";
 import { type Mailer, MailFailure, type Sender } from "./mailer.ts";
 import { deleteMail, type OutboxRow, postponeMail } from "./outbox.store.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { Background } from "../background.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
+import { parseSender } from "../config/mail-sender.ts";
 import type { Database } from "../db/database.ts";
-import { takeLease } from "../db/leases.ts";
+import type { Background } from "../jobs/background.ts";
+import { takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
-import type { Log } from "../log.ts";
-import { parseSender } from "../settings/mail-sender.ts";
 import { loadMailSettings, type SettingsSealer } from "../tenancy/sealed-settings.ts";
 import { attemptMail, type MailOutcome, type Outgoing } from "./attempt.ts";
 import { MailLanes } from "./lanes.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../config/log.ts";
 import type { DueMail } from "./outbox.store.ts";
 
 const mailsAtOncePerApplicationMax = 4;

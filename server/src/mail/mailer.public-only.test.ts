@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { SMTPServer } from "smtp-server";
-import { createLog } from "../log.ts";
-import { createOutgoing } from "../outgoing/outgoing.ts";
+import { createLog } from "../config/log.ts";
+import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { createMailer } from "./mailer.ts";
 
 const log = createLog("silent");

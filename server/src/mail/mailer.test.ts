@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { createLog } from "../config/log.ts";
+import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
-import { createLog } from "../log.ts";
-import { createOutgoing } from "../outgoing/outgoing.ts";
 import { createMailer, type Mail, MailFailure } from "./mailer.ts";
 
 const mail = {

@@ -1,12 +1,12 @@
 import { isIP, isIPv6 } from "node:net";
 import { join } from "node:path";
 import type { Transporter } from "nodemailer";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
+import type { Outgoing } from "../http/outgoing/outgoing.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { LruMap } from "../lib/lru-map.ts";
-import type { Log } from "../log.ts";
-import type { Outgoing } from "../outgoing/outgoing.ts";
 import { createMailFolder } from "./mail-folder.ts";
 import { openTransport } from "./transport.ts";
 

@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
-import type { Log } from "../log.ts";
 import { parseApplicationSettings } from "../tenancy/application-settings.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
 import { createMailAdmission, type MailRefusal, type Notice, type Recipient } from "./admission.ts";

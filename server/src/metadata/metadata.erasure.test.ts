@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import { finishErasure } from "../erasure/metadata-erasure.ts";
-import { maintain } from "../maintenance.ts";
+import { finishErasure } from "../jobs/metadata-erasure.ts";
 import { eraseUser } from "../users/users.erasure.ts";
 
 let test: TestApp;

@@ -1,12 +1,12 @@
 import { sql } from "kysely";
-import { type Condition, condition, equals, type Order, tieOrder } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { ownedTableNames } from "../db/owned-tables.ts";
-import { type Scope, scopeStream } from "../db/scope.ts";
-import { eachRow, type Stream } from "../db/stream.ts";
+import { type Condition, condition, equals, type Order, tieOrder } from "../db/search/conditions.ts";
+import { type Scope, scopeStream } from "../db/search/scope.ts";
+import { eachRow, type Stream } from "../db/search/stream.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
 import { ownedIds } from "../owned/export.ts";
+import type { ExportOwner, UserExporter } from "../owned/user-export.ts";
 import { presentItem, type ReadItem } from "./metadata.contract.ts";
 import { isLocationShown } from "./metadata.reads.store.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { assertFarOff, createPeople } from "../../test/people.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { Location } from "../lib/locations.ts";
-import { maintain } from "../maintenance.ts";
 
 let test: TestApp;
 let people: ReturnType<typeof createPeople>;

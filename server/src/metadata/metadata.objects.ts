@@ -5,7 +5,7 @@ import type { Dialect } from "../db/dialect.ts";
 import { mayBePublic } from "../db/owned-tables.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedTableName } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
 import { isOwnedKind, ownedKinds } from "../lib/kinds.ts";
 import { isLocationReady } from "../privacy/visibility.ts";

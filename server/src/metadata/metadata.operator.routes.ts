@@ -1,6 +1,6 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import {
   ListOperatedItems,
   OperatedItemPage,

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
-import { beginsWith, type Condition, condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import { beginsWith, type Condition, condition, equals, type Order } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { MetadataRow } from "../db/tables.ts";
 import { kindOfId } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
 import { readSortOrder } from "../contract/search.ts";
+import type { Queries } from "../db/database.ts";
 import {
   beginsWith,
   type Condition,
@@ -10,11 +11,10 @@ import {
   type Order,
   type Parameter,
   tieOrder,
-} from "../db/conditions.ts";
-import type { Queries } from "../db/database.ts";
-import { rangeFilter } from "../db/filters.ts";
-import type { Scope } from "../db/scope.ts";
-import { type Filter, type Search, searchPage } from "../db/search.ts";
+} from "../db/search/conditions.ts";
+import { rangeFilter } from "../db/search/filters.ts";
+import type { Scope } from "../db/search/scope.ts";
+import { type Filter, type Search, searchPage } from "../db/search/search.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import {

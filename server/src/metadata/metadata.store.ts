@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
 import { prepare } from "../db/prepared.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { compareKeys } from "../lib/keyset.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";

@@ -1,5 +1,5 @@
 import type { MetadataRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** Of UTF-8, as the service writes the JSON: without whitespace. */
 const valueBytesMax = 32_768;

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
 
 const keysMax = 50;
 const newKeysMax = 20;

@@ -1,9 +1,9 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import { readPage } from "../db/page.ts";
-import { ApiError } from "../errors.ts";
+import { readPage } from "../db/search/page.ts";
 import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./engine/charts.ts";
 import { readDailyCounts } from "./engine/daily-counts.ts";
 import { eventsStream } from "./engine/events.ts";

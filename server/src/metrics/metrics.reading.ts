@@ -1,6 +1,6 @@
 import { compileParameters } from "../contract/parameters.ts";
 import { readWireValue } from "../contract/wire.ts";
-import { ApiError, errorRow } from "../errors.ts";
+import { ApiError, errorRow } from "../lib/errors.ts";
 import type { StoredEvent } from "./engine/payload.ts";
 import {
   EventItem,

@@ -1,9 +1,9 @@
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { insertHandle, updateHandleEnded } from "./engine/handles.store.ts";
 import { insertInboxRow } from "./engine/inbox.store.ts";
 import type { CheckedKeys } from "./engine/key-limits.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
-import { errorRow } from "../errors.ts";
+import { errorRow } from "../lib/errors.ts";
 
 let test: TestApp;
 let token: string;

@@ -1,9 +1,9 @@
+import type { OperatorRole } from "../config/roles.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
-import type { OperatorRole } from "../roles.ts";
 
 /** Longer than for users, because an operator reads the data of all of them. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true, description: "The new password." });

@@ -1,9 +1,9 @@
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import { operatorTicket } from "../auth/hash-queue.ts";
+import { operatorTicket } from "../auth/guard/hash-queue.ts";
 import type { Call } from "../contract/call.ts";
 import type { OperatorCaller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import { findOperator } from "./operators.store.ts";
 
 /** A password that an operator with a session sends as the current one. */

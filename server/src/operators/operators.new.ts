@@ -1,10 +1,10 @@
-import { type HashTicket, operatorTicket } from "../auth/hash-queue.ts";
+import { type HashTicket, operatorTicket } from "../auth/guard/hash-queue.ts";
 import type { Passwords } from "../auth/passwords.ts";
+import type { OperatorRole } from "../config/roles.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { newOperatorPassword } from "../lib/secrets.ts";
-import type { OperatorRole } from "../roles.ts";
 
 /** An operator that is not stored yet, with its password, of which only the hash will be stored. */
 export interface NewOperator {

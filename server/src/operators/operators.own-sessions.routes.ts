@@ -3,13 +3,13 @@ import {
   deleteOperatorSessions,
   updateOperatorSessionProved,
 } from "../auth/operator-sessions.ts";
+import { build } from "../config/version.ts";
 import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
 import { formatDate } from "../lib/dates.ts";
-import { operation } from "../operation.ts";
-import { build } from "../version.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { presentOperator } from "./operators.contract.ts";
 import { requireCurrentPassword } from "./operators.current-password.ts";
 import {

@@ -1,11 +1,11 @@
 import { noteChanges } from "../audit/audit.changes.ts";
-import { operatorTicket } from "../auth/hash-queue.ts";
+import { operatorTicket } from "../auth/guard/hash-queue.ts";
 import { Type } from "../contract/schema.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { OperatorRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import {
   ChangeOperator,
   ChangeOwnOperator,

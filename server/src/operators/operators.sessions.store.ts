@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import { deleteOperatorSession } from "../auth/operator-sessions.ts";
-import { condition, equals, numberOrderBy } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import { scopeStream } from "../db/scope.ts";
+import { condition, equals, numberOrderBy } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { OperatorSessionRow } from "../db/tables.ts";
 import { firstIdAt } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";

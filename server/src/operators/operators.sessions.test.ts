@@ -8,8 +8,8 @@ import {
   type TestApp,
   type TestOperator,
 } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import { digestSecret } from "../lib/secrets.ts";
-import { maintain } from "../maintenance.ts";
 
 let test: TestApp;
 /** Another process on the same database. */

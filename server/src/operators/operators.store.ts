@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import { deleteOperatorSessions } from "../auth/operator-sessions.ts";
-import { condition, numberOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
-import { readPage } from "../db/page.ts";
-import { scopeStream } from "../db/scope.ts";
+import { condition, numberOrder } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 

@@ -1,14 +1,14 @@
-import type { Background } from "../background.ts";
 import { changedPermissions, type GivenPermissions, newPermissions } from "../contract/permissions.ts";
 import { changedText } from "../contract/wire.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { lockRow } from "../db/lock.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
-import { eraseMetadataOf, finishErasure } from "../erasure/metadata-erasure.ts";
-import { ApiError } from "../errors.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
+import type { Background } from "../jobs/background.ts";
+import { eraseMetadataOf, finishErasure } from "../jobs/metadata-erasure.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Location, SentLocation } from "../lib/locations.ts";
 import { type Fuzzing, trueLocation } from "../privacy/fuzzing.ts";
 import { shownLocation } from "../privacy/shown-location.ts";

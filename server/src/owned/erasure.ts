@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
-import { deleteSomeOfObjects } from "../erasure/metadata-erasure.ts";
+import { deleteSomeOfObjects } from "../jobs/metadata-erasure.ts";
 
 /**
  * Erases some objects of a user that have no metadata left, otherwise some of their metadata. Objects are locked before

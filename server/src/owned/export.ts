@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
-import { equals, numberOrder, tieOrder } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { listedBy } from "../db/owned-tables.ts";
-import { scopeStream } from "../db/scope.ts";
-import { eachRow } from "../db/stream.ts";
+import { equals, numberOrder, tieOrder } from "../db/search/conditions.ts";
+import { scopeStream } from "../db/search/scope.ts";
+import { eachRow } from "../db/search/stream.ts";
 import type { OwnedRow, OwnedTableName, ShownRow } from "../db/tables.ts";
-import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
 import type { OwnedKind } from "./kind.ts";
+import type { ExportOwner, UserExporter } from "./user-export.ts";
 
 const rowsAtOnce = 500;
 

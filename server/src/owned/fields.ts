@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import { type Schema, Type } from "../contract/schema.ts";
 import { ClearableText, DateInput, DateRangeInput, Text, WireDate } from "../contract/wire.ts";
-import { condition, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
-import { textFilter } from "../db/filters.ts";
-import type { Filter } from "../db/search.ts";
+import { condition, numberOrder, type Order, textOrder, within } from "../db/search/conditions.ts";
+import { textFilter } from "../db/search/filters.ts";
+import type { Filter } from "../db/search/search.ts";
 import { type DateRange, formatDate } from "../lib/dates.ts";
 
 /** A field of one kind of object. */

@@ -2,12 +2,12 @@ import { type GivenPermissions, requireOwner } from "../contract/permissions.ts"
 import type { UserCaller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import type { Queries, Transaction } from "../db/database.ts";
-import { searchPage } from "../db/search.ts";
+import { searchPage } from "../db/search/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { LocationRange } from "../lib/locations.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { changeOwned, removeOwned } from "./changes.ts";
 import type { OwnedContract } from "./contract.ts";
 import type { OwnedKind } from "./kind.ts";

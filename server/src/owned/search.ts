@@ -1,13 +1,21 @@
 import { type RawBuilder, sql } from "kysely";
 import { readSortOrder } from "../contract/search.ts";
 import { resolveUserId } from "../contract/wire.ts";
-import { type Condition, condition, equals, numberOrder, type Order, textOrder, within } from "../db/conditions.ts";
-import { rangeFilter, textFilter, valueFilter } from "../db/filters.ts";
-import type { Scope } from "../db/scope.ts";
-import type { Filter, Search } from "../db/search.ts";
+import {
+  type Condition,
+  condition,
+  equals,
+  numberOrder,
+  type Order,
+  textOrder,
+  within,
+} from "../db/search/conditions.ts";
+import { rangeFilter, textFilter, valueFilter } from "../db/search/filters.ts";
+import type { Scope } from "../db/search/scope.ts";
+import type { Filter, Search } from "../db/search/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import type { DateRange } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { LocationRange } from "../lib/locations.ts";
 import { shownLocation } from "../privacy/shown-location.ts";
 import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { compilable, prepareShapes } from "../db/prepared.ts";
 import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
 const runAddition = prepareShapes({ isAddition: true });

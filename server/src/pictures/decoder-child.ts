@@ -5,7 +5,7 @@ import { setPriority } from "node:os";
 import { extname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pictureBytesMax } from "./picture-job.ts";
 

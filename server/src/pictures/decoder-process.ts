@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { nameSourcesInStacks } from "../lib/source-positions.ts";
 import { lowerThreads } from "../lib/thread-priority.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";

@@ -6,8 +6,8 @@ import { afterEach, before, describe, it } from "node:test";
 import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
 import { until } from "../../test/until.ts";
 import { png } from "../../test/uploads.ts";
-import { ApiError, type ErrorCondition } from "../errors.ts";
-import { createLog } from "../log.ts";
+import { createLog } from "../config/log.ts";
+import { ApiError, type ErrorCondition } from "../lib/errors.ts";
 import { FrameReader, frameHead } from "./decoder-frames.ts";
 import { createPictures } from "./pictures.ts";
 

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import { ApiError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../config/log.ts";
+import { ApiError } from "../lib/errors.ts";
 import { DecoderChild, type DecoderTimes } from "./decoder-child.ts";
 import type { PictureAnswer, PictureJob } from "./picture-job.ts";
 

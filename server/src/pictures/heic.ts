@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /** The pixels of a picture in memory: three bytes each, in rows, upright. */
 export interface DecodedHeic {

@@ -1,5 +1,5 @@
 import type { Metadata, Sharp, SharpOptions } from "sharp";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { type PictureType, sniffPicture } from "../lib/sniffing.ts";
 import { decodeHeic } from "./heic.ts";
 import { isUnscalableAnimation } from "./picture-animations.ts";

@@ -1,5 +1,5 @@
 import type { Sharp } from "sharp";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { PictureType } from "../lib/sniffing.ts";
 import { stripPng } from "./picture-animations.ts";
 import { rgbOfCmyk, withProfile } from "./picture-colours.ts";

@@ -9,8 +9,8 @@ import sharp, { type Sharp } from "sharp";
 import { animatedPng, chunk, chunkNames } from "../../test/animated-png.ts";
 import { asOneCaller, type PicturesOfOneCaller } from "../../test/picture-queue.ts";
 import { rounds } from "../../test/rounds.ts";
-import { ApiError } from "../errors.ts";
-import { createLog } from "../log.ts";
+import { createLog } from "../config/log.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { PictureSize } from "./picture-job.ts";
 import { createPictures, type ScaledPicture } from "./pictures.ts";
 
@@ -294,7 +294,7 @@ describe("the limits of pictures", () => {
   });
 
   it("are enforced outside of the server, which never loads the library", () => {
-    const app = JSON.stringify(import.meta.resolve("../app.ts"));
+    const app = JSON.stringify(import.meta.resolve("../app/app.ts"));
     const picture = JSON.stringify(png(12, 9, 9).toString("base64"));
     const script = `
       import { Readable } from "node:stream";

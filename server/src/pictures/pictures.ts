@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
+import type { Log } from "../config/log.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
-import type { Log } from "../log.ts";
 import { createDecoder, type DecoderLimits } from "./decoder.ts";
 import type { PictureJob, PictureSize } from "./picture-job.ts";
 import { createPictureQueue, decodersMax, type PictureLane, type PictureTicket } from "./picture-queue.ts";

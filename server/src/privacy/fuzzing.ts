@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { equals } from "../db/conditions.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import { rowsInCells, type Scope } from "../db/scope.ts";
+import { equals } from "../db/search/conditions.ts";
+import { rowsInCells, type Scope } from "../db/search/scope.ts";
 import type { LocatedRow } from "../db/tables.ts";
 import { cellOf, cellsOfRing } from "../lib/cells.ts";
 import type { IdGenerator } from "../lib/ids.ts";

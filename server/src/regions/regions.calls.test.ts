@@ -14,8 +14,8 @@ import {
   type TestApp,
 } from "../../test/harness.ts";
 import { passSteadyTime } from "../../test/steady-clock.ts";
+import { keysOfRegion } from "../config/region-keys.ts";
 import { createSigner } from "../lib/signer.ts";
-import { keysOfRegion } from "../settings/region-keys.ts";
 import { putApplicationRegion } from "./regions.directory.store.ts";
 import { messageBytesMax } from "./regions.exchange.ts";
 import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf } from "./regions.signatures.ts";

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
-import type { Config } from "../config.ts";
-import { ApiError, type ErrorCondition, errorCatalogue } from "../errors.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError, type ErrorCondition, errorCatalogue } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
-import type { Log } from "../log.ts";
 import { createExchanges, messageBytesMax, SocketClosed } from "./regions.exchange.ts";
 import { digestOf, streamed } from "./regions.signatures.ts";
 

@@ -1,11 +1,11 @@
-import { toApiError } from "../api/envelope.ts";
-import type { Config } from "../config.ts";
-import { ApiError } from "../errors.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
 import { parseJson, writeJson } from "../lib/json.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { Log } from "../log.ts";
+import { toApiError } from "../operations/envelope.ts";
 import type { RegionAnswer } from "./regions.calls.ts";
 import { callsPath, messageBytesMax } from "./regions.exchange.ts";
 import { createNonces } from "./regions.nonces.ts";

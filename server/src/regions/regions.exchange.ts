@@ -1,6 +1,6 @@
 import type { Agent, IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { Clock } from "../lib/clock.ts";
 import * as nodeHttp from "../lib/node-http.ts";
 import { takeRandomBytes } from "../lib/random.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { isRegionKey, keysBetween } from "../config/region-keys.ts";
 import { createSigner, type Signer } from "../lib/signer.ts";
-import { isRegionKey, keysBetween } from "../settings/region-keys.ts";
 
 /** The head of a call to another region; all of it is signed. */
 export interface CallHead {

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { mainRegion } from "../config/regions.ts";
 import type { Queries } from "../db/database.ts";
-import { mainRegion } from "../settings/regions.ts";
 import { findHost } from "./regions.directory.store.ts";
 
 /** The regions and the applications that belong to them (spec/regions). */

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
-import { type Audience, type DescribedApi, describeApi } from "../api/openapi.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { version } from "../config/version.ts";
 import type { DocumentedLimits } from "../contract/schema.ts";
 import type { Page } from "../http/web-page.ts";
-import { version } from "../version.ts";
+import { type Audience, type DescribedApi, describeApi } from "../operations/openapi.ts";
 
 type DocumentedConfig = Pick<Config, "publicUrl" | "console" | keyof DocumentedLimits>;
 

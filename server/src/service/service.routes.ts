@@ -1,7 +1,7 @@
+import { version } from "../config/version.ts";
 import { named, Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import { version } from "../version.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 
 /** Names the broken parts of a server that is otherwise ready: `disk`, `files`. */
 const degradedHeader = "rollcall-degraded";

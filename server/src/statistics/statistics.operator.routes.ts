@@ -1,5 +1,5 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import {
   ApplicationOverview,
   ApplicationStatistics,

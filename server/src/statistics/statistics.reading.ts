@@ -1,7 +1,7 @@
 import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
 import { earliestMs, formatDate } from "../lib/dates.ts";
+import { ApiError } from "../lib/errors.ts";
 import { type Interval, spans, startOf } from "../lib/spans.ts";
 import {
   type ApplicationStatistics,

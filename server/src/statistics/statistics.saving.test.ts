@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { createOtherStatistics } from "../../test/statistics-process.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { readStatistics } from "./statistics.reading.ts";
 import { type Statistics, startStatistics } from "./statistics.ts";
 

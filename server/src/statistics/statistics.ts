@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 import { spans, startOf } from "../lib/spans.ts";
-import type { Log } from "../log.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";

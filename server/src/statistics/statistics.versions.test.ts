@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { createOtherStatistics } from "../../test/statistics-process.ts";
+import { maintain } from "../app/maintenance.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
-import { maintain } from "../maintenance.ts";
 
 const minute = 60_000;
 

@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { Tally } from "./tally.ts";
 
 function busyTally(): Tally {

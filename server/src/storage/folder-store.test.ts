@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { type ByteStore, BytesMissing } from "./byte-store.ts";
 import { openFolderStore } from "./folder-store.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Dir, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { makeFolder } from "../lib/make-folder.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { abortable } from "./abortable.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 type StoreConfig = Pick<Config, "filesUrl" | "filesDownload" | "awsAccessKeyId" | "awsSecretAccessKey">;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 /**

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { inspect } from "node:util";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { ByteStore } from "./byte-store.ts";
 import { openByteStore } from "./open.ts";
 

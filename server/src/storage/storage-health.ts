@@ -2,9 +2,9 @@ import { open, unlink } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../config.ts";
-import type { Log } from "../log.ts";
-import { pathProblems } from "../start-failures.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
+import { pathProblems } from "../config/start-failures.ts";
 import type { ByteStore } from "./byte-store.ts";
 import { findStoreProblem } from "./store-problem.ts";
 

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { ByteStore } from "./byte-store.ts";
 

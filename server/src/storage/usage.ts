@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { loadApplicationSettings, type Quotas } from "../tenancy/application-settings.ts";
 
 /** Stands for the whole application in the place of a user id. */

@@ -1,4 +1,4 @@
-import { parseSender } from "../settings/mail-sender.ts";
+import { parseSender } from "../config/mail-sender.ts";
 
 /**
  * Replaces `mail.smtpUrl` in stored settings while the URL itself is sealed. Processes of the previous version use it

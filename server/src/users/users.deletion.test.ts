@@ -12,9 +12,9 @@ import {
 import { checkinRow, insertCheckins } from "../../test/rows.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { maintain } from "../app/maintenance.ts";
 import { createRevocations } from "../auth/revocations.ts";
 import { forOwnedTables } from "../db/owned-tables.ts";
-import { maintain } from "../maintenance.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { putResetCode } from "./users.password.store.ts";
 

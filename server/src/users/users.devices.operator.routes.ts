@@ -3,14 +3,14 @@ import { applicationPathParameters, requireApplication } from "../auth/operated-
 import { pagingParameters } from "../contract/paging.ts";
 import { Type } from "../contract/schema.ts";
 import { IdInput } from "../contract/wire.ts";
-import { condition, equals, type Order } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
-import { type Scope, scopeStream } from "../db/scope.ts";
-import type { Stream } from "../db/stream.ts";
+import { condition, equals, type Order } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { type Scope, scopeStream } from "../db/search/scope.ts";
+import type { Stream } from "../db/search/stream.ts";
 import type { UserRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { OperatedUserPage, presentOperatedUser } from "./users.operator.contract.ts";
 
 const DevicePath = Type.Object({ ...applicationPathParameters, deviceId: IdInput("Device") });

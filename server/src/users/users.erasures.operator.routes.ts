@@ -1,7 +1,7 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { formatDate } from "../lib/dates.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import { Erasures, erasuresMax, OperatedUsersPath } from "./users.operator.contract.ts";
 import { countOfUser } from "./users.operator.store.ts";
 import { listErasedUsers } from "./users.store.ts";

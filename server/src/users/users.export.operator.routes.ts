@@ -2,8 +2,8 @@ import { calledBy } from "../audit/audit.events.ts";
 import { ArchiveResult } from "../contract/file-result.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { Bytes } from "../contract/wire.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { OperatedUserPath } from "./users.operator.contract.ts";
 import { requireOperatedUser } from "./users.operator.reading.ts";
 import { findUser } from "./users.store.ts";
@@ -53,7 +53,7 @@ async function openExport(
   await requireOperatedUser(appid, userId, database.reads);
   const isThere = async () => (await findUser(appid, userId, database.reads)) !== undefined;
   const owner = { applicationId: appid, userId };
-  const { archiveUser } = await import("../exports/user-archive.ts"); // not at the start: it loads node:zlib
+  const { archiveUser } = await import("../owned/user-archive.ts"); // not at the start: it loads node:zlib
   return new ArchiveResult({
     contentType: "application/zip",
     fileName: `${userId}.zip`,

@@ -1,11 +1,11 @@
 import { userTokensStream } from "../auth/user-tokens.ts";
 import type { Database } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
-import { eachRow } from "../db/stream.ts";
+import { eachRow } from "../db/search/stream.ts";
 import type { DeviceRow } from "../db/tables.ts";
-import type { ExportOwner, UserExporter } from "../exports/user-export.ts";
 import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
+import type { ExportOwner, UserExporter } from "../owned/user-export.ts";
 import { presentOperatedToken, presentOperatedUser } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
 import { requireUserNameKey } from "./users.names.ts";
 

@@ -1,4 +1,4 @@
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
 
 /** The maximum size of a folded name: PostgreSQL refuses index entries above about 2,700 bytes. */

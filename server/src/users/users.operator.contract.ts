@@ -4,8 +4,8 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { extended, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";
 import { Choice, DateInput, DateRangeInput, Email, Flag, IdInput, Text, WireDate } from "../contract/wire.ts";
-import { textPrefixCharactersMax } from "../db/filters.ts";
 import { forOwnedTables } from "../db/owned-tables.ts";
+import { textPrefixCharactersMax } from "../db/search/filters.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import {

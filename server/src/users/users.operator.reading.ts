@@ -1,8 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
-import type { CommandServices } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { presentOperatedUser } from "./users.operator.contract.ts";
 import { countOfUser } from "./users.operator.store.ts";
 import { findUser } from "./users.store.ts";

@@ -1,10 +1,10 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
-import { searchPage } from "../db/search.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { CommandServices } from "../services.ts";
+import { searchPage } from "../db/search/search.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { accountEvent } from "./users.events.ts";
 import {

@@ -10,12 +10,12 @@ import {
   type Order,
   textEquals,
   within,
-} from "../db/conditions.ts";
-import { rangeFilter, textPrefixFilter } from "../db/filters.ts";
-import type { Scope } from "../db/scope.ts";
-import type { Filter, Search } from "../db/search.ts";
+} from "../db/search/conditions.ts";
+import { rangeFilter, textPrefixFilter } from "../db/search/filters.ts";
+import type { Scope } from "../db/search/scope.ts";
+import type { Filter, Search } from "../db/search/search.ts";
+import { nameRangesOf, usersByName } from "../db/search/users-by-name.ts";
 import type { UserRow } from "../db/tables.ts";
-import { nameRangesOf, usersByName } from "../db/users-by-name.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { nameCharactersMax } from "./users.contract.ts";
 import type { operatedUserOrders, SearchOperatedUsers } from "./users.operator.contract.ts";

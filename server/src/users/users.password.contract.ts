@@ -1,6 +1,6 @@
 import { Type } from "../contract/schema.ts";
 import { Text } from "../contract/wire.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import { codePlaceholders } from "../mail/mail-texts.ts";
 import { NewPassword } from "./users.contract.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 
 /**
  * Every request is answered after this time, longer than the work takes, so that timing does not reveal who has an

@@ -1,7 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import type { CodeMail, PutMail } from "../mail/outbox.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../operations/services.ts";
 import { addressForCodes } from "./users.email.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { hasYoungResetCode, putResetCode, type ResetCode } from "./users.password.store.ts";

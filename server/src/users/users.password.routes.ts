@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import { type HashTicket, userTicket } from "../auth/hash-queue.ts";
+import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { settledEmailColumns } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { digestResetCode } from "./users.password.codes.ts";

@@ -15,8 +15,8 @@ import {
 } from "../../test/harness.ts";
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
-import { ApiError } from "../errors.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import { digestResetCode, newResetCode } from "./users.password.codes.ts";
 import { createResetDelays } from "./users.password.delays.ts";
 import { userPasswordOperations } from "./users.password.routes.ts";

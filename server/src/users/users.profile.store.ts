@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import { isUniqueViolation } from "../db/dialect.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { PutMail } from "../mail/outbox.ts";
-import type { Services } from "../services.ts";
+import type { Services } from "../operations/services.ts";
 import { addressForCodes, emailNotices } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { userNameTaken } from "./users.names.ts";

@@ -1,7 +1,7 @@
 import { lockSession, noteRenewals, updateSession } from "../auth/token-renewals.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { sessionMsDefault } from "../tenancy/application-settings.ts";
 import { RenewedToken } from "./users.contract.ts";
 

@@ -10,8 +10,8 @@ import {
   type TestOperator,
   type TestUser,
 } from "../../test/harness.ts";
+import { maintain } from "../app/maintenance.ts";
 import { createTokens, type TokenClaims, type Tokens } from "../auth/tokens.ts";
-import { maintain } from "../maintenance.ts";
 
 let test: TestApp;
 /** Another process on the same database. */

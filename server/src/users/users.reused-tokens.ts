@@ -1,8 +1,8 @@
 import type { Audit } from "../audit/audit.ts";
 import type { TokenClaims } from "../auth/tokens.ts";
+import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import type { Log } from "../log.ts";
-import type { CommandServices } from "../services.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { signOut } from "./users.signing.ts";
 
 /** The session of a user token. */

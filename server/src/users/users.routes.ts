@@ -1,7 +1,7 @@
 import { resolveUserId } from "../contract/wire.ts";
-import { searchPage } from "../db/search.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { searchPage } from "../db/search/search.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import { OwnUser, presentOwnUser, presentUser, SearchUsers, ShownUser, UserPage, UserPath } from "./users.contract.ts";
 import { userSearch } from "./users.search.ts";
 import { findProfile, findShownUser } from "./users.store.ts";

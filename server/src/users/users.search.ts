@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { Static } from "../contract/schema.ts";
 import { readSortOrder } from "../contract/search.ts";
-import { type Condition, condition, equals, numberOrder, type Order, textOrder } from "../db/conditions.ts";
-import { rangeFilter, textFilter } from "../db/filters.ts";
-import type { Scope } from "../db/scope.ts";
-import type { Filter, Search } from "../db/search.ts";
+import { type Condition, condition, equals, numberOrder, type Order, textOrder } from "../db/search/conditions.ts";
+import { rangeFilter, textFilter } from "../db/search/filters.ts";
+import type { Scope } from "../db/search/scope.ts";
+import type { Filter, Search } from "../db/search/search.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { shownLocation } from "../privacy/shown-location.ts";

@@ -1,17 +1,17 @@
 import { calledBy, refusedWith } from "../audit/audit.events.ts";
-import { type HashTicket, userTicket } from "../auth/hash-queue.ts";
-import { isRecognitionDue, recognizeDevice } from "../auth/recognized-devices.ts";
+import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
+import { isRecognitionDue, recognizeDevice } from "../auth/guard/recognized-devices.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Location } from "../lib/locations.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
-import { operation } from "../operation.ts";
-import type { Services } from "../services.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import {
   CreateUser,
   DeviceToken,

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "../db/database.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
-import type { CommandServices } from "../services.ts";
+import type { CommandServices } from "../operations/services.ts";
 import { accountEvent } from "./users.events.ts";
 
 /** Records that a user has signed in, and at the first sign-in also that the user was created. */

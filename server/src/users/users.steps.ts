@@ -1,4 +1,4 @@
-import type { CommandServices } from "../services.ts";
+import type { CommandServices } from "../operations/services.ts";
 
 /**
  * The number of steps of follow-up work that run before the answer; the rest runs in the background. This is enough to

@@ -4,7 +4,7 @@ import { insertTestDevice, testTag } from "../auth/test-callers.ts";
 import { insertUserToken } from "../auth/user-tokens.ts";
 import { Type } from "../contract/schema.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
-import { operation } from "../operation.ts";
+import { operation } from "../operations/operation.ts";
 import { insertUser, newUserRow } from "./users.store.ts";
 
 const createTestUser = operation({

@@ -1,8 +1,8 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { listUserTokens } from "../auth/user-tokens.ts";
 import { Type } from "../contract/schema.ts";
-import { ApiError } from "../errors.ts";
-import { operation } from "../operation.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
 import {
   ListOperatedTokens,
   OperatedTokenPage,

@@ -8,7 +8,7 @@ import {
   type TestApp,
   type TestUser,
 } from "../../test/harness.ts";
-import { maintain } from "../maintenance.ts";
+import { maintain } from "../app/maintenance.ts";
 
 let test: TestApp;
 /** Another process on the same database. */

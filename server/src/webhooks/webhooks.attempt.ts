@@ -1,7 +1,7 @@
+import { version } from "../config/version.ts";
 import type { WebhookRow } from "../db/tables.ts";
+import { type Outgoing, type OutgoingAnswer, OutgoingError } from "../http/outgoing/outgoing.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Outgoing, type OutgoingAnswer, OutgoingError } from "../outgoing/outgoing.ts";
-import { version } from "../version.ts";
 import { type OpenedWebhook, signWebhook } from "./webhooks.secrets.ts";
 
 /** The content of an attempt. */

@@ -1,13 +1,13 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import { mayDo } from "../config/roles.ts";
 import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import type { WebhookDeliveryRow } from "../db/tables.ts";
-import { ApiError } from "../errors.ts";
 import { findEventId, listEvents } from "../event-log/log-rows.store.ts";
-import { operation } from "../operation.ts";
-import { mayDo } from "../roles.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import {
   Accepted,
   DeliveryPage,

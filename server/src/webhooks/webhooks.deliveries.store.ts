@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import { type Condition, equals, tieOrder, within } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import { scopeStream } from "../db/scope.ts";
+import { type Condition, equals, tieOrder, within } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { DeliveryState, WebhookDeliveryRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { DateRange } from "../lib/dates.ts";

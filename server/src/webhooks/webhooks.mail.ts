@@ -1,7 +1,7 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { Log } from "../config/log.ts";
 import type { Database, Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../log.ts";
 import { findOutgoing } from "../mail/delivery.ts";
 import { type Mailer, MailFailure } from "../mail/mailer.ts";
 import type { Mails } from "../mail/outbox.ts";

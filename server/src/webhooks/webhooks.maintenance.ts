@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { ApiError } from "../errors.ts";
-import type { Services } from "../services.ts";
+import { ApiError } from "../lib/errors.ts";
+import type { Services } from "../operations/services.ts";
 import { updateWebhook } from "./webhooks.store.ts";
 
 const rowsPerStep = 1_000;

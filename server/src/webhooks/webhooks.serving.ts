@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Background } from "../background.ts";
+import type { Log } from "../config/log.ts";
 import { lockRow } from "../db/lock.ts";
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
-import type { Log } from "../log.ts";
-import type { Outgoing } from "../outgoing/outgoing.ts";
+import type { Outgoing } from "../http/outgoing/outgoing.ts";
+import type { Background } from "../jobs/background.ts";
 import { type AttemptResult, attemptDelivery, type Outcome } from "./webhooks.attempt.ts";
 import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
 import { type Entry, entryOf, entryOfDelivery, keyOf } from "./webhooks.entries.ts";

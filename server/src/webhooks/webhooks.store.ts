@@ -1,9 +1,9 @@
 import { type Insertable, sql } from "kysely";
-import { equals, tieOrder } from "../db/conditions.ts";
 import type { Queries } from "../db/database.ts";
-import { readPage } from "../db/page.ts";
 import { prepare } from "../db/prepared.ts";
-import { scopeStream } from "../db/scope.ts";
+import { equals, tieOrder } from "../db/search/conditions.ts";
+import { readPage } from "../db/search/page.ts";
+import { scopeStream } from "../db/search/scope.ts";
 import type { Tables, WebhookRow } from "../db/tables.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 

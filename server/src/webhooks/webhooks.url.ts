@@ -1,4 +1,4 @@
-import { isUsualUrl, type Outgoing, OutgoingError } from "../outgoing/outgoing.ts";
+import { isUsualUrl, type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { outOfRange } from "./webhooks.fields.ts";
 
 /** The time for which a registration waits for name servers. The URL is checked again at every attempt. */

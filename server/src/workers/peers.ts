@@ -1,4 +1,4 @@
-import { workerNumber } from "../worker-number.ts";
+import { workerNumber } from "../config/worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./worker.ts";
 
 /**

@@ -1,10 +1,10 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import { createLog, type Log } from "../config/log.ts";
+import { workerVariable } from "../config/worker-number.ts";
 import { onStop } from "../lib/stop-signals.ts";
-import { createLog, type Log } from "../log.ts";
-import { workerVariable } from "../worker-number.ts";
 import { createIpcRequests, type FallbackAnswers, sendToWorker } from "./ipc-requests.ts";
 import type { ToSupervisor } from "./messages.ts";
 

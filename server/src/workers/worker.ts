@@ -1,4 +1,4 @@
-import { workerNumber } from "../worker-number.ts";
+import { workerNumber } from "../config/worker-number.ts";
 import type { ToSupervisor, ToWorker } from "./messages.ts";
 
 /** Sends a message to the supervisor; does nothing in a process without one. */

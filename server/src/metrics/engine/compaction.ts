@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
 import { isUniqueViolation } from "../../db/dialect.ts";
-import { isHeld } from "../../db/leases.ts";
+import { isHeld } from "../../jobs/leases.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { IdGenerator } from "../../lib/ids.ts";
 import { createYield } from "../../lib/yield.ts";

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Background } from "../../background.ts";
+import type { Background } from "../../jobs/background.ts";
 import { foldSmallChunks } from "./chunks.ts";
 import { type CompactionServices, compactBatch } from "./compaction.ts";
 import { measureKeys } from "./stored-bytes.ts";

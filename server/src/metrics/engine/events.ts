@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import { isOnSide, type Stream, sortRows, type Take } from "../../db/stream.ts";
+import { isOnSide, type Stream, sortRows, type Take } from "../../db/search/stream.ts";
 import type { Key } from "../../lib/keyset.ts";
 import { createYield } from "../../lib/yield.ts";
 import type { ChunkPart } from "./payload.ts";

@@ -1,8 +1,8 @@
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { lockApplication } from "../../db/lock.ts";
-import { ApiError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { ApiError } from "../../lib/errors.ts";
 import { LruMap } from "../../lib/lru-map.ts";
 import { createTokenBuckets } from "../../lib/token-buckets.ts";
 import { countKeys, insertKey, listKnownKeys } from "./key-limits.store.ts";

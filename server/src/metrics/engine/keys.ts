@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import { isOnSide, type Stream, sortRows, type Take } from "../../db/stream.ts";
+import { isOnSide, type Stream, sortRows, type Take } from "../../db/search/stream.ts";
 import { type KeyRow, readKey, readKeys } from "./snapshot.store.ts";
 import { readWaiting } from "./waiting.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type Answer, longSessions, startTestApp, type TestApp } from "../../../test/harness.ts";
+import { maintain } from "../../app/maintenance.ts";
 import type { NewApplication } from "../../applications/applications.store.ts";
-import { maintain } from "../../maintenance.ts";
 import { updateApplicationSettings } from "../../tenancy/application-settings.ts";
 
 const hour = 3_600_000;

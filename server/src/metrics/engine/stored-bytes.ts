@@ -1,7 +1,7 @@
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { Database } from "../../db/database.ts";
-import { ApiError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { ApiError } from "../../lib/errors.ts";
 import { createRecounts } from "../../lib/recounts.ts";
 import { chunksOfSeries, rollupsOf, seriesOf } from "./series.ts";
 import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./stored-bytes.store.ts";

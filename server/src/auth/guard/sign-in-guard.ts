@@ -1,0 +1,258 @@
+import { hash } from "node:crypto";
+import { type Clock, createClock } from "../../lib/clock.ts";
+import { ApiError } from "../../lib/errors.ts";
+import { addressGroup, networksOf } from "../../lib/ip-addresses.ts";
+import type { Limit, TokenBucket } from "../../lib/token-buckets.ts";
+import type { LimitCounters } from "../../limits/counters.ts";
+import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
+import { createGuessQueue } from "./guess-queue.ts";
+import { createLocalTurns, createSharedTurns } from "./guess-turns.ts";
+import { createGuessWatch, type Guessing } from "./guess-watch.ts";
+import { createSharedFailureCounts } from "./shared-failure-counts.ts";
+import { createSharedFailures } from "./shared-failures.ts";
+
+/** A password attempt. */
+export interface SignInAttempt {
+  /** Undefined for an operator's sign-in. */
+  readonly applicationId: string | undefined;
+  /** The name in its unique form, whether or not such a user exists. */
+  readonly nameKey: string;
+  readonly address: string;
+  /** The calling device; undefined for an operator's sign-in. */
+  readonly deviceId: string | undefined;
+  /**
+   * The origin, if it is recognized: a device from which the user has signed in, or the mark of an operator's browser.
+   * Guesses of other callers do not delay it.
+   */
+  readonly recognizedOrigin: string | undefined;
+  /**
+   * The call has a token of the operator: it skips the queue of unrecognized callers, and its guesses count with
+   * theirs.
+   */
+  readonly hasToken?: boolean;
+  /** Aborts when the client disconnects. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Callers like this one have to wait from now on. */
+export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId" | "address"> {
+  readonly waitMs: number;
+  /** Whether all callers of an address have to wait, or only a recognized origin. */
+  readonly scope: "address" | "origin";
+}
+
+/**
+ * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all of these count in
+ * all processes together. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and
+ * never lock out the owner of the name.
+ *
+ * ```
+ * name + address        consecutive wrong ones; a right one resets       failuresMax, then 1 s, 2 s, 4 s … 15 min
+ * name + origin         the same for a recognized origin                 guesses of others do not count
+ * address               wrong ones of one address, for any name          a bucket; not for recognized origins
+ * name                  attempts of unrecognized callers                 a bounded rate, fair by network
+ * ```
+ */
+export interface SignInGuard {
+  /**
+   * Counts an attempt before the password is checked, so that concurrent attempts are limited like sequential ones, and
+   * uncounts it when the password is right. Must be called where no transaction waits for it (`Database.apart`).
+   *
+   * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have used up its trust
+   * @returns the result of `isRight`
+   * @throws ApiError RateLimitExceeded, ServiceUnavailable when the queue is full, and errors of `isRight`
+   */
+  check(attempt: SignInAttempt, isRight: (isRecognized: boolean) => Promise<boolean>): Promise<boolean>;
+}
+
+interface Settings {
+  /** False disables counting. */
+  readonly rateLimits: boolean;
+  readonly signInFailuresMax: number;
+  /** Processes that may count, each for itself: each then admits its share, but at least what a person mistypes. */
+  readonly workers: number;
+  readonly passwordHashQueueMax: number;
+}
+
+interface Services {
+  readonly clock: Clock;
+  readonly counters: Pick<LimitCounters, "createBuckets" | "shared">;
+  onLockOut(lockOut: LockOut): void;
+  onGuessing(guessing: Guessing): void;
+}
+
+const failuresOfAddress: Limit = { perSecond: 5, burst: 1_000 };
+/** Typing mistakes that every process admits, regardless of the number of processes. */
+const mistypedMax = 3;
+/** Consecutive wrong passwords from one device, at any address, before it counts as unrecognized. */
+const failuresPerDeviceMax = 100;
+const countsMax = 200_000;
+const addressesMax = 100_000;
+/** Attempts of unrecognized callers per name, and for all operator names together. */
+const guessesPerSecond = 10;
+/** Many devices of one account may sign in at once; operators are few. */
+const userBurst = 100;
+const operatorBurst = 20;
+
+export function createSignInGuard(services: Services, settings: Settings): SignInGuard {
+  const { clock, counters, onLockOut } = services;
+  const { passwordHashQueueMax: waitingMax, workers } = settings;
+  const partOf = (max: number) => Math.min(max, Math.max(Math.ceil(max / workers), mistypedMax));
+  if (!settings.rateLimits) {
+    return { check: ({ recognizedOrigin }, isRight) => isRight(recognizedOrigin !== undefined) };
+  }
+  const failures = counters.shared && createSharedFailures({ clock, shared: counters.shared });
+  const createCounts = (kind: string, failuresMax: number) => {
+    const alone = createFailureCounts(partOf(failuresMax), countsMax, waitingMax, clock);
+    if (failures === undefined) return alone;
+    return createSharedFailureCounts({ kind, failuresMax, waitingMax }, { clock, failures, alone });
+  };
+  const counts = createCounts("failures for a name", settings.signInFailuresMax);
+  const devices = createCounts("failures of a device", failuresPerDeviceMax);
+  const addresses = counters.createBuckets("failures of an address", addressesMax);
+  const watch = createGuessWatch({ ...services, shared: failures }, settings);
+  const wallClock = createClock(); // turns are waited for, which takes real time even in tests that move the clock
+  const createQueue = (burst: number, waitingPerNetworkMax: number) =>
+    createGuessQueue({
+      waitingPerNetworkMax,
+      createTurns({ applicationId, key }) {
+        const rateAlone = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
+        if (failures === undefined) return createLocalTurns(rateAlone);
+        const rate = { perSecond: guessesPerSecond, burst };
+        return createSharedTurns(
+          { applicationId, key: `turns of a name ${key}`, rate, rateAlone },
+          { clock: wallClock, failures },
+        );
+      },
+    });
+  const userTurns = createQueue(userBurst, 50);
+  const operatorTurns = createQueue(operatorBurst, 1);
+
+  async function checkRecognized(
+    attempt: SignInAttempt,
+    tries: readonly Try[],
+    isRight: (isRecognized: boolean) => Promise<boolean>,
+  ): Promise<boolean> {
+    let outcome: boolean | undefined;
+    try {
+      outcome = await isRight(true);
+      return outcome;
+    } finally {
+      await settle(attempt, "origin", tries, outcome);
+    }
+  }
+
+  async function checkUnrecognized(
+    attempt: SignInAttempt,
+    isRight: (isRecognized: boolean) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { applicationId, nameKey, address, signal, hasToken = false } = attempt;
+    const group = addressGroup(address);
+    const bucket = addresses.find(group, failuresOfAddress, clock.now());
+    await takeFrom(bucket);
+    let own: Try | undefined;
+    let outcome: boolean | undefined;
+    try {
+      own = await begin(counts, digest([applicationId ?? "", nameKey, group]), applicationId);
+      const guess = { networks: networksOf(address), signal };
+      if (applicationId === undefined) {
+        if (!hasToken) await operatorTurns.take({ applicationId: "", key: "", ...guess });
+      } else await userTurns.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
+      outcome = await isRight(false);
+      return outcome;
+    } finally {
+      if (outcome !== false) bucket.giveBack();
+      await settle(attempt, "address", own === undefined ? [] : [own], outcome);
+    }
+  }
+
+  /** @throws ApiError RateLimitExceeded */
+  async function takeFrom(bucket: TokenBucket): Promise<void> {
+    for (;;) {
+      const now = clock.now();
+      const waitMs = bucket.waitMs(now);
+      if (waitMs > 0) throw tooManyGuesses(waitMs);
+      const borrowing = bucket.borrow(now);
+      if (borrowing === undefined) return bucket.take(now);
+      await borrowing;
+    }
+  }
+
+  async function settle(
+    attempt: SignInAttempt,
+    scope: LockOut["scope"],
+    tries: readonly Try[],
+    outcome: boolean | undefined,
+  ): Promise<void> {
+    const { applicationId, deviceId, address, nameKey } = attempt;
+    if (outcome !== false) {
+      await Promise.all(tries.map((each) => each.end(outcome === true)));
+      return;
+    }
+    const watched = watch.add(digest([applicationId ?? "", nameKey]), applicationId);
+    const waitMs = Math.max(...(await Promise.all(tries.map((each) => each.fail()))));
+    if (waitMs > 0) onLockOut({ applicationId, deviceId, address, scope, waitMs });
+    await watched;
+  }
+
+  return {
+    async check(attempt, isRight) {
+      const { recognizedOrigin: origin } = attempt;
+      const tries = origin === undefined ? undefined : await beginRecognized(attempt, origin, counts, devices);
+      return tries === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, tries, isRight);
+    },
+  };
+}
+
+/**
+ * Counts an attempt of a recognized origin.
+ *
+ * @returns undefined when the origin has to wait, and thus counts as unrecognized
+ */
+async function beginRecognized(
+  attempt: SignInAttempt,
+  origin: string,
+  counts: FailureCounts,
+  devices: FailureCounts,
+): Promise<Try[] | undefined> {
+  const { applicationId = "", nameKey, address } = attempt;
+  const isDevice = attempt.applicationId !== undefined;
+  if (!isDevice) {
+    // An operator's browser is counted by its mark alone.
+    const own = await counts.begin(digest(["", nameKey, origin]));
+    return typeof own === "object" ? [own] : undefined;
+  }
+  const device = await devices.begin(digest([applicationId, nameKey, origin]), applicationId);
+  if (typeof device !== "object") return undefined;
+  try {
+    // Includes the address, so that a client that claims to be this device cannot delay it.
+    const key = digest([applicationId, nameKey, addressGroup(address), origin]);
+    return [device, await begin(counts, key, applicationId)];
+  } catch (error) {
+    await device.end(false);
+    throw error;
+  }
+}
+
+/** @throws ApiError */
+async function begin(counts: FailureCounts, key: string, applicationId: string | undefined): Promise<Try> {
+  const begun = await counts.begin(key, applicationId);
+  if (begun === "full") throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
+  if (typeof begun === "number") throw tooManyGuesses(begun);
+  return begun;
+}
+
+function tooManyGuesses(waitMs: number): ApiError {
+  return new ApiError(
+    "RateLimitExceeded",
+    "Too many wrong passwords. Try again after the time that Retry-After names.",
+    {
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+    },
+  );
+}
+
+/** A key of fixed length for names of any length. */
+function digest(parts: readonly string[]): string {
+  return hash("sha256", JSON.stringify(parts), "base64url");
+}

@@ -1,0 +1,95 @@
+import { rankSimilar } from "../lib/similar.ts";
+import { workerVariable } from "./worker-number.ts";
+
+/** A variable that is not a setting, and the setting that it resembles. */
+export interface MisspeltSetting {
+  readonly name: string;
+  readonly meant: string;
+}
+
+/** The prefix of this program's settings. */
+const ownPrefix = "ROLLCALL_";
+/** Other programs define names with these prefixes, so only a typing mistake counts. */
+const sharedFamilies = ["AWS_", "OTEL_"];
+/** Common variables of other programs that resemble our settings. */
+const foreignNames = new Set(["SSL_CERT_FILE", "SSL_KEY_FILE"]);
+/** Variables that scripts use to find the program, or clients to find a deployment. */
+const aboutUs = /^ROLLCALL_(?:BIN|DIR|HOME|IMAGE|PATH|REPO|ROOT|TAG|VERSION|URL|BASE_URL|APPID|APPKEY|TOKEN|ENV_\w+)$/;
+
+/**
+ * Finds variables that are probably meant to be settings: a typing mistake in a name, our own prefix, or the first
+ * words of a setting with another ending. Without this check, a misspelt DATABASE_URL would silently serve an empty
+ * embedded database.
+ *
+ * @param strict the names from a file that is written for this server, where a weaker resemblance is enough
+ */
+export function findMisspeltSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+  strict: ReadonlySet<string>,
+): readonly MisspeltSetting[] {
+  const found: MisspeltSetting[] = [];
+  for (const [name, value = ""] of Object.entries(environment)) {
+    if (known.includes(name) || name === workerVariable) continue;
+    const isStrict = strict.has(name);
+    if (isServiceLink(name, value) || (!isStrict && (foreignNames.has(name) || aboutUs.test(name)))) continue;
+    const meant = findMeant(name.toUpperCase(), known, isStrict);
+    if (meant !== undefined) found.push({ name, meant });
+  }
+  return found;
+}
+
+function findMeant(name: string, known: readonly string[], isStrict: boolean): string | undefined {
+  const [nearest] = rankSimilar(
+    name,
+    known.filter((each) => Math.abs(each.length - name.length) <= toleranceMax),
+  );
+  if (nearest !== undefined && nearest.distance <= toleranceOf(name, nearest.word, isStrict)) return nearest.word;
+  if (name.startsWith(ownPrefix)) {
+    const bare = name.slice(ownPrefix.length);
+    return findMeant(bare, known, true) ?? rankSimilar(bare, known)[0]?.word;
+  }
+  return rankSimilar(
+    name,
+    known.filter((each) => sharesBeginning(name, each)),
+  )[0]?.word;
+}
+
+/** No word whose length differs by more is within any tolerance. */
+const toleranceMax = 3;
+
+function toleranceOf(name: string, known: string, isStrict: boolean): number {
+  if (known.length <= 4) return isStrict || isSlip(name, known) ? 1 : 0;
+  const tolerance = known.length <= 8 ? 1 : 2;
+  return isStrict ? tolerance + 1 : tolerance;
+}
+
+/**
+ * Whether the name is a typing mistake. HOSTS, PORTS, POST and SORT are common: short names match only with a missing,
+ * doubled or transposed letter.
+ */
+function isSlip(name: string, known: string): boolean {
+  const sorted = (word: string) => [...word].sort().join("");
+  const isDoubled = name.length > known.length && name.replaceAll(/(.)\1/g, "$1") === known;
+  return isDoubled || name.length < known.length || sorted(name) === sorted(known);
+}
+
+/**
+ * Whether the name begins like a setting of three or more words (RATE_LIMIT_…), or lacks a setting's last word
+ * (TLS_KEY).
+ */
+function sharesBeginning(name: string, known: string): boolean {
+  const words = known.split("_");
+  if (words.length < 3 || sharedFamilies.some((family) => known.startsWith(family))) return false;
+  return name.startsWith(`${words.slice(0, 2).join("_")}_`) || name === words.slice(0, -1).join("_");
+}
+
+/** Whether Kubernetes or a Docker link sets the variable, for each service near a container. */
+function isServiceLink(name: string, value: string): boolean {
+  return (
+    /_SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(name) ||
+    /_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name) ||
+    (name.endsWith("_PORT") && /^(?:tcp|udp|sctp):\/\//.test(value)) ||
+    (name.endsWith("_NAME") && /^\/[\w.-]+\/[\w.-]+$/.test(value))
+  );
+}

@@ -1,0 +1,237 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CompiledQuery, type DatabaseConnection, type QueryResult } from "kysely";
+import { type CurrentCall, runInCall } from "../../lib/current-call.ts";
+import { ApiError } from "../../lib/errors.ts";
+import type { Queries, Transaction } from "../database.ts";
+import { isConflict } from "../dialect.ts";
+import type { GroupedWrite } from "../joint-work.ts";
+import { runPrepared, type Statement } from "../prepared.ts";
+import { createAdditions } from "./additions.ts";
+import { type PostgresConnection, refuseStreaming } from "./connection.ts";
+import { type ArrayRows, createLookups, type LookupRunners } from "./lookups.ts";
+
+type Work<T> = (transaction: Transaction) => Promise<T>;
+
+export interface GroupEngine {
+  /** Runs work in a transaction of its own. */
+  alone<T>(work: Work<T>): Promise<T>;
+  /** Returns a connection that no other transaction uses. */
+  connect(): PostgresConnection;
+  queriesOver(connection: DatabaseConnection): Queries;
+  /** Whether rows that are added together may be sent as arrays (`createAdditions`). */
+  takesArrays(): boolean;
+}
+
+/** Groups of one application that run at the same time: one writes while the other waits for the disk. */
+const groupsAtOnce = 2;
+/** Bounds the time of one transaction, for which its writes wait. */
+const membersMax = 64;
+/** How long a group waits for a lock: all of its writes wait. */
+const lockMsMax = 20;
+/** How long the writes of an application run alone after one of its groups was rolled back. */
+const aloneMs = 1_000;
+/** Statements that exclude other transactions do not exclude other writes of the same group. */
+const excludesOthers = /\bfor (no key )?update\b|pg_advisory/;
+
+interface Writes {
+  waiting: Member[];
+  running: number;
+  isScheduled: boolean;
+  aloneUntil: number;
+}
+
+/**
+ * Commits independent writes of one application together, as SQLite does for all writes: one `begin`, one commit, and
+ * the statements of all writes pipelined over one connection.
+ *
+ * ```
+ * begin │ A1 B1 C1 │ A2 B2 C2 │ commit      statements of one column are sent together
+ * ```
+ *
+ * A write that fails before it has written anything leaves the group. After any other failure the group is rolled back,
+ * and its writes run again, each in a transaction of its own.
+ */
+export function createWriteGroups(engine: GroupEngine): GroupedWrite {
+  const applications = new Map<string, Writes>();
+
+  function schedule(applicationId: string, writes: Writes): void {
+    if (writes.isScheduled || writes.running >= groupsAtOnce) return;
+    writes.isScheduled = true;
+    setImmediate(() => {
+      writes.isScheduled = false;
+      if (writes.waiting.length > 0) start(applicationId, writes);
+    });
+  }
+
+  async function start(applicationId: string, writes: Writes): Promise<void> {
+    const group = writes.waiting.splice(0, membersMax);
+    if (performance.now() < writes.aloneUntil) {
+      for (const member of group) member.runAlone();
+    } else {
+      writes.running += 1;
+      if (writes.waiting.length > 0) schedule(applicationId, writes);
+      if (await runGroup(group, engine)) writes.aloneUntil = performance.now() + aloneMs;
+      writes.running -= 1;
+    }
+    if (writes.waiting.length > 0) schedule(applicationId, writes);
+    else if (writes.running === 0 && performance.now() >= writes.aloneUntil) applications.delete(applicationId);
+  }
+
+  return (work, applicationId) =>
+    new Promise((resolve, reject) => {
+      const writes = applications.get(applicationId) ?? { waiting: [], running: 0, isScheduled: false, aloneUntil: 0 };
+      applications.set(applicationId, writes);
+      writes.waiting.push(createMember(work, engine.alone, resolve, reject));
+      schedule(applicationId, writes);
+    });
+}
+
+/** @returns whether the group was rolled back because of one of its writes */
+async function runGroup(members: readonly Member[], engine: GroupEngine): Promise<boolean> {
+  try {
+    await commitGroup(members, engine);
+  } catch (error) {
+    const isOfOne = !(error instanceof ApiError) || isConflict(error); // else the database cannot be used now
+    for (const member of members) {
+      if (isOfOne) member.runAlone();
+      else member.reject(error);
+    }
+    return isOfOne;
+  }
+  for (const member of members) member.settle();
+  return false;
+}
+
+/** A write of the group has failed and would leave a part of its work. */
+class Spoiled extends Error {}
+
+/** @throws Error when the group was rolled back, or may have been */
+async function commitGroup(members: readonly Member[], engine: GroupEngine): Promise<void> {
+  const connection = engine.connect();
+  const group = new GroupConnection(connection);
+  const queries = engine.queriesOver(group);
+  const run = async ({ sql }: Statement, values: unknown[]) =>
+    (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
+  const together: LookupRunners["together"] = (sql, values, calls) =>
+    group.executeAsArrays(CompiledQuery.raw(sql, values), calls);
+  const add = createAdditions(together, engine.takesArrays);
+  const lookUp = createLookups({ alone: run, together });
+  runPrepared(queries, {
+    run,
+    lookUp,
+    add(addition, values) {
+      noteWrite();
+      return add(addition, values);
+    },
+  });
+  try {
+    await connection.begin(`set local lock_timeout = ${lockMsMax}`);
+    await Promise.all(members.map((member) => currentMember.run(member, () => member.run(queries))));
+    if (group.failure !== undefined) throw group.failure.error;
+    if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
+    const writtenCount = members.filter((member) => member.hasWritten).length;
+    const end = () => connection.end(writtenCount > 0 ? "commit" : "rollback", writtenCount);
+    await runInCall(undefined, end); // it belongs to no single call
+  } catch (error) {
+    await connection.end("rollback");
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+/** A write, from its request to its outcome. */
+interface Member {
+  /** Whether one of its statements may have changed anything. */
+  hasWritten: boolean;
+  readonly hasFailed: boolean;
+  run(queries: Queries): Promise<void>;
+  runAlone(): void;
+  /** Called when the group has ended, and what this write has written is on disk. */
+  settle(): void;
+  reject(error: unknown): void;
+}
+
+function createMember<T>(
+  work: Work<T>,
+  alone: GroupEngine["alone"],
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Member {
+  const effects: (() => void)[] = [];
+  let hasFailed = false;
+  let finish = () => {};
+  const runAlone = () => void alone(work).then(resolve, reject);
+  return {
+    hasWritten: false,
+    get hasFailed() {
+      return hasFailed;
+    },
+    async run(queries) {
+      try {
+        const value = await work({ queries, afterCommit: (effect) => void effects.push(effect) });
+        finish = () => {
+          for (const effect of effects) effect();
+          resolve(value);
+        };
+      } catch (error) {
+        hasFailed = true;
+        finish = error instanceof NeedsOwnTransaction ? runAlone : () => reject(error);
+      }
+    },
+    runAlone,
+    settle() {
+      try {
+        finish();
+      } catch (error) {
+        reject(error);
+      }
+    },
+    reject,
+  };
+}
+
+/** Thrown by a statement that cannot be part of a group, before it is sent. */
+class NeedsOwnTransaction extends Error {}
+
+/** The write that the running code belongs to. */
+const currentMember = new AsyncLocalStorage<Member>();
+
+function noteWrite(): void {
+  const member = currentMember.getStore();
+  if (member !== undefined) member.hasWritten = true;
+}
+
+/** The connection of a group. */
+class GroupConnection implements DatabaseConnection {
+  readonly #connection: PostgresConnection;
+  /** The first failure of a statement, after which PostgreSQL accepts no others. */
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (!query.sql.startsWith("select")) noteWrite();
+    return this.#send(query, () => this.#connection.executeQuery<R>(query));
+  }
+
+  /** Runs one statement for several writes. */
+  async executeAsArrays(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
+    return this.#send(query, () => this.#connection.executeAsArrays(query, calls));
+  }
+
+  async #send<T>(query: CompiledQuery, run: () => Promise<T>): Promise<T> {
+    if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
+    if (this.failure !== undefined) throw this.failure.error;
+    try {
+      return await run();
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
+  }
+
+  streamQuery = refuseStreaming;
+}

@@ -1,0 +1,133 @@
+import { type CurrentCall, runInCall } from "../../lib/current-call.ts";
+import { ApiError } from "../../lib/errors.ts";
+import type { Lookup, Values } from "../prepared.ts";
+import { createRowCompiler } from "../row-of-values.ts";
+import { createTickQueue, type Waiting } from "../tick-queue.ts";
+import { arrayLiteral } from "./arrays.ts";
+
+/** Rows as arrays of values. */
+export interface ArrayRows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** The types of the parameters, as numbers of PostgreSQL. */
+  readonly types: readonly number[];
+}
+
+export interface LookupRunners {
+  /** Runs the statement of one lookup. */
+  alone(lookup: Lookup, values: unknown[]): Promise<unknown[]>;
+  /** Runs one statement for lookups of several calls. */
+  together(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
+}
+
+type Lookups = readonly Waiting<Values>[];
+
+/** Bounds the time of one statement, for which the lookups in it wait. */
+const lookupsMax = 32;
+
+/**
+ * Sends equal lookups in one application that are requested in one tick of the event loop as one statement: a statement
+ * costs the driver and the server several times as much as the rows that it finds.
+ */
+export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
+  function send(lookup: Lookup, waiting: Lookups): void {
+    const [first] = waiting;
+    if (first === undefined || waiting.length === 1) {
+      sendAlone(lookup, waiting);
+      return;
+    }
+    const { sql, names, rowsOf } = togetherOf(lookup, first.values);
+    const lists = names.map((name) => arrayLiteral(waiting.map(({ values }) => values[name])));
+    const calls = waiting.map(({ call }) => call);
+    runners.together(sql, [first.values[lookup.application], ...lists], calls).then(
+      (found) => {
+        const rows = rowsOf(found, waiting.length);
+        for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
+      },
+      (error) => {
+        if (!(error instanceof ApiError)) return sendAlone(lookup, waiting); // one of them may be the reason
+        for (const { reject } of waiting) reject(error); // the database cannot be used now
+      },
+    );
+  }
+
+  function sendAlone(lookup: Lookup, waiting: Lookups): void {
+    for (const { values, call, resolve, reject } of waiting) {
+      const given = lookup.names.map((name) => values[name]);
+      runInCall(call, () => runners.alone(lookup, given)).then(resolve, reject);
+    }
+  }
+
+  return createTickQueue((lookup, waiting) => {
+    const distinct = lookup.isCommon ? joinEqual(lookup, waiting) : waiting;
+    const byApplication = Map.groupBy(distinct, ({ values }) => values[lookup.application]);
+    for (const ofApplication of byApplication.values()) {
+      for (let from = 0; from < ofApplication.length; from += lookupsMax) {
+        send(lookup, ofApplication.slice(from, from + lookupsMax));
+      }
+    }
+  });
+}
+
+/** One lookup for each set of equal ones. */
+function joinEqual({ names }: Lookup, waiting: Lookups): Lookups {
+  const [first = ""] = names;
+  const byValues = Map.groupBy(waiting, ({ values }) =>
+    names.length === 1 ? values[first] : JSON.stringify(names.map((name) => values[name])),
+  );
+  return [...byValues.values()].flatMap((equal) => {
+    const [one] = equal;
+    if (one === undefined || equal.length === 1) return equal;
+    return {
+      ...one,
+      resolve(rows: unknown[]) {
+        for (const { resolve } of equal) resolve([...rows]);
+      },
+      reject(error: unknown) {
+        for (const { reject } of equal) reject(error);
+      },
+    };
+  });
+}
+
+/** The statement for several lookups. */
+interface Together {
+  readonly sql: string;
+  /** The values that differ between the lookups. */
+  readonly names: readonly string[];
+  /** @returns the rows of each of `count` lookups */
+  rowsOf(found: ArrayRows, count: number): unknown[][];
+}
+
+const statements = new WeakMap<Lookup, Together>();
+
+/** @param values those of one lookup, which tell the types */
+function togetherOf(lookup: Lookup, values: Values): Together {
+  const known = statements.get(lookup);
+  if (known !== undefined) return known;
+  const names = [...new Set(lookup.names)].filter((name) => name !== lookup.application);
+  const lists = names.map((name, index) => `$${index + 2}::${typeof values[name] === "number" ? "bigint" : "text"}[]`);
+  const aliases = names.map((_, index) => `value_${index}`);
+  const one = lookup.sql.replaceAll(/\$(\d+)/g, (_, position) => {
+    const name = lookup.names[Number(position) - 1] ?? "";
+    return name === lookup.application ? "$1" : `given.value_${names.indexOf(name)}`;
+  });
+  // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one. A lateral
+  // query runs once per outer row, in a nested loop, so the rows of each lookup keep their order.
+  const sql = `select given.position, found.*
+    from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
+    lateral (${one} offset 0) as found`;
+  const rowOf = createRowCompiler(1);
+  const made: Together = {
+    sql,
+    names,
+    rowsOf({ columns, rows }, count) {
+      const toRow = rowOf(columns);
+      const each: unknown[][] = Array.from({ length: count }, () => []);
+      for (const row of rows) each[Number(row[0]) - 1]?.push(toRow(row));
+      return each;
+    },
+  };
+  statements.set(lookup, made);
+  return made;
+}

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from "kysely";
+import { ApiError } from "../../lib/errors.ts";
+import type { Database, DatabaseOptions, Queries } from "../database.ts";
+import { postgresDialect } from "../dialect.ts";
+import { createJoints } from "../joint.ts";
+import type { EngineWrite } from "../joint-work.ts";
+import { runPrepared, type Statement } from "../prepared.ts";
+import { createRowCompiler, type ToRow } from "../row-of-values.ts";
+import type { Tables } from "../tables.ts";
+import { createPostgresActivity } from "./activity.ts";
+import { PostgresConnection, refuseStreaming } from "./connection.ts";
+import { createWriteGroups } from "./groups.ts";
+import { createLookups } from "./lookups.ts";
+import { createPostgresPool } from "./pool.ts";
+import { listenToSignals, sendSignal } from "./signals.ts";
+
+const shareOfJoints = 0.7;
+const findCitus = "select 1 from pg_extension where extname = 'citus'";
+
+/**
+ * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has its
+ * own.
+ */
+export function openPostgres(url: string, options: DatabaseOptions): Database {
+  const pool = createPostgresPool(url, options);
+  const activity = createPostgresActivity(options);
+  const connect = () => new PostgresConnection(pool, options, activity);
+  const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
+  const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
+
+  async function readRows(statement: Statement, values: unknown[]): Promise<unknown[]> {
+    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement.sql, values));
+    const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
+    return rows.map(compile(columns));
+  }
+
+  const lookups = createLookups({
+    alone: readRows,
+    together: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
+  });
+  const writing = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  function untilWritten<T>(written: Promise<T>): Promise<T> {
+    writing.add(written);
+    const forget = () => void writing.delete(written);
+    written.then(forget, forget);
+    return written;
+  }
+
+  const write: EngineWrite = (work) => {
+    if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
+    const effects: (() => void)[] = [];
+    const written = kysely
+      .transaction()
+      .execute((queries) => {
+        const run = async (statement: string) => void (await queries.executeQuery(CompiledQuery.raw(statement)));
+        return work({
+          queries,
+          afterCommit: (effect) => void effects.push(effect),
+          savepoint: () => run("savepoint part"),
+          release: () => run("release part"),
+          async rollback() {
+            await run("rollback to part");
+            await run("release part");
+          },
+          waitAtMost: (ms) => run(`set local lock_timeout = ${ms}`),
+        });
+      })
+      .then((result) => {
+        for (const effect of effects) effect();
+        return result;
+      });
+    return untilWritten(written);
+  };
+  /** Whether this is Citus; undefined until a statement has found out. */
+  let isCitus: boolean | undefined;
+  let isAsking = false;
+
+  async function askForCitus(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const { rows } = await connect().executeQuery(CompiledQuery.raw(findCitus));
+      isCitus = rows.length > 0;
+    } catch {
+      isAsking = false; // the database cannot be used now
+    }
+  }
+
+  const inGroups = createWriteGroups({
+    alone: write,
+    connect,
+    takesArrays() {
+      if (isCitus === undefined) void askForCitus();
+      return isCitus === false;
+    },
+    queriesOver: (connection) => kyselyOver(() => connection),
+  });
+  // Each joint holds a connection, possibly for long; some are reserved for short statements.
+  const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
+  const joints = createJoints(write, options.timeoutMs, {
+    openMax: jointsMax,
+    writeInGroup: (work, applicationId) => untilWritten(inGroups(work, applicationId)),
+  });
+
+  runPrepared(kysely, {
+    lookUp: (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined),
+    run: (statement, values) => (joints.queries() === undefined ? readRows(statement, values) : undefined),
+  });
+
+  /** Reads inside a joint use its connection, so that they see its writes. */
+  function connectionOfJoint(): DatabaseConnection | undefined {
+    const queries = joints.queries();
+    if (queries === undefined) return undefined;
+    return {
+      executeQuery: <R>(query: CompiledQuery) =>
+        queries.executeQuery<R>(query).catch((error) => {
+          joints.lose(error); // a failed read has no savepoint to return to
+          throw error;
+        }),
+      streamQuery: refuseStreaming,
+    };
+  }
+
+  return {
+    dialect: postgresDialect,
+    reads: kysely,
+    write: joints.write,
+    together: joints.together,
+    apart: joints.apart,
+    afterwards: joints.afterwards,
+    hasUnsettled: joints.hasUnsettled,
+
+    hasForeignCommits: () => true,
+    onCommit: (listener) => void activity.commitListeners.push(listener),
+    foreignMark: () => undefined,
+    async signal(text) {
+      await sendSignal(text, kysely);
+    },
+    ...(options.isPooled !== true && { listen: (listener) => listenToSignals(url, options, listener) }),
+
+    statistics: () => ({
+      statements: activity.watch.seconds,
+      commits: activity.commits,
+      waiting: activity.waiting,
+      connections: { inUse: activity.inTransaction, max: options.connectionsMax },
+      reruns: joints.reruns,
+    }),
+
+    async ping() {
+      await sql`select 1`.execute(kysely);
+    },
+
+    async close() {
+      isClosed = true;
+      // Lets transactions finish before the pool closes, but does not wait for a server that never answers.
+      await Promise.race([Promise.allSettled(writing), sleep(options.timeoutMs, undefined, { ref: false })]);
+      await pool.close();
+    },
+  };
+}
+
+/** @param choose returns the connection of each statement */
+function kyselyOver(choose: () => DatabaseConnection): Queries {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => choose(),
+        beginTransaction: async (connection: PostgresConnection) => connection.begin(),
+        commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
+        rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
+        releaseConnection: async (connection) => {
+          if (connection instanceof PostgresConnection) connection.release();
+        },
+        destroy: async () => {},
+      }),
+    },
+  });
+}

@@ -1,0 +1,334 @@
+import { connect, type NetConnectOpts, type Socket } from "node:net";
+import postgres from "postgres";
+import { fieldsOf } from "../../lib/fields.ts";
+import type { DatabaseOptions } from "../database.ts";
+import { addressOf } from "./address.ts";
+import { boundsOf, setBounds } from "./bounds.ts";
+
+/** The result of a statement. */
+export type Rows = postgres.RowList<postgres.MaybeRow[]>;
+
+export interface StatementOptions {
+  /** Prepared by name on the server, for frequent statements. */
+  readonly isPrepared?: boolean;
+  /** Rows are arrays of values. */
+  readonly asArrays?: boolean;
+  /** Not subject to the time-out, nor are the statements queued behind it. */
+  readonly isUnbounded?: boolean;
+}
+
+export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isPooled"> {
+  /** The connect time-out; defaults to `timeoutMs`. */
+  readonly connectMsMax?: number;
+}
+
+export interface SessionEvents {
+  /** Called once, when the connection is established. */
+  onConnected?(): void;
+  /** Called with the text of each notification of a channel that the session listens to. */
+  onNotification?(text: string): void;
+  /** Called once, when the connection has broken or has been closed. */
+  onEnd?(end: SessionEnd): void;
+}
+
+export interface SessionEnd {
+  /** The server did not answer in time. */
+  readonly wasSilent: boolean;
+  /** Why the connection attempt failed. */
+  readonly refusal: unknown;
+}
+
+/** Sessions are replaced after a while, each at a different time, so that operators can rebalance or move databases. */
+const lifetimeMsMin = 1_800_000;
+const goodbyeMsMax = 1_000;
+
+/** Makes each session start with a different one of several hosts. */
+let sessions = 0;
+
+/** The address that the driver passes to `socket`. */
+interface Address {
+  readonly path: string | false;
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+}
+
+/**
+ * One connection to PostgreSQL, used until it breaks and never reopened. (The driver would reopen it with the state of
+ * the old one: statements could receive the rows of others, or no answer, and a transaction could continue outside of
+ * any.) Statements are pipelined and answered in order.
+ */
+export class PostgresSession {
+  readonly #sql: postgres.Sql<{ bigint: number }>;
+  readonly #patienceMs: number;
+  readonly #bounds: string | undefined;
+  readonly #events: SessionEvents;
+  readonly #pending = new Set<(error: Error) => void>();
+  readonly #expiresAt = performance.now() + lifetimeMsMin * (1 + Math.random());
+  #socket: Socket | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Start of the current wait for an answer. */
+  #answeredAt = 0;
+  #heardAt = 0;
+  /** Statements queued until the first answer: the driver would send half of them, and the rest after later ones. */
+  #held: (() => void)[] | undefined;
+  #isBegun = false;
+  #isConnected = false;
+  #isUnbounded = false;
+  #isRetired = false;
+  #isBroken = false;
+  #wasSilent = false;
+  /** Why the connection attempt failed. */
+  #refusal: unknown;
+  readonly #firstHost = sessions++;
+  #hostsTried = 0;
+  /** Used exclusively by one transaction. */
+  isReserved = false;
+  readonly openedAt = performance.now();
+
+  constructor(
+    url: string,
+    { timeoutMs, isPooled = false, connectMsMax = timeoutMs }: SessionOptions,
+    events: SessionEvents = {},
+  ) {
+    // The server cancels a statement after the time-out, so a server that is silent for twice as long is unreachable.
+    this.#patienceMs = 2 * timeoutMs;
+    this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
+    this.#events = events;
+    const address = addressOf(url);
+    this.#sql = postgres(address.url, {
+      ...address.options,
+      max: 1,
+      max_lifetime: null,
+      // Looks up array types, which we do not use; a cut connection during the lookup would end the process.
+      fetch_types: false,
+      connect_timeout: connectMsMax / 1_000,
+      // Behind a pooler each transaction may run in another session, where prepared statements and settings are
+      // missing.
+      prepare: !isPooled,
+      connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
+      types: {
+        // All bigints are counts and milliseconds, far below 2^53.
+        bigint: { to: 20, from: [20], serialize: String, parse: Number },
+      },
+      onnotice: () => {},
+      onclose: () => this.#break(),
+      ...{
+        // The driver supports `onnotify` and `socket`, its types do not. It attaches its listeners to a socket after a
+        // microtask, so an unreachable address must fail later than that.
+        onnotify: (_channel: string, text: string) => this.#events.onNotification?.(text),
+        socket: async (options: Address) => {
+          await undefined;
+          return this.#connect(options);
+        },
+      },
+    });
+  }
+
+  /** The number of statements that wait for their answers. */
+  get load(): number {
+    return this.#pending.size;
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** True once the server has answered. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** The time of the server's last answer; 0 before the first. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /** True if the session takes no new statements. */
+  get isRetired(): boolean {
+    return this.#isRetired || performance.now() > this.#expiresAt;
+  }
+
+  /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
+  run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
+    if (this.#isBroken) return Promise.reject(connectionClosed());
+    // The driver would fail the statement before this one, and mix up the answers of those behind it.
+    if (values.includes(undefined)) return Promise.reject(new Error(`A value of a statement is undefined: ${text}`));
+    const { isPrepared = false, asArrays = false, isUnbounded = false } = options;
+    if (isUnbounded) this.#isUnbounded = true;
+    this.#beginToWait();
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      // No column has a type that the driver does not accept.
+      const parameters = values as postgres.ParameterOrJSON<never>[];
+      const send = () => {
+        const unsafe = this.#sql.unsafe<postgres.MaybeRow[]>(text, parameters, { prepare: isPrepared });
+        const sent = asArrays ? unsafe.values() : unsafe;
+        sent.then(
+          (rows) => {
+            this.#begun();
+            this.#answered(reject);
+            resolve(rows);
+          },
+          (error) => {
+            this.#begun(error);
+            this.#answered(reject, error);
+            reject(error);
+          },
+        );
+      };
+      if (!this.#isBegun) this.#begin(send);
+      else if (this.#held === undefined) send();
+      else this.#held.push(send);
+    });
+  }
+
+  /** Restores the time-out for the next transaction. */
+  forgetTransaction(): void {
+    this.isReserved = false;
+    this.#isUnbounded = false;
+  }
+
+  /** Takes no new statements, and closes after the pending ones are answered. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#pending.size === 0 && !this.isReserved) this.close();
+  }
+
+  /** Closes the connection; pending statements fail. */
+  close(): void {
+    if (this.#isBroken) return;
+    const socket = this.#socket;
+    this.#sql.end({ timeout: 0 }).catch(() => {});
+    const late = setTimeout(() => socket?.destroy(), goodbyeMsMax);
+    socket?.once("close", () => clearTimeout(late));
+    late.unref();
+    this.#end();
+  }
+
+  /** Fails pending statements, as a broken connection does. */
+  giveUp(): void {
+    this.#break();
+  }
+
+  #break(): void {
+    if (this.#isBroken) return;
+    this.#socket?.destroy();
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isBroken = true;
+    clearTimeout(this.#timer);
+    const refusal = this.#refusal;
+    let reason = refusal;
+    for (const reject of this.#pending) {
+      reject((reason ?? connectionClosed()) as Error); // the driver throws only errors
+      reason = undefined; // only the first statement gets the reason, as in the driver
+    }
+    this.#pending.clear();
+    this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal });
+  }
+
+  /** Sends the session settings before the first statement; an error of theirs fails that statement. */
+  #begin(sendFirst: () => void): void {
+    this.#isBegun = true;
+    this.#held = [];
+    if (this.#bounds === undefined) {
+      sendFirst();
+      return;
+    }
+    this.#held.push(sendFirst);
+    this.#sql.unsafe(this.#bounds).then(
+      () => this.#begun(),
+      (error) => this.#begun(error),
+    );
+  }
+
+  /** Called when the session settings have been answered. */
+  #begun(error?: unknown): void {
+    if (error === undefined) this.#connected();
+    const held = this.#held;
+    if (held === undefined || this.#isBroken) return;
+    if (error === undefined || isOfStatement(error)) {
+      this.#held = undefined; // a server that rejects the limits is used without them
+      for (const send of held) send();
+    } else {
+      this.#refusal = error;
+      this.#wasSilent = isConnectTimeout(error);
+      this.#break(); // the driver reports it only if it had a socket
+    }
+  }
+
+  #connected(): void {
+    if (this.#isConnected || this.#isBroken) return;
+    this.#isConnected = true;
+    this.#answeredAt = this.#heardAt = performance.now();
+    this.#events.onConnected?.();
+  }
+
+  /**
+   * Replaces the driver's connect, so that each host is tried once, no second connection is opened, and a silent one
+   * can be cut.
+   */
+  #connect({ path, host, port }: Address): Socket {
+    if (this.#hostsTried >= host.length) this.#break(); // the driver would retry in a loop without backoff
+    if (this.#isBroken) throw connectionClosed();
+    const at = (this.#firstHost + this.#hostsTried) % host.length;
+    this.#hostsTried += 1;
+    const socket = this.#dial(path ? { path } : { host: host[at], port: port[at] ?? 5432 });
+    this.#socket = socket.setNoDelay(true);
+    // The driver verifies the certificate against this host.
+    return Object.assign(socket, { host: host[at], port: port[at] });
+  }
+
+  #dial(address: NetConnectOpts): Socket {
+    try {
+      return connect(address);
+    } catch (error) {
+      this.#refusal = error; // the address is invalid
+      this.#break();
+      throw error;
+    }
+  }
+
+  #beginToWait(): void {
+    if (this.#pending.size > 0) return;
+    this.#answeredAt = performance.now();
+    this.#timer ??= setTimeout(() => this.#checkSilence(), this.#patienceMs).unref();
+  }
+
+  #answered(reject: (error: Error) => void, error?: unknown): void {
+    this.#pending.delete(reject);
+    this.#answeredAt = performance.now();
+    if (error === undefined || isOfServer(error)) this.#heardAt = this.#answeredAt;
+    if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) this.close();
+  }
+
+  /** Breaks a silent connection; the system would wait for about a quarter of an hour. */
+  #checkSilence(): void {
+    this.#timer = undefined;
+    if (this.#pending.size === 0 || this.#isBroken) return;
+    const left = this.#answeredAt + this.#patienceMs - performance.now();
+    if (left <= 0 && !this.#isUnbounded) {
+      this.#wasSilent = true;
+      this.#break();
+    } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(left, this.#patienceMs / 10)).unref();
+  }
+}
+
+function isOfServer(error: unknown): error is postgres.PostgresError {
+  return error instanceof postgres.PostgresError;
+}
+
+/** True if only the statement failed, and the connection is still usable. */
+function isOfStatement(error: unknown): boolean {
+  return isOfServer(error) && error.severity === "ERROR";
+}
+
+function isConnectTimeout(error: unknown): boolean {
+  return fieldsOf(error).code === "CONNECT_TIMEOUT"; // the driver adds it
+}
+
+function connectionClosed(): Error {
+  return Object.assign(new Error("The connection to the database has closed"), { code: "CONNECTION_CLOSED" });
+}

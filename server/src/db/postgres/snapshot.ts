@@ -1,0 +1,137 @@
+import postgres from "postgres";
+import { PlainFailure } from "../../config/failure.ts";
+import { fieldsOf } from "../../lib/fields.ts";
+import type { Snapshot, StoredRow } from "../snapshot.ts";
+import { deploymentTables, tablesInErasureOrder } from "../table-catalogue.ts";
+import { addressOf } from "./address.ts";
+import { liftBounds } from "./bounds.ts";
+
+const rowsAtOnce = 64;
+/** Each try fails if a migration has dropped a table in the meantime. */
+const beginTriesMax = 10;
+
+/** Overrides limits of the server or role, because reading a large table takes long. */
+const withoutBounds = liftBounds("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout");
+
+/**
+ * Opens a read-only transaction that sees what was committed when it began, on a connection of its own. It locks the
+ * tables until it ends, as pg_dump does: a concurrent migration would make it read rows of a later schema, or none of a
+ * rewritten table.
+ */
+export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+  let isCut = false;
+  /** Rejects the running statement, because the driver leaves some unanswered after a cut. */
+  let fail: (error: Error) => void = () => {};
+  const address = addressOf(url);
+  const client = postgres(address.url, {
+    ...address.options,
+    max: 1,
+    connect_timeout: 10,
+    max_lifetime: null,
+    connection: { application_name: "rollcall archive" },
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } }, // as in `postgres.ts`
+    onnotice: () => {},
+    onclose: () => {
+      isCut = true;
+      fail(new ConnectionCut());
+    },
+  });
+  let reserved: postgres.ReservedSql | undefined;
+  /** Resolves when the server has ended the session: a restore is refused while it sees one. */
+  async function close(): Promise<void> {
+    if (!isCut) reserved?.release();
+    await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
+  }
+  try {
+    const connection = await client.reserve();
+    reserved = connection;
+    const run = <Row extends object>(text: string, values: readonly StoredRow[string][] = []) =>
+      new Promise<readonly Row[]>((resolve, reject) => {
+        if (isCut) throw new ConnectionCut(); // writing to it would end the process
+        fail = reject;
+        const parameters = values as postgres.ParameterOrJSON<never>[]; // no column is of any other type
+        connection.unsafe<Row[]>(text, parameters).then(resolve, reject);
+      });
+    const names = async (text: string) => (await run<{ name: string }>(text)).map(({ name }) => name);
+    let cursors = 0;
+
+    /** @returns the visible tables; undefined if they have changed meanwhile */
+    async function begin(): Promise<string[] | undefined> {
+      const there = await names(listTables);
+      await run("begin isolation level repeatable read, read only");
+      await run(withoutBounds);
+      const held = there.filter((name) => ours.has(name)).map(quoted);
+      try {
+        // Locks before the first read, so that the snapshot is later than any migration that it waited for.
+        if (held.length > 0) await run(`lock table ${held.join(", ")} in access share mode`);
+      } catch (error) {
+        if (fieldsOf(error).code !== undefinedTable) throw error;
+        await run("rollback");
+        return undefined;
+      }
+      const tables = await names(listTables); // the first read fixes the snapshot
+      if (tables.join() === there.join()) return tables;
+      await run("rollback");
+      return undefined;
+    }
+
+    let tables: string[] | undefined;
+    for (let tries = 1; tables === undefined; tries += 1) {
+      if (tries > beginTriesMax)
+        throw new PlainFailure("The schema of the database keeps changing. Try again when no migration is running.");
+      tables = await begin();
+    }
+    if (!tables.includes("schema_migrations")) throw new PlainFailure("The database is not a Rollcall database.");
+    const migrations = await names("select name from schema_migrations order by name");
+    return {
+      tables,
+      migrations,
+      // Fetches by statements, because a cursor of the driver ends normally when the connection breaks.
+      async *rows(table, having = {}) {
+        cursors += 1;
+        const cursor = `rows_${cursors}`;
+        const conditions = Object.keys(having).map((column, index) => ` and ${quoted(column)} = $${index + 1}`);
+        const query = `select * from ${quoted(table)} where true${conditions.join("")}`;
+        await run(`declare ${cursor} no scroll cursor for ${query}`, Object.values(having));
+        for (;;) {
+          const rows = await run<StoredRow>(`fetch ${rowsAtOnce} from ${cursor}`);
+          yield* rows;
+          if (rows.length < rowsAtOnce) break;
+        }
+        await run(`close ${cursor}`); // a partly read cursor ends with the transaction
+      },
+      async estimateRows(table, having = {}) {
+        if (Object.keys(having).length > 0) return undefined;
+        const [found] = await run<{ rows: number }>(
+          "select reltuples::bigint as rows from pg_class where oid = to_regclass($1)",
+          [quoted(table)],
+        );
+        return found === undefined || found.rows < 0 ? undefined : found.rows; // -1: never analyzed
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+class ConnectionCut extends PlainFailure {
+  constructor() {
+    super("The connection to the database was cut.");
+  }
+}
+
+const ours: ReadonlySet<string> = new Set([
+  ...tablesInErasureOrder,
+  ...deploymentTables,
+  "applications",
+  "schema_migrations",
+]);
+const undefinedTable = "42P01";
+const listTables =
+  "select tablename::text as name from pg_tables where schemaname = current_schema() order by tablename";
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

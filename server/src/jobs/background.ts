@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../config/log.ts";
+import { runInCall } from "../lib/current-call.ts";
+
+/** Work that continues after its request has been answered. It runs in bounded steps and can be resumed later. */
+export interface Background {
+  /**
+   * Starts the work once the writes before it are on disk.
+   *
+   * @param work stops after its current step when the signal is aborted; errors are logged
+   */
+  run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
+  /** The number of tasks under way. */
+  readonly runningCount: number;
+  /** Starts no further work and resolves when the current steps are done, or after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** @param afterwards runs an effect once the writes before it are on disk (see `Database`) */
+export function createBackground(log: Log, afterwards: (effect: () => void) => void): Background {
+  const stopping = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  function begin(name: string, work: (signal: AbortSignal) => Promise<unknown>): void {
+    if (stopping.signal.aborted) return;
+    const done = runInCall({ work: name }, () => work(stopping.signal))
+      .catch((err) => {
+        if (!stopping.signal.aborted) log.warn({ err, work: name }, "background work did not finish");
+      })
+      .finally(() => running.delete(done));
+    running.add(done);
+  }
+
+  return {
+    get runningCount() {
+      return running.size;
+    },
+    run: (name, work) => afterwards(() => begin(name, work)),
+    async stop(graceMs) {
+      stopping.abort();
+      await Promise.race([Promise.all(running), sleep(graceMs, undefined, { ref: false })]);
+    },
+  };
+}

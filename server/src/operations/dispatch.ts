@@ -1,0 +1,181 @@
+import type { Logger } from "pino";
+import type { Call, RawParameters } from "../contract/call.ts";
+import { type AnyCaller, type Caller, isForOperators, type Route } from "../contract/route.ts";
+import { CallWork } from "../lib/call-work.ts";
+import { runAsInnerCall } from "../lib/current-call.ts";
+import { ApiError } from "../lib/errors.ts";
+import { parseQuery } from "./body-parameters.ts";
+import { newRequestId, type Reply } from "./envelope.ts";
+import { type Authenticate, type Operation, refuse } from "./operations.ts";
+
+/** A call inside of another call. */
+export interface InnerCall {
+  readonly method: string;
+  /** With its query, as in a request. */
+  readonly path: string;
+  /** The equivalent of a body; for a GET, added to the query. */
+  readonly parameters: RawParameters;
+  readonly idempotencyKey: unknown;
+  readonly rehearse?: string | undefined;
+  readonly admission?: Call["admission"];
+}
+
+/** The request that contains the call. */
+export type OuterCall = Pick<Call, "authorization" | "address" | "idempotencyKey" | "work">;
+
+/** A call that is ready to run. */
+export interface Dispatched {
+  readonly requestId: string;
+  readonly route: Route | undefined;
+  /** Authenticates and answers like a separate request. Throws only Interrupted. */
+  run(): Promise<DispatchedReply>;
+}
+
+export interface DispatchedReply {
+  readonly reply: Reply;
+  readonly caller: AnyCaller | undefined;
+}
+
+/**
+ * Finds the operation of a path and verb, exactly as for a request.
+ *
+ * @param url a path with its query
+ * @returns undefined for an unknown path or verb, and for a page
+ * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
+ */
+export type FindOperation = (method: string, url: string) => FoundOperation | undefined;
+
+interface FoundOperation {
+  readonly operation: Operation;
+  /** The path parameters, unescaped, by their names in the declared path. */
+  readonly path: Readonly<Record<string, string>>;
+  /** The query, as sent. */
+  readonly query: string;
+}
+
+/** Calls operations with the same routing, authentication, parsing and responses as separate requests. */
+export interface Dispatcher {
+  /** @param outer the containing request, whose token is used */
+  dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
+  /**
+   * Returns the JSON of the current result of a GET of this path for a client or an operator.
+   *
+   * @param caller authenticated for the request, or a caller in this process
+   * @throws ApiError
+   */
+  read(path: string, caller: AnyCaller, outer: OuterCall): Promise<string>;
+  /** Identifies the client of a request again. @throws ApiError AuthAccessTokenInvalid when its token has ended */
+  confirm(outer: OuterCall): Promise<Caller>;
+}
+
+export function createDispatcher(options: {
+  readonly findOperation: FindOperation;
+  /** Applies revocations by other processes. */
+  beginTick(): void;
+  readonly authenticate: Authenticate;
+  /** Whether the operations of operators exist for an address. */
+  mayOperate(address: string): boolean;
+  readonly headerBytesMax: number;
+  readonly log: Logger;
+}): Dispatcher {
+  const { findOperation, headerBytesMax, log } = options;
+
+  /** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
+  function find({ method, path }: InnerCall, address: string): FoundOperation {
+    if (path.length > headerBytesMax) {
+      throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
+    }
+    const found = methods.has(method) ? findOperation(method, path) : undefined;
+    if (found === undefined) throw new ApiError("OperationNotFound");
+    if (isForOperators(found.operation.route) && !options.mayOperate(address)) throw new ApiError("OperationNotFound");
+    if (found.operation.route.isBatchable === false)
+      throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
+    return found;
+  }
+
+  async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
+    if (route.caller === "anyone") return undefined;
+    options.beginTick();
+    return options.authenticate(authorization, route.caller);
+  }
+
+  return {
+    async read(path, caller, { authorization, address, work }) {
+      const found = findOperation("GET", path);
+      if (found === undefined) throw new ApiError("OperationNotFound");
+      const { operation } = found;
+      const readParameters = () => parseQuery(found.query);
+      const requestId = newRequestId();
+      return operation.read(
+        {
+          authorization,
+          address,
+          requestId,
+          path: found.path,
+          idempotencyKey: undefined,
+          readParameters,
+          ...(work && { work }),
+        },
+        caller,
+      );
+    },
+
+    async confirm({ authorization }) {
+      options.beginTick();
+      const caller = await options.authenticate(authorization, "device");
+      if ("operatorId" in caller) throw new ApiError("AuthAccessTokenInvalid");
+      return caller;
+    },
+
+    dispatch(inner, outer) {
+      const requestId = newRequestId();
+      let target: FoundOperation;
+      try {
+        target = find(inner, outer.address);
+      } catch (error) {
+        const refused = { reply: refuse(error, requestId, log), caller: undefined };
+        return { requestId, route: undefined, run: async () => refused };
+      }
+      const { operation, path, query } = target;
+      const { method } = operation.route;
+      const { authorization, address } = outer;
+      const isKept = outer.idempotencyKey !== undefined;
+      const call: Call = {
+        authorization,
+        address,
+        requestId,
+        path,
+        idempotencyKey: inner.idempotencyKey,
+        unread: [],
+        rehearse: inner.rehearse,
+        admission: inner.admission,
+        isKept,
+        work: new CallWork(isKept ? undefined : outer.work?.isGone), // a stored response is for the retry, so a disconnect must not stop the work
+        readParameters() {
+          if (query === "") return inner.parameters;
+          if (method !== "GET" && method !== "DELETE") {
+            for (const [name] of parseQuery(query)) call.unread?.push(name);
+            return inner.parameters;
+          }
+          return [...parseQuery(query), ...inner.parameters];
+        },
+      };
+      return {
+        requestId,
+        route: operation.route,
+        run: () =>
+          runAsInnerCall({ requestId, operation: operation.route.operation }, async () => {
+            let caller: AnyCaller | undefined;
+            try {
+              caller = await authenticate(operation.route, outer.authorization);
+            } catch (error) {
+              return { reply: refuse(error, requestId, log), caller };
+            }
+            return { reply: await operation.perform(call, caller), caller };
+          }),
+      };
+    },
+  };
+}
+
+const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);

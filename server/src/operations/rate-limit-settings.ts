@@ -1,0 +1,70 @@
+import type { Config } from "../config/config.ts";
+import type { AddressLimit } from "../contract/route.ts";
+import type { Limit } from "../lib/token-buckets.ts";
+
+/** The limits of the deployment, which applications may override. */
+export interface RateLimitSettings {
+  /** Per device with all its users, or per operator. */
+  readonly caller: Limit;
+  /** Per application and address, for all devices behind it. */
+  readonly address: Limit;
+  /** The same, for devices in their first minute; undefined treats them like older ones. */
+  readonly newDevices: Limit | undefined;
+  /** Per application. */
+  readonly application: Limit;
+  /** For metric events, of which one call contains up to a thousand. */
+  readonly events: Readonly<Record<"caller" | "address" | "application", Limit>>;
+  /** Per address and process, for requests without a caller. */
+  readonly unknown: Limit;
+  /** Per address. */
+  readonly addresses: Readonly<Record<AddressLimit, Limit>>;
+}
+
+type RateLimitConfig = Pick<
+  Config,
+  | "rateLimits"
+  | "rateLimitCallerPerSecond"
+  | "rateLimitAddressPerSecond"
+  | "rateLimitNewDevicesPerSecond"
+  | "rateLimitApplicationPerSecond"
+  | "rateLimitEventsPerSecond"
+  | "rateLimitRegistrationsPerSecond"
+  | "rateLimitSignInsPerSecond"
+  | "rateLimitPasswordResetsPerSecond"
+  | "rateLimitDownloadsPerSecond"
+  | "rateLimitUnknownPerSecond"
+>;
+
+const operatorSignInsPerSecond = 5;
+
+/** Multiples of the event limit of one device for an address and an application, in about the proportions of calls. */
+const eventsFactor = { address: 5, application: 10 };
+
+/** @returns undefined when rate limits are off */
+export function readRateLimits(config: RateLimitConfig): RateLimitSettings | undefined {
+  if (!config.rateLimits) return undefined;
+  const lasting = (perSecond: number, seconds: number) => ({ perSecond, burst: perSecond * seconds });
+  return {
+    caller: lasting(config.rateLimitCallerPerSecond, 10),
+    address: lasting(config.rateLimitAddressPerSecond, 20),
+    newDevices:
+      config.rateLimitNewDevicesPerSecond === 0 ? undefined : lasting(config.rateLimitNewDevicesPerSecond, 20),
+    application: lasting(config.rateLimitApplicationPerSecond, 10),
+    events: {
+      // A device that was offline reports thousands of events at once.
+      caller: lasting(config.rateLimitEventsPerSecond, 30),
+      address: lasting(config.rateLimitEventsPerSecond * eventsFactor.address, 30),
+      application: lasting(config.rateLimitEventsPerSecond * eventsFactor.application, 30),
+    },
+    unknown: lasting(config.rateLimitUnknownPerSecond, 20),
+    // Thousands of phones can share one address and reconnect together.
+    addresses: {
+      registrations: lasting(config.rateLimitRegistrationsPerSecond, 20),
+      signUps: lasting(config.rateLimitSignInsPerSecond, 20),
+      logins: lasting(config.rateLimitSignInsPerSecond, 20),
+      passwordResets: lasting(config.rateLimitPasswordResetsPerSecond, 20),
+      operatorSignIns: lasting(operatorSignInsPerSecond, 20),
+      downloads: lasting(config.rateLimitDownloadsPerSecond, 20),
+    },
+  };
+}

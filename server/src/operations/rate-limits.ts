@@ -1,0 +1,251 @@
+import type { Call } from "../contract/call.ts";
+import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
+import type { AnyCaller, Caller } from "../contract/route.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ApiError } from "../lib/errors.ts";
+import { addressGroup } from "../lib/ip-addresses.ts";
+import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
+import type { LimitCounters } from "../limits/counters.ts";
+import { type Limited, type LimitedCall, RateLimitBuckets } from "./rate-limit-buckets.ts";
+import type { RateLimitSettings } from "./rate-limit-settings.ts";
+
+/** The rest of a limit, for the response headers. */
+export interface Quota {
+  readonly name: "caller" | "application" | "address" | "operation" | "events";
+  readonly limit: Limit;
+  readonly left: number;
+  /** The time until the bucket is full. */
+  readonly fullInSeconds: number;
+}
+
+/** A call exceeds a limit; the error says when to retry. */
+export class RateLimitExceeded extends ApiError {
+  readonly quota: Quota;
+
+  constructor(quota: Quota, waitMs: number) {
+    super("RateLimitExceeded", undefined, { retryAfterSeconds: Math.ceil(waitMs / 1_000) });
+    this.quota = quota;
+  }
+}
+
+/**
+ * Counts calls (hostile.md 28, 30). A method returns a promise when it has to wait for the database, because this
+ * process borrows tokens of a shared bucket.
+ */
+export interface RateLimits {
+  /**
+   * Counts a call against all of its limits, or against none if it exceeds one.
+   *
+   * @returns the caller's bucket, for `quotaOf`
+   * @throws RateLimitExceeded
+   */
+  admit(
+    route: Limited,
+    call: LimitedCall,
+    caller: AnyCaller | undefined,
+  ): TokenBucket | undefined | Promise<TokenBucket | undefined>;
+  /**
+   * Counts a request whose caller is unknown, whatever its path.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitUnknown(address: string): void;
+  /**
+   * Counts a call without a token, once its application is known; its address has been counted before.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitTo(application: KnownApplication, route: Limited, call: LimitedCall): void | Promise<void>;
+  /**
+   * Counts an admitted call against the application's limit for another, equivalent operation.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitAs(operation: Pick<Limited, "method" | "path">, call: LimitedCall, caller: AnyCaller): void | Promise<void>;
+  /**
+   * Counts the metric events of an admitted call against the limits of its device, address and application, or against
+   * none if they exceed one.
+   *
+   * @throws RateLimitExceeded
+   */
+  admitEvents(call: Pick<Call, "address" | "admission">, caller: Caller, count: number): void | Promise<void>;
+  /** Counts the cost of an admitted call as this many further calls. */
+  charge(bucket: TokenBucket, calls: number): void;
+  /**
+   * @returns undefined while at least half is left: setting the headers on every response would cost 2 % of the
+   * shortest call
+   */
+  quotaOf(bucket: TokenBucket): Quota | undefined;
+}
+
+export interface KnownApplication {
+  readonly id: string;
+  readonly policy: ApplicationPolicy;
+}
+
+/** Keeps how much of its limits the busiest device of an application uses. */
+export interface PeakCounter {
+  /**
+   * Runs for each admitted call, so it must be cheap.
+   *
+   * @param limit `caller`, or the name of a limit for operations, such as `POST /checkins`
+   * @param calls how many calls of a device, or of an address, have counted against it within a minute
+   */
+  countPeak(applicationId: string, limit: string, calls: number): void;
+}
+
+/** Admits every call. */
+export const unlimited: RateLimits = {
+  admit: () => undefined,
+  admitUnknown() {},
+  admitTo() {},
+  admitAs() {},
+  admitEvents() {},
+  charge() {},
+  quotaOf: () => undefined,
+};
+
+/** @param settings undefined turns rate limits off */
+export function createRateLimits(
+  settings: RateLimitSettings | undefined,
+  clock: Clock,
+  counters: Pick<LimitCounters, "createBuckets" | "processes">,
+  peaks: PeakCounter,
+): RateLimits {
+  if (settings === undefined) return unlimited;
+  const buckets = new RateLimitBuckets(settings, counters);
+
+  function admitAnyone(route: Limited, call: LimitedCall): undefined | Promise<undefined> {
+    const now = clock.now();
+    const kind = route.addressLimit ?? (route.download === undefined ? undefined : "downloads");
+    if (kind === undefined) return undefined;
+    const bucket = buckets.ofAddressLimit(kind, "", call, undefined, now);
+    requireToken(bucket, "address", now);
+    const borrowing = bucket.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitAnyone(route, call));
+    bucket.take(now);
+    return undefined;
+  }
+
+  function admitOperator(operatorId: string): TokenBucket | Promise<TokenBucket> {
+    const now = clock.now();
+    const own = buckets.ofOperator(operatorId, now);
+    requireToken(own, "caller", now);
+    const borrowing = own.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitOperator(operatorId));
+    own.take(now);
+    return own;
+  }
+
+  function admitClient(route: Limited, call: LimitedCall, caller: Caller): TokenBucket | Promise<TokenBucket> {
+    const now = clock.now();
+    const isNew = buckets.isNewDevice(caller.deviceId, now);
+    const own = buckets.ofDevice(caller, isNew, now);
+    requireToken(own, "caller", now);
+    const named = buckets.findNamed(route, call, caller);
+    const operation = buckets.ofOperation(route, call, caller, now, named);
+    if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
+    const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
+    const near = buckets.ofAddress(addressKey, caller, now);
+    requireToken(near, "address", now);
+    const newcomers = isNew ? buckets.ofNewDevices(addressKey, caller, now) : undefined;
+    if (newcomers !== undefined) requireToken(newcomers, "address", now);
+    const all = buckets.ofApplication(caller.applicationId, caller.policy.limits.application, now);
+    requireToken(all, "application", now);
+    const borrowing =
+      own.borrow(now) ?? operation?.borrow(now) ?? near.borrow(now) ?? newcomers?.borrow(now) ?? all.borrow(now);
+    if (borrowing !== undefined) return borrowing.then(() => admitClient(route, call, caller));
+    own.take(now);
+    operation?.take(now);
+    near.take(now);
+    newcomers?.take(now);
+    all.take(now);
+    if (caller.isTest) return own;
+    peaks.countPeak(caller.applicationId, "caller", own.takenInMinute);
+    if (named && operation) peaks.countPeak(caller.applicationId, named.name, operation.takenInMinute);
+    return own;
+  }
+
+  return {
+    admit(route, call, caller) {
+      if (caller === undefined) return admitAnyone(route, call);
+      return "policy" in caller ? admitClient(route, call, caller) : admitOperator(caller.operatorId);
+    },
+
+    admitUnknown(address) {
+      const now = clock.now();
+      const bucket = buckets.ofUnknown(address, now);
+      requireToken(bucket, "address", now);
+      bucket.take(now);
+    },
+
+    admitTo(application, route, call) {
+      const { id, policy } = application;
+      const now = clock.now();
+      const named = policy.limits.operations.find(({ pattern }) =>
+        matchesPattern(pattern, route, call.path, undefined),
+      );
+      const own = named && buckets.ofAddressLimit(route.addressLimit ?? "downloads", id, call, named.limit, now);
+      if (own !== undefined) requireToken(own, "address", now);
+      const all = buckets.ofApplication(id, policy.limits.application, now);
+      requireToken(all, "application", now);
+      const borrowing = own?.borrow(now) ?? all.borrow(now);
+      if (borrowing !== undefined) return borrowing.then(() => this.admitTo(application, route, call));
+      own?.take(now);
+      all.take(now);
+      if (named && own) peaks.countPeak(id, named.name, own.takenInMinute);
+      return undefined;
+    },
+
+    admitAs(operation, call, caller) {
+      const now = clock.now();
+      const bucket = buckets.ofOperation(operation, call, caller, now);
+      if (bucket === undefined) return undefined;
+      requireToken(bucket, "operation", now);
+      const borrowing = bucket.borrow(now);
+      if (borrowing !== undefined) return borrowing.then(() => this.admitAs(operation, call, caller));
+      bucket.take(now);
+      return undefined;
+    },
+
+    admitEvents(call, caller, count) {
+      const { address, admission } = call;
+      if (admission?.areEventsAdmitted) return undefined;
+      const now = clock.now();
+      const counted = buckets.ofEvents(caller, address, now);
+      for (const bucket of counted) requireToken(bucket, "events", now, count);
+      for (const bucket of counted) {
+        const borrowing = bucket.borrow(now, count);
+        if (borrowing !== undefined) return borrowing.then(() => this.admitEvents(call, caller, count));
+      }
+      for (const bucket of counted) bucket.take(now, count);
+      if (admission !== undefined) admission.areEventsAdmitted = true;
+      return undefined;
+    },
+
+    charge(bucket, calls) {
+      bucket.take(clock.now(), calls);
+    },
+
+    quotaOf(bucket) {
+      const now = clock.now();
+      return bucket.missing(now) * 2 <= bucket.limit.burst ? undefined : describe(bucket, "caller", now);
+    },
+  };
+}
+
+function requireToken(bucket: TokenBucket, name: Quota["name"], now: number, count = 1): void {
+  const waitMs = bucket.waitMs(now, count);
+  if (waitMs > 0) throw new RateLimitExceeded(describe(bucket, name, now), waitMs);
+}
+
+function describe(bucket: TokenBucket, name: Quota["name"], now: number): Quota {
+  const { limit } = bucket;
+  const missing = bucket.missing(now);
+  return {
+    name,
+    limit,
+    left: Math.max(0, Math.floor(limit.burst - missing + 1e-6)),
+    fullInSeconds: Math.ceil(missing / limit.perSecond),
+  };
+}
