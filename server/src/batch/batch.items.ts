@@ -11,20 +11,22 @@ export interface BatchItem {
   readonly path: string;
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
+  /** Its members that a batch does not know. */
+  readonly unread: readonly string[];
   /** Shared by all retries of the item. */
   readonly admission: NonNullable<Call["admission"]>;
 }
 
 /** An invalid item gets its own error envelope. */
-export type ReadItem = BatchItem | { readonly key: string; readonly failure: ApiError };
+export type ReadItem = BatchItem | (Pick<BatchItem, "key" | "unread"> & { readonly failure: ApiError });
 
-const { key: Key, ...members } = SentItem.properties;
-const readMembers = compileParameters(Type.Object(members));
-const readKey = compileParameters(Type.Object({ key: Key }));
+const readMembers = compileParameters(SentItem);
+const readKey = compileParameters(Type.Object({ key: SentItem.properties.key }));
 
 /** Reads an item: member names in any case, null as absent. Without a key, its index is the key. */
 export function readItem(sent: unknown, index: number): ReadItem {
   let key = String(index);
+  const unread: string[] = [];
   try {
     if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
       throw new ApiError("ParameterIncorrectFormat", "An item of requests must be an object.", {
@@ -33,18 +35,19 @@ export function readItem(sent: unknown, index: number): ReadItem {
     }
     const given = Object.entries(sent);
     key = readKey(given).key ?? key; // read first, so that other errors are reported under it
-    const { method, path, parameters = {}, idempotencyKey } = readMembers(given);
+    const { method, path, parameters = {}, idempotencyKey } = readMembers(given, unread);
     return {
       key,
       method: method.trim().toUpperCase(),
       path: rooted(path),
       parameters: Object.entries(parameters),
       idempotencyKey,
+      unread,
       admission: { isAdmitted: false },
     };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { key, failure: error };
+    return { key, unread, failure: error };
   }
 }
 

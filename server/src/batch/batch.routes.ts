@@ -3,6 +3,7 @@ import { RawResult } from "../contract/route.ts";
 import { logLine, pathOf } from "../http/request-log.ts";
 import { ApiError } from "../lib/errors.ts";
 import { replyBody, shownReply } from "../operations/envelope.ts";
+import { boundNames } from "../operations/ignored.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { BatchResult, RunBatch } from "./batch.contract.ts";
@@ -51,7 +52,7 @@ const batch = operation({
   status: 200,
   result: BatchResult,
   errors: [],
-  async handle({ parameters: { requests, mode = "independent", references = false }, call }, services) {
+  async handle({ parameters: { requests, mode = "independent", references = false }, caller, call }, services) {
     const { batchItemsMax } = services.config;
     if (requests.length === 0)
       throw new ApiError("ParameterOutOfRange", "requests must have at least 1 item.", { parameter: "requests" });
@@ -66,7 +67,8 @@ const batch = operation({
     requireRehearsable(call, items);
     const answered = await runBatch({ items, mode, hasReferences: references, outer: call }, services);
     for (const each of answered) logItem(each, call, services);
-    return new RawResult(`{"responses":[${answered.map(present).join(",")}]}`);
+    const { isDebugged } = caller.policy;
+    return new RawResult(`{"responses":[${answered.map((each) => present(each, isDebugged)).join(",")}]}`);
   },
 });
 
@@ -83,9 +85,11 @@ function requireRehearsable({ rehearsedItem, idempotencyKey }: Call, items: read
   throw new ApiError("ParameterOutOfRange", "Rollcall-Rehearse: no item of the batch has this key.");
 }
 
-/** The item's key and its own envelope. */
-function present({ item, reply, requestId }: AnsweredItem): string {
-  return `{"key":${JSON.stringify(item.key)},${replyBody(shownReply(reply), requestId).slice(1)}`;
+/** The item's key and its own envelope. For developers it names the unknown members of the item, too. */
+function present({ item, reply, requestId }: AnsweredItem, isDebugged: boolean): string {
+  const shown = shownReply(reply);
+  const ignored = isDebugged ? boundNames([...item.unread, ...(shown.ignored ?? [])]) : [];
+  return `{"key":${JSON.stringify(item.key)},${replyBody({ ...shown, ignored }, requestId).slice(1)}`;
 }
 
 /** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */

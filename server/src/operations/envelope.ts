@@ -93,6 +93,8 @@ export interface Reply {
   readonly isReplayed?: true;
   /** The rest of the caller's rate limit, when it is worth reporting. */
   readonly quota?: Quota;
+  /** Names without effect, for the developers of an app (spec/transport#unknown-parameters). */
+  readonly ignored?: readonly string[];
   /** Set when the client has requested this answer (spec/rehearsal). */
   readonly rehearsed?: Rehearsed;
   /** The answer that replaces this reply, which itself reports the real outcome. */
@@ -141,8 +143,9 @@ export function errorReply(failure: ApiError): Reply {
 }
 
 /** The whole envelope as JSON. */
-export function replyBody({ status, content, isSuccess }: Reply, requestId: string): string {
-  return `{"status":${status},${content},"request_id":"${requestId}","success":${isSuccess}}`;
+export function replyBody({ status, content, isSuccess, ignored = [] }: Reply, requestId: string): string {
+  const names = ignored.length === 0 ? "" : `,"ignored":${JSON.stringify(ignored)}`;
+  return `{"status":${status},${content}${names},"request_id":"${requestId}","success":${isSuccess}}`;
 }
 
 /** Converts any thrown value into an ApiError. */

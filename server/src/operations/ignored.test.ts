@@ -87,6 +87,22 @@ describe("the names of ignored parameters in the envelope", () => {
       result.responses.map(({ ignored }: { ignored?: string[] }) => ignored),
       [["page", "comments"], ["near"], ["comments"], undefined],
     );
+    const misspelt = [
+      { method: "POST", path: "/checkins?page=2", body: { location: "1,2" }, comment: "beside", KEY: "k" },
+      { method: "GET", url: "/users/me" },
+      { Verb: "GET", path: "/nowhere", id: 1 },
+      "no object",
+    ];
+    const refused = (await call("POST /batch", { requests: misspelt })).result.responses;
+    assert.deepEqual(
+      refused.map(({ error, ignored }: { error?: string; ignored?: string[] }) => [error, ignored]),
+      [
+        ["ParameterMissingRequiredValue", ["body", "comment", "page"]],
+        ["ParameterMissingRequiredValue", ["url"]],
+        ["ParameterMissingRequiredValue", ["Verb", "id"]],
+        ["ParameterIncorrectFormat", undefined],
+      ],
+    );
     for (const replayed of [false, true]) {
       const { body, headers } = await test.call("POST /checkins", { token, body: typo, ...key });
       assert.equal(body.success, true);

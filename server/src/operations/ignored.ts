@@ -22,14 +22,17 @@ export function createIgnoredNames({
 }: Pick<Route, "result">): (unread: readonly string[]) => readonly string[] {
   const fields = Object.keys(fieldsOf(result["properties"]));
   const expected = new Set([...expectedNames, ...fields].map((name) => name.toLowerCase()));
-  return (unread) => {
-    const names = new Set<string>();
-    for (const name of unread) {
-      if (names.size === namesMax) break;
-      if (!expected.has(name.toLowerCase())) names.add([...name].slice(0, nameCharactersMax).join("").toWellFormed());
-    }
-    return [...names];
-  };
+  return (unread) => boundNames(unread, (name) => !expected.has(name.toLowerCase()));
+}
+
+/** Selects distinct names, at most ten, shortened. */
+export function boundNames(all: Iterable<string>, isShown: (name: string) => boolean = () => true): string[] {
+  const names = new Set<string>();
+  for (const name of all) {
+    if (names.size === namesMax) break;
+    if (isShown(name)) names.add([...name].slice(0, nameCharactersMax).join("").toWellFormed());
+  }
+  return [...names];
 }
 
 /** The value of the header: all characters that it cannot contain are percent-encoded. */

@@ -215,18 +215,12 @@ export function createOperation(
         reply = refuse(error, call.requestId, log);
       }
       if (isClient(caller) && caller.policy.isDebugged && call.unread !== undefined) {
-        reply = withIgnored(reply, ignoredNames(call.unread));
+        reply = { ...reply, ignored: ignoredNames(call.unread) };
       }
       const quota = bucket && rateLimits.quotaOf(bucket);
       return quota === undefined ? reply : { ...reply, quota };
     },
   };
-}
-
-/** Names the parameters that had no effect, for the developers of an app (spec/transport#unknown-parameters). */
-function withIgnored(reply: Reply, ignored: readonly string[]): Reply {
-  if (ignored.length === 0 || reply.file !== undefined || reply.stream !== undefined) return reply;
-  return { ...reply, content: `${reply.content},"ignored":${JSON.stringify(ignored)}` };
 }
 
 /** @returns the caller's bucket, for the rest of its rate limit */
