@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { maintain } from "../src/app/maintenance.ts";
+import { maintain, maintainApplication } from "../src/app/maintenance.ts";
+import { deleteApplicationRows, updateApplicationDeleted } from "../src/applications/applications.store.ts";
+import { isForeignKeyViolation } from "../src/db/dialect.ts";
 import { ApiError } from "../src/lib/errors.ts";
+import { keepCounts } from "../src/statistics/statistics.totals.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { scrape } from "./scrapes.ts";
 
@@ -71,5 +74,13 @@ describe("a step of maintenance that fails for one application", () => {
     const isAway = () => Promise.reject(new ApiError("ServiceUnavailable"));
     await steps.run("anything", test.application.appid, isAway);
     await assert.rejects(steps.run("anything", "", isAway), ApiError);
+  });
+
+  it("is no failure if that application has been deleted since the round began", async () => {
+    const { appid } = await test.createApplication("Gone");
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
+    await deleteApplicationRows(appid, test.app);
+    await assert.rejects(keepCounts(appid, test.now(), test.app.database), isForeignKeyViolation);
+    await maintainApplication(appid, test.app, async (_step, _application, work) => void (await work()));
   });
 });

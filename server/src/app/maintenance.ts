@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { keepLogSettings } from "../applications/applications.log-settings.ts";
-import { deleteApplicationRows, endLapsedImport, listApplications } from "../applications/applications.store.ts";
+import {
+  deleteApplicationRows,
+  endLapsedImport,
+  findLiveApplication,
+  listApplications,
+} from "../applications/applications.store.ts";
 import { finishMove } from "../archives/moves.export.ts";
 import { dropLeftovers } from "../archives/moves.import.ts";
 import { countAuditLog } from "../audit/audit.counting.ts";
@@ -190,7 +195,8 @@ async function eraseApplication(
   });
 }
 
-async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
+/** Runs the steps of an application. If it has been deleted, or moved away, since the round listed it, none of them fails. */
+export async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
   const { database, clock, compactor, policies, settingsSealer } = app;
   let loading: ReturnType<typeof loadGuardedSettings> | undefined;
   const loadSettings = () => {
@@ -213,7 +219,15 @@ async function maintainApplication(appid: string, app: App, run: Run, signal?: A
     deleteOldMetrics: async () =>
       deleteOldMetrics(appid, clock.now() - (await loadRetention()).metricsDays * dayMs, database, signal),
   };
-  for (const [step, work] of Object.entries(steps)) await run(step, appid, work);
+  for (const [step, work] of Object.entries(steps)) {
+    await run(step, appid, async () => {
+      try {
+        await work();
+      } catch (error) {
+        if ((await findLiveApplication(appid, database.reads)) !== undefined) throw error;
+      }
+    });
+  }
 }
 
 async function maintainEvents(appid: string, { eventLog, log }: App, signal?: AbortSignal): Promise<void> {
