@@ -57,6 +57,23 @@ describe("the visitors of a server", () => {
     await client.close();
   });
 
+  // spec/limits#sign-ins-through-a-server
+  it("are delayed by wrong passwords from their own address alone, if the server passes it", async (t) => {
+    const behind = await startTestApp({ TRUST_PROXY: "loopback" });
+    t.after(() => behind.close());
+    const client = testClient(behind);
+    const site = visitors(client);
+    await site.signUp({ userName: "ada", password });
+    const signIn = (address: string, typed = password) =>
+      site.signIn({ userName: "ada", password: typed }, { headers: { "X-Forwarded-For": address }, retry: false });
+    for (let n = 0; n < 10; n++) {
+      await assert.rejects(signIn("203.0.113.1", "wrong"), { name: "AuthBadUsernameOrPassword" });
+    }
+    await assert.rejects(signIn("203.0.113.1"), { name: "RateLimitExceeded" });
+    assert.equal((await signIn("203.0.113.2")).user.userName, "ada");
+    await client.close();
+  });
+
   it("are refused with the error of the service, and need a client", async () => {
     const client = testClient(app);
     const refused = visitors(client).signIn({ userName: "unknown", password });

@@ -316,6 +316,19 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({ nameKey: "another" }), false);
   });
 
+  // spec/limits#sign-ins-through-a-server
+  it("counts the visitors of a server as one caller, and by their addresses if these are known", async () => {
+    const { attempt } = start();
+    const known = { recognizedOrigin: "device" }; // has signed in through the server before
+    for (let n = 0; n < 10; n++) assert.equal(await attempt({ ...known, nameKey: "guessed" }), false);
+    assert.equal(await attempt({ ...known, nameKey: "guessed" }, true), 1);
+    assert.equal(await attempt({ ...known, nameKey: "guessed", address: "10.0.0.2" }, true), true);
+    for (let n = 0; n < 1_000; n++) assert.equal(await attempt({ nameKey: `name ${n}` }), false);
+    assert.equal(await attempt({ nameKey: "new" }, true), 1);
+    assert.equal(await attempt({ ...known, nameKey: "joan" }, true), true);
+    assert.equal(await attempt({ nameKey: "new", address: "10.0.0.2" }, true), true);
+  });
+
   it("counts all addresses of one IPv6 network as one", async () => {
     const { attempt } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ address: `2001:db8:0:1::${n}` }), false);
