@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { commands } from "../src/cli/commands.ts";
+import { commands } from "../src/cli/run.ts";
 import { type CommandRun, runCommand } from "./command-line.ts";
 import { createTestDeployment } from "./deployments.ts";
 import { startTestApp, type TestApp } from "./harness.ts";

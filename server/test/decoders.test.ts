@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it, mock } from "node:test";
 import fc from "fast-check";
-import { binaryColumns } from "../src/archives/binary-columns.ts";
+import { binaryColumns } from "../src/archives/load.ts";
 import { schemaOf } from "../src/archives/schema.ts";
 import { exportedTables } from "../src/archives/tables.ts";
 import { parseTarHeader, tarHeader } from "../src/archives/tar.ts";
 import { migrations } from "../src/db/migrations/list.ts";
-import { findLocationBoxes } from "../src/files/location-boxes.ts";
+import { findLocationBoxes } from "../src/files/files.without-location.ts";
 import { ByteReader, ByteWriter, MalformedBytesError } from "../src/lib/bytes.ts";
 import { DistinctCounter } from "../src/lib/distinct-counter.ts";
 import { binOf, QuantileSketch } from "../src/lib/quantile-sketch.ts";

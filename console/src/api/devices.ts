@@ -1,5 +1,5 @@
 import type { Static } from "../../../server/src/contract/schema.ts";
-import type { OperatedDevice, OperatedDevicePage } from "../../../server/src/devices/devices.operator.contract.ts";
+import type { OperatedDevice, OperatedDevicePage } from "../../../server/src/devices/devices.operator.routes.ts";
 import type { OperatedUserPage } from "../../../server/src/users/users.operator.contract.ts";
 import { operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";

@@ -1,4 +1,4 @@
-import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.contract.ts";
+import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.routes.ts";
 import type {
   ChangedKey,
   KeyPage,

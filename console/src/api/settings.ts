@@ -5,7 +5,7 @@ import type {
 } from "../../../server/src/applications/applications.settings.effective.contract.ts";
 import type { SettingsBody } from "../../../server/src/applications/applications.settings.operator.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
-import type { FileUsage as WireFileUsage } from "../../../server/src/files/files.operator.contract.ts";
+import type { FileUsage as WireFileUsage } from "../../../server/src/files/files.operator.routes.ts";
 import { CallError } from "../lib/call-error.ts";
 import { operation, type Versioned, versionedOperation } from "./call.ts";
 

@@ -1,7 +1,7 @@
-import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.contract.ts";
+import type { Impact as WireImpact } from "../../../server/src/applications/applications.impact.operator.routes.ts";
 import type { Checkin } from "../../../server/src/checkins/checkins.contract.ts";
 import type { Static } from "../../../server/src/contract/schema.ts";
-import type { OperatedDevicePage } from "../../../server/src/devices/devices.operator.contract.ts";
+import type { OperatedDevicePage } from "../../../server/src/devices/devices.operator.routes.ts";
 import type { IdentityPage } from "../../../server/src/identities/identities.contract.ts";
 import type {
   ChangeOperatedUser,

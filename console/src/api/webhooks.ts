@@ -2,7 +2,7 @@ import type { Static } from "../../../server/src/contract/schema.ts";
 import type {
   ListDeliveries,
   DeliveryPage as WireDeliveryPage,
-} from "../../../server/src/webhooks/webhooks.deliveries.operator.contract.ts";
+} from "../../../server/src/webhooks/webhooks.deliveries.operator.routes.ts";
 import type {
   ChangeWebhook,
   CreateWebhook,

@@ -1,10 +1,248 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { RawParameters } from "../contract/call.ts";
-import { named, type Static, Type } from "../contract/schema.ts";
-import { RawJson, Text } from "../contract/wire.ts";
+import { enumeration, named, type Properties, type Static, Type } from "../contract/schema.ts";
+import { Choice, Flag, List, Members, RawJson, Text } from "../contract/wire.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
-import { type ApplicationSettings, readApplicationSettings } from "../tenancy/application-settings.ts";
-import { settingsMembers } from "./applications.settings.members.ts";
+import {
+  type ApplicationLimits,
+  type ApplicationSettings,
+  callsMax,
+  type EmailSettings,
+  type EventSettings,
+  type eventRecordingWords,
+  eventRetentionDaysMax,
+  type GivenLimit,
+  type locationDataWords,
+  perSecondMin,
+  type Quotas,
+  type Retention,
+  readApplicationSettings,
+  type rehearsalWords,
+  retentionDaysMax,
+  sessionMsDefault,
+  sessionMsMin,
+  textsMax,
+  tokenLifetimeMsMax,
+  tokenLifetimeMsMin,
+  type WebhookSettings,
+} from "../tenancy/application-settings.ts";
+import type { OidcProvider } from "../tenancy/identity-provider.ts";
+import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
+
+/** The members of a setting, each of them optional. */
+function optional<Name extends string>(members: Readonly<Record<Name, Properties[string]>>) {
+  return Type.Object(
+    Object.fromEntries(
+      Object.entries<Properties[string]>(members).map(([name, schema]) => [name, Type.Optional(schema)]),
+    ),
+  );
+}
+
+const Provider = named(
+  "OidcProvider",
+  "An OpenID Connect provider.",
+  Type.Object({
+    issuer: Type.String({ description: "The iss of its id_tokens." }),
+    audience: Type.String({ description: "The client id under which it knows the application." }),
+    jwksUrl: Type.String({ format: "uri", description: "The URL of its public keys." }),
+  } satisfies Record<keyof OidcProvider, unknown>),
+);
+
+const days = Type.Integer({ minimum: 1, maximum: retentionDaysMax, default: 90, description: "Days." });
+const RetentionMembers = named(
+  "Retention",
+  "The retention of data.",
+  optional<keyof Retention>({ metricsDays: days, crashReportsDays: days }),
+);
+
+const quota = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const QuotaMembers = named(
+  "Quotas",
+  "The quotas; unlimited if a member is absent.",
+  optional<keyof Quotas>({
+    bytesPerApplication: quota("Bytes of all files."),
+    filesPerApplication: quota("Number of all files."),
+    bytesPerUser: quota("Bytes of the files of one user."),
+    filesPerUser: quota("Number of files of one user."),
+  }),
+);
+
+const lifetime = { minimum: tokenLifetimeMsMin, maximum: tokenLifetimeMsMax };
+const TokenLifetimes = named(
+  "TokenLifetimes",
+  "The lifetimes of new tokens.",
+  optional<keyof NonNullable<ApplicationSettings["tokenLifetimes"]>>({
+    deviceMs: Type.Integer({ ...lifetime, description: "Device tokens, in milliseconds." }),
+    userMs: Type.Integer({ ...lifetime, description: "User tokens, in milliseconds." }),
+    sessionMs: Type.Integer({
+      minimum: 0,
+      maximum: tokenLifetimeMsMax,
+      default: sessionMsDefault,
+      description: `The time after the login in which a user token can be renewed, in milliseconds: ${sessionMsMin} or more; 0 disables renewal.`,
+    }),
+    endOnReuse: Type.Boolean({
+      default: false,
+      description: "Whether a superseded user token that comes back ends its session.",
+    }),
+  }),
+);
+
+const Limit = named(
+  "RateLimit",
+  "A rate limit.",
+  Type.Object({
+    perSecond: Type.Number({
+      minimum: perSecondMin,
+      maximum: callsMax,
+      description: "Calls a second in the long run.",
+    }),
+    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: callsMax, description: "Calls at once after a pause." })),
+  } satisfies Record<keyof GivenLimit, unknown>),
+);
+
+const Limits = named(
+  "RateLimits",
+  "Rate limits of an application.",
+  optional<keyof ApplicationLimits>({
+    application: { ...Limit, description: "Of all callers together." },
+    caller: { ...Limit, description: "Of each device." },
+    streams: Type.Integer({ minimum: 0, maximum: callsMax, description: "Streams of events in each process." }),
+    operations: {
+      ...Type.Record(Limit),
+      description: "Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins.",
+    },
+  }),
+);
+
+const MailText = named(
+  "MailText",
+  "The text of a mail.",
+  Type.Object({
+    subject: Type.String({ minLength: 1, maxLength: 256, description: "One line." }),
+    body: Type.String({ minLength: 1, maxLength: 4_000, description: "With the placeholder of its kind in it." }),
+  } satisfies Record<keyof GivenMailText, unknown>),
+);
+
+const MailTexts = named(
+  "MailTexts",
+  "Texts in place of the default ones.",
+  optional<MailTextKind>({
+    resetCode: { ...MailText, description: "With a password reset code in place of @ResetCode." },
+    notice: { ...MailText, description: "With a notice about the account in place of @Notice." },
+  }),
+);
+
+const MailTemplates = enumeration<NonNullable<MailSettings["templates"]>>("MailTemplates", "Whose texts are mailed.", {
+  client: "Harmless texts of clients, too. The default.",
+  fixed: "The application's own texts only.",
+});
+
+const Mail = named(
+  "MailSettings",
+  "The mail settings of an application.",
+  optional<keyof MailSettings>({
+    from: Type.String({ description: "The sender: an address, or a name and an address in angle brackets." }),
+    smtpUrl: Type.String({ description: "The mail server, an smtp:// or smtps:// URL. Shown without its password." }),
+    templates: MailTemplates,
+    linkHosts: {
+      ...Type.Array(Type.String()),
+      maxItems: 20,
+      description: "Hosts that texts of clients may link to, with all hosts below them.",
+    },
+    texts: MailTexts,
+  }),
+);
+
+const Email = named(
+  "EmailSettings",
+  "Rules for the e-mail addresses of users.",
+  optional<keyof EmailSettings>({
+    requirePassword: Type.Boolean({ description: "A change of the address needs currentPassword." }),
+  }),
+);
+
+const SignedRequests = enumeration<NonNullable<ApplicationSettings["signedRequests"]>>(
+  "SignedRequests",
+  "The treatment of unsigned requests to an application with a shared secret.",
+  { optional: "They are answered. The default.", required: "They are refused." },
+);
+
+const LocationData = enumeration<(typeof locationDataWords)[number]>(
+  "LocationData",
+  "The version of videos and blobs that others get from users with locationFuzzing.",
+  { strip: "The bytes without location data. The default.", refuse: "Nothing.", keep: "The bytes as they are." },
+);
+
+const Rehearsal = enumeration<(typeof rehearsalWords)[number]>(
+  "Rehearsal",
+  "Whether clients may rehearse failures with the header Rollcall-Rehearse: for tests of apps.",
+  { off: "Such calls are refused. The default.", on: "They get the requested failure." },
+);
+
+const EventRecording = enumeration<(typeof eventRecordingWords)[number]>(
+  "EventRecording",
+  "When events are recorded.",
+  {
+    wanted: "While there are readers. The default.",
+    always: "Also without readers.",
+    never: "Not at all; calls that read events are refused.",
+  },
+);
+
+const Events = named(
+  "EventSettings",
+  "The settings of the event log.",
+  optional<keyof EventSettings>({
+    record: EventRecording,
+    retentionDays: Type.Integer({
+      minimum: 1,
+      maximum: eventRetentionDaysMax,
+      default: 7,
+      description: "The retention of events.",
+    }),
+    types: {
+      ...Type.Array(Type.String()),
+      maxItems: textsMax,
+      description: "Types such as checkin.created or checkin.*; all without it.",
+    },
+  }),
+);
+
+const Webhooks = named(
+  "WebhookSettings",
+  "What holds for all webhooks of an application.",
+  optional<keyof WebhookSettings>({
+    mail: Type.String({ description: "The address to which mails about disabled webhooks are sent." }),
+  }),
+);
+
+const texts = Type.String();
+
+/** The settings of an application, in the order of the documentation. */
+const settingsMembers = {
+  oidc: Type.Optional(Members(Type.Record(Provider), { description: "Providers by identityProviderName." })),
+  retention: Type.Optional(Members(RetentionMembers)),
+  quotas: Type.Optional(Members(QuotaMembers)),
+  tokenLifetimes: Type.Optional(Members(TokenLifetimes)),
+  disabledOperations: Type.Optional(
+    List(texts, { maxItems: textsMax, description: "Disabled operations, such as `POST /users`." }),
+  ),
+  origins: Type.Optional(
+    List(texts, {
+      maxItems: textsMax,
+      description: "Of the pages and app shells that may call; any without it. `https://*.example.org`: subdomains.",
+    }),
+  ),
+  signedRequests: Type.Optional(Choice(SignedRequests)),
+  limits: Type.Optional(Members(Limits)),
+  mail: Type.Optional(Members(Mail)),
+  locationData: Type.Optional(Choice(LocationData)),
+  debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
+  email: Type.Optional(Members(Email)),
+  events: Type.Optional(Members(Events)),
+  rehearsal: Type.Optional(Choice(Rehearsal)),
+  webhooks: Type.Optional(Members(Webhooks)),
+} satisfies Record<keyof ApplicationSettings, unknown>;
 
 export const SettingsPath = Type.Object(applicationPathParameters);
 

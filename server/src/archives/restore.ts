@@ -1,16 +1,22 @@
+import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import postgres from "postgres";
 import type { Config } from "../config/config.ts";
 import { PlainFailure } from "../config/failure.ts";
-import { loadSecrets, replaceSecretFile } from "../config/server-secret.ts";
+import { loadSecrets, readSecretFile, replaceSecretFile, secretFile, secretLines } from "../config/server-secret.ts";
 import type { Database, Transaction } from "../db/database.ts";
+import { isSqliteBusy } from "../db/dialect.ts";
 import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
+import { addressOf } from "../db/postgres/address.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { createLogRenaming, finishRestoredLogs } from "../event-log/restored-logs.ts";
 import type { Clock } from "../lib/clock.ts";
+import { fingerprintOf } from "../lib/secret-ring.ts";
 import { type ByteStore, isKey } from "../storage/byte-store.ts";
 import { openByteStore } from "../storage/open.ts";
 import { sealSigningSecret } from "../tenancy/policies.ts";
@@ -19,13 +25,35 @@ import { FileLoader } from "./file-loader.ts";
 import { ArchiveError, type ArchiveHead, type MissingObject } from "./format.ts";
 import { type LoadedArchive, loadArchive } from "./load.ts";
 import { removeDeleted } from "./missing-objects.ts";
-import { isOccupied } from "./occupied.ts";
-import { requireSecrets } from "./restore.secrets.ts";
-import { createTokenRevocation } from "./restore.tokens.ts";
 import { beginRestoring, endRestoring, isEmptyDatabase, requireRestoring } from "./restoring.ts";
 import { RowLoader } from "./row-loader.ts";
 import { schemaOf } from "./schema.ts";
 import { sealSettingsRow } from "./settings-row.ts";
+
+/**
+ * Rows that grant access without another check: any row that was deleted or used after the backup would be valid again.
+ */
+const credentialTables: ReadonlySet<string> = new Set(["user_tokens", "operator_sessions", "password_resets"]);
+
+/**
+ * Changes restored rows so that all earlier credentials become invalid: a backup knows neither later revocations nor
+ * later versions.
+ *
+ * The version of each application, the root of the revocation tree, grows by a random number far beyond what
+ * revocations can reach: a small step could lead to a version under which tokens were issued and revoked after the
+ * backup. For the same reason, two restores of one backup lead to different versions.
+ *
+ * @returns the change of a row; undefined omits the row
+ */
+function createTokenRevocation(): (table: string, row: StoredRow) => StoredRow | undefined {
+  const versionsMoved = 2 ** 31 + randomInt(2 ** 31);
+  return (table, row) => {
+    if (credentialTables.has(table)) return undefined;
+    if (table === "mail_outbox" && row["kind"] === "resetCode") return undefined; // its code is no longer valid
+    if (table !== "applications") return row;
+    return { ...row, token_version: Number(row["token_version"]) + versionsMoved };
+  };
+}
 
 /** A statement may drop a large table. */
 const timeoutMs = 3_600_000;
@@ -188,4 +216,83 @@ async function requireEmpty(database: Database, files: readonly string[], config
   if (files.length > 0) there.push(`${fileURLToPath(config.filesUrl)} contains files`);
   if (there.length === 0) return;
   throw new PlainFailure(`The target is not empty: ${there.join(", ")}. Use --force to delete its contents.`);
+}
+
+/** True if another process has the database open, such as a running server. */
+async function isOccupied(url: string): Promise<boolean> {
+  return url.startsWith("file:") ? isOccupiedFile(fileURLToPath(url)) : isOccupiedServer(url);
+}
+
+/** Tries to lock the file exclusively, which every open connection prevents. */
+function isOccupiedFile(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
+    return false;
+  } catch (error) {
+    if (isSqliteBusy(error)) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+async function isOccupiedServer(url: string): Promise<boolean> {
+  const address = addressOf(url);
+  const client = postgres(address.url, {
+    ...address.options,
+    max: 1,
+    connection: { application_name: "rollcall archive" },
+    onnotice: () => {},
+  });
+  try {
+    const [row] = await client`
+      select count(*)::int as connections from pg_stat_activity
+      where datname = current_database() and application_name = 'rollcall'`;
+    return row?.["connections"] > 0;
+  } finally {
+    await client.end({ timeout: 5 });
+  }
+}
+
+/**
+ * Makes sure that the restored deployment can unseal the data of the archived one.
+ *
+ * @param archived the file `secret` of the archive, if its secrets were stored in DATA_DIR
+ * @returns the new content of the file `secret` in DATA_DIR, if any
+ * @throws PlainFailure if the secrets differ
+ */
+function requireSecrets(
+  { kind, secrets: wanted }: ArchiveHead,
+  archived: string | undefined,
+  options: {
+    readonly config: Pick<Config, "secrets" | "dataDir">;
+    readonly isForced: boolean;
+    readonly isOtherSecret: boolean;
+  },
+): string | undefined {
+  const { config, isForced, isOtherSecret } = options;
+  if (kind === "application" || isOtherSecret) return undefined; // an export has no secret of its own
+  const file = secretFile(config.dataDir);
+  const there = config.secrets ?? (existsSync(file) ? readSecretFile(file) : undefined);
+  const isSame = there?.some((secret) => fingerprintOf(secret) === wanted[0]) === true;
+  if (isSame) return undefined;
+  const givenUp =
+    "With --other-secret it is restored anyway: then all tokens become invalid, users and operators have to sign in again";
+  if (archived === undefined) {
+    throw new PlainFailure(
+      `The secret of this backup came from its environment: set ROLLCALL_SECRET to the same value.\n${givenUp}, and shared secrets of signed requests and \`mail.smtpUrl\` have to be set again.`,
+    );
+  }
+  if (config.secrets !== undefined) {
+    throw new PlainFailure(
+      `ROLLCALL_SECRET is not the secret of this backup, which \`tar -xOf FILE secret\` prints.\n${givenUp}, and shared secrets of signed requests and \`mail.smtpUrl\` have to be set again.`,
+    );
+  }
+  if (there !== undefined && !isForced) {
+    throw new PlainFailure(`${file} contains another secret. Use --force to replace it.`);
+  }
+  if (secretLines(archived).length === 0) throw new PlainFailure("The backup contains no secret");
+  return archived;
 }

@@ -1,12 +1,34 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout } from "node:timers/promises";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { ApartOptions, Joint, Queries, Transaction, WriteOptions } from "./database.ts";
 import { isUndone } from "./dialect.ts";
 import { attemptsMax, type EngineWrite, type GroupedWrite, JointWork } from "./joint-work.ts";
 import type { Outcomes } from "./outcomes.ts";
-import { retryUntilSuccess } from "./retry.ts";
 import { createSemaphore } from "./semaphore.ts";
+
+/** Conflicts or failures that outlast this many tries are permanent. */
+const triesMax = 6;
+const waitMsMin = 10;
+
+/**
+ * Runs a transaction again if it was rolled back by a conflict, or its connection broke before the commit was sent.
+ * Waits a random time, so that colliding transactions do not collide again.
+ *
+ * @param timeoutMs no retry starts after this time
+ */
+async function retryUntilSuccess<T>(run: () => Promise<T>, timeoutMs: number): Promise<T> {
+  const until = performance.now() + timeoutMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (tries === triesMax || !isUndone(error) || performance.now() >= until) throw error;
+    }
+    await setTimeout(Math.random() * waitMsMin * 2 ** tries);
+  }
+}
 
 /** The implementation behind `Database`; see the methods there. */
 export interface Joints {

@@ -1,12 +1,14 @@
+import { sql } from "kysely";
 import { isPostgresUrl } from "../config/database-url.ts";
 import { build } from "../config/version.ts";
 import type { Static } from "../contract/schema.ts";
+import { countRows } from "../db/count-rows.ts";
+import type { Database } from "../db/database.ts";
 import { type Backup, findBackup } from "../db/deployment-facts.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operations/operation.ts";
 import { Deployment } from "./deployment.contract.ts";
 import { listReports } from "./deployment.processes.store.ts";
-import { findStorage } from "./deployment.storage.store.ts";
 import { findWarnings, isBroken, isReporting } from "./deployment.warnings.ts";
 import type { Queues, ReportingProcess } from "./process-report.ts";
 
@@ -98,3 +100,26 @@ function fullestDisk(heard: readonly ReportingProcess[]) {
 
 /** The state of the deployment, for operators (spec/deployment#state-of-a-deployment). */
 export const deploymentOperations = [readDeployment];
+
+/** Reads the size of the database and the kept sums of all files, and the name of the last migration. */
+async function findStorage({ dialect, reads }: Pick<Database, "dialect" | "reads">) {
+  const [size, usage, orphanedObjects, last] = await Promise.all([
+    dialect.databaseBytes.execute(reads),
+    // From the applications on, because file_usage has a row for each user, too.
+    sql<{ files: number | null; bytes: number | null }>`
+      select cast(sum(files) as bigint) as files, cast(sum(bytes) as bigint) as bytes
+      from applications
+      join file_usage on file_usage.application_id = applications.application_id and file_usage.user_id = ''
+    `.execute(reads),
+    countRows(sql`from loose_bytes`, reads),
+    sql<{ name: string | null }>`select max(name) as name from schema_migrations`.execute(reads),
+  ]);
+  const [{ files, bytes } = { files: 0, bytes: 0 }] = usage.rows;
+  return {
+    databaseBytes: Number(size.rows[0]?.bytes),
+    files: Number(files),
+    bytes: Number(bytes),
+    orphanedObjects,
+    schema: last.rows[0]?.name ?? "",
+  };
+}

@@ -7,8 +7,8 @@ import { durationBounds } from "../lib/histogram.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
 import { findWarnings } from "./deployment.warnings.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { createRecentIncrease } from "./own-reports.ts";
 import type { ProcessReport, ReportingProcess } from "./process-report.ts";
-import { createRecentIncrease } from "./recent-increase.ts";
 import { type WarningCode, warningCodes } from "./warning-codes.ts";
 
 const password = "a-password-in-a-url";

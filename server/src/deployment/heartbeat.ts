@@ -1,10 +1,75 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
+import { findFact, putFact } from "../db/deployment-facts.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
-import { saveReport } from "./deployment.processes.store.ts";
+import { listReports, saveReport } from "./deployment.processes.store.ts";
+import { turnOfDeployment } from "./joining.ts";
 import type { OwnReports } from "./own-reports.ts";
-import { createSecretRotation } from "./secret-rotation.ts";
+import type { ReportingProcess } from "./process-report.ts";
+
+/** Longer than a process that serves is silent. */
+const liveMs = 60_000;
+
+/** Decides when this process begins to seal with a new secret (spec/deployment#rotation-of-the-secret). */
+interface SecretRotation {
+  /**
+   * Seals with the secret of the deployment. Makes the newest one that secret as soon as it is the newest one of every
+   * live process. To be called after each report.
+   *
+   * @param own the report of this process, which has just been stored
+   */
+  advance(own: ReportingProcess): Promise<void>;
+}
+
+export function createSecretRotation({
+  database,
+  secrets,
+  log,
+}: {
+  readonly database: Database;
+  readonly secrets: OwnSecrets;
+  readonly log: Log;
+}): SecretRotation {
+  const [newest] = secrets.fingerprints;
+  let isForeign = false;
+  let lastLogged = "";
+
+  async function follow(): Promise<void> {
+    const recorded = await findFact("secret", database.reads);
+    const isKnown = recorded === undefined || secrets.sealWith(recorded);
+    if (!isKnown && !isForeign)
+      log.error("other processes seal with a secret that this one does not have: correct ROLLCALL_SECRET, and restart");
+    isForeign = !isKnown;
+  }
+
+  /** Makes the newest secret that of the deployment. @returns the machines that prevent it */
+  function recordNewest(now: number): Promise<string[]> {
+    return database.write(async ({ queries }) => {
+      for (const statement of database.dialect.takeTurns(turnOfDeployment)) await statement.execute(queries);
+      const preventing = (await listReports(now, queries))
+        .filter(({ heardAt, report }) => heardAt > now - liveMs && report.hasEnded === undefined)
+        .filter(({ report }) => report.secrets?.[0] !== newest);
+      if (preventing.length === 0) await putFact("secret", newest, queries);
+      return [...new Set(preventing.map(({ machine }) => machine))].sort();
+    });
+  }
+
+  return {
+    async advance({ heardAt }) {
+      await follow();
+      if (isForeign || secrets.sealing === 0) return;
+      const machines = (await recordNewest(heardAt)).join(", ");
+      if (machines === "") {
+        secrets.sealWith(newest);
+        log.info("the new secret seals from now on, because every process can open it");
+      } else if (machines !== lastLogged) {
+        log.info({ machines }, "the new secret does not seal yet: processes there do not have it as their first one");
+      }
+      lastLogged = machines;
+    },
+  };
+}
 
 const everyMs = 10_000;
 /** Shutdown must not wait for a database that does not answer. */

@@ -4,8 +4,8 @@ import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { PlainFailure } from "../config/failure.ts";
 import { findFact } from "../db/deployment-facts.ts";
 import { saveReport } from "./deployment.processes.store.ts";
+import { createSecretRotation } from "./heartbeat.ts";
 import { joinDeployment } from "./joining.ts";
-import { createSecretRotation } from "./secret-rotation.ts";
 
 const [old, newer] = ["the old secret of the deployment", "the new secret of the deployment"];
 const apps: TestApp[] = [];

@@ -21,7 +21,6 @@ import type { RegionCalls } from "../regions/regions.calls.ts";
 import { createFreeSpace } from "../storage/free-space.ts";
 import { findWarnings, isClockWrong } from "./deployment.warnings.ts";
 import type { ProcessReport, ReportingProcess } from "./process-report.ts";
-import { createRecentIncrease } from "./recent-increase.ts";
 import type { Traffic } from "./traffic.ts";
 import type { WarningCode } from "./warning-codes.ts";
 
@@ -239,4 +238,28 @@ function sumOf(lanes: Readonly<Record<string, LaneStatistics>>, what: keyof Lane
 
 function total(counts: readonly number[]): number {
   return counts.reduce((sum, each) => sum + each, 0);
+}
+
+/** The increase of monotonic counters in a recent time span. */
+interface RecentIncrease {
+  /** @returns the increase of each counter within the time span, or since the start of the process */
+  add(now: number, counts: readonly number[]): number[];
+}
+
+interface Sample {
+  readonly at: number;
+  readonly counts: readonly number[];
+}
+
+/** @param startedAt when all counters were 0 */
+export function createRecentIncrease(spanMs: number, startedAt: number): RecentIncrease {
+  const samples: Sample[] = [{ at: startedAt, counts: [] }];
+  return {
+    add(now, counts) {
+      samples.push({ at: now, counts });
+      // The first sample is the last one from before the time span.
+      while (samples[1] !== undefined && samples[1].at <= now - spanMs) samples.shift();
+      return counts.map((count, index) => count - (samples[0]?.counts[index] ?? 0));
+    },
+  };
 }

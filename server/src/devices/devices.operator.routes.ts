@@ -1,26 +1,135 @@
-import { requireApplication } from "../auth/operated-application.ts";
+import { sql } from "kysely";
+import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
 import { isUser } from "../auth/operated-user.ts";
-import { Type } from "../contract/schema.ts";
+import { PageOf, pagingParameters } from "../contract/paging.ts";
+import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
+import { Choice, DateRangeInput, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
-import { searchPage } from "../db/search/search.ts";
+import { type Condition, condition, equals, numberOrder, textEquals, within } from "../db/search/conditions.ts";
+import type { Scope } from "../db/search/scope.ts";
+import { type Search, searchPage } from "../db/search/search.ts";
 import type { DeviceRow } from "../db/tables.ts";
+import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { CommandServices } from "../operations/services.ts";
+import { Device, presentDevice, textCharactersMax } from "./devices.contract.ts";
 import { deviceRevokedEvent } from "./devices.events.ts";
-import {
-  DevicesOfUserPath,
-  ListDevicesOfUser,
-  OperatedDevice,
-  OperatedDevicePage,
-  OperatedDevicePath,
-  OperatedDevicesPath,
-  presentOperatedDevice,
-  SearchOperatedDevices,
-} from "./devices.operator.contract.ts";
-import { operatedDeviceSearch } from "./devices.operator.search.ts";
-import { findSignedInUsers } from "./devices.operator.users.store.ts";
 import { findDevice } from "./devices.store.ts";
+
+const OperatedDevicesPath = Type.Object(applicationPathParameters);
+const OperatedDevicePath = Type.Object({ ...applicationPathParameters, deviceId: IdInput("Device") });
+
+const DevicesOfUserPath = Type.Object({ ...applicationPathParameters, userId: IdInput("User") });
+const ListDevicesOfUser = Type.Object(pagingParameters);
+
+const Include = enumeration("DeviceInclude", "Additional members of the result.", {
+  users: "The user who is signed in on each device.",
+});
+
+const SearchOperatedDevices = Type.Object({
+  include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
+  uniqueId: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  keyId: Type.Optional(IdInput("ApplicationKey")),
+  appVersion: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  userID: Type.Optional({
+    ...IdInput("User"),
+    description: "Devices that have a token of this user: one of the newest 1,000.",
+  }),
+  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
+  lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
+  sortOrder: Type.Optional(
+    Choice(sortOrders("CreatedSortOrder", ["created"]), {
+      description: "The order of the devices.",
+      default: "-created",
+    }),
+  ),
+  ...pagingParameters,
+});
+
+/** Tokens of a device that are read to find the user of the last one. */
+const tokensOfDeviceMax = 100;
+
+const SignedIn = named(
+  "SignedInUsers",
+  "The users who are signed in on a device.",
+  Type.Object({
+    id: Type.String({ description: "Of the user whose token was used last." }),
+    userName: Type.String({ description: "Of this user." }),
+    users: Type.Integer({ description: `The number of users; at most ${tokensOfDeviceMax}, then a minimum.` }),
+  }),
+);
+
+/** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
+export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
+  keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
+  registered: Type.Optional({ ...WireDate, description: "Its last registration." }),
+  lastSeen: Type.Optional({ ...WireDate, description: "Its last activity, up to an hour late." }),
+  signedIn: Type.Optional({ ...SignedIn, description: "With `include=users`, if a user is signed in." }),
+});
+export const OperatedDevicePage = PageOf(OperatedDevice);
+
+function presentOperatedDevice(device: DeviceRow, signedIn?: Static<typeof SignedIn>): Static<typeof OperatedDevice> {
+  return {
+    ...presentDevice(device),
+    ...(device.key_id !== null && { keyID: device.key_id }),
+    ...(device.registered_at !== null && { registered: formatDate(device.registered_at) }),
+    ...(device.last_seen_at !== null && { lastSeen: formatDate(device.last_seen_at) }),
+    ...(signedIn !== undefined && { signedIn }),
+  };
+}
+
+/** Searches the devices of an application, for operators. */
+export function operatedDeviceSearch(
+  applicationId: string,
+  filters: Omit<Static<typeof SearchOperatedDevices>, "include" | "pageSize" | "pagingToken">,
+): Search<DeviceRow> {
+  const { uniqueId, platform, tag, keyId, appVersion, userID, created, lastModified } = filters;
+  const conditions: Condition[] = [equals("application_id", applicationId)];
+  if (uniqueId !== undefined) conditions.push(hasUniqueId(uniqueId));
+  if (platform !== undefined) conditions.push(textEquals("platform", platform));
+  if (tag !== undefined) conditions.push(textEquals("tag", tag));
+  if (keyId !== undefined) conditions.push(hasKey(keyId));
+  if (appVersion !== undefined) conditions.push(textEquals("app_version", appVersion));
+  const ofUser = userID === undefined ? undefined : devicesOf(applicationId, userID);
+  conditions.push(...(ofUser?.conditions ?? []));
+  if (created !== undefined) conditions.push(...within("created_at", created));
+  if (lastModified !== undefined) conditions.push(...within("modified_at", lastModified));
+  return {
+    scopes: [{ shape: "devices all", from: sql`devices`, select: sql`devices.*`, ...ofUser, conditions }],
+    order: numberOrder("created_at"),
+    isDescending: filters.sortOrder !== "created",
+  };
+}
+
+/** Matches one device at most. */
+function hasUniqueId(uniqueId: string): Condition {
+  return condition("has unique id", { uniqueId }, (parameter) => sql`unique_id = ${parameter("uniqueId")}`);
+}
+
+/** Repeats the predicate of the index. */
+function hasKey(keyId: string): Condition {
+  return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
+}
+
+const tokensOfUserMax = 1_000;
+
+/** The devices of one user, by the newest tokens. */
+function devicesOf(applicationId: string, userId: string): Pick<Scope, "few" | "conditions"> {
+  const values = { tokenApplication: applicationId, tokenUser: userId };
+  return {
+    few: (parameter) => sql`
+      select distinct device_id as few_id from (
+        select device_id from user_tokens
+        where application_id = ${parameter("tokenApplication")} and user_id = ${parameter("tokenUser")}
+        order by id desc limit ${sql.lit(tokensOfUserMax)}
+      ) as token`,
+    conditions: [condition("has token of", values, () => sql`devices.id = few.few_id`)],
+  };
+}
 
 const searchDevices = operation({
   method: "GET",
@@ -123,3 +232,46 @@ async function requireDevice(applicationId: string, deviceId: string, queries: Q
 
 /** The devices of an application for operators, and the revocation of their tokens. */
 export const deviceOperatorOperations = [searchDevices, getDevice, listDevicesOfUser, endTokensOfDevice];
+
+/** The user of a device whose token was used last, and the number of users who are signed in on it. */
+interface SignedInUsers {
+  readonly id: string;
+  readonly userName: string;
+  readonly users: number;
+}
+
+/** Finds the users who are signed in on each of a few devices; it reads a bounded number of tokens for each. */
+export async function findSignedInUsers(
+  applicationId: string,
+  deviceIds: readonly string[],
+  now: number,
+  queries: Queries,
+): Promise<ReadonlyMap<string, SignedInUsers>> {
+  if (deviceIds.length === 0) return new Map();
+  // The inner statement reads an index alone. Otherwise SQLite without statistics walks the tokens of all devices.
+  const tokens = sql`
+    select token.user_id, token.last_used_at from (
+      select listed.user_id, listed.id from user_tokens as listed
+      where listed.application_id = ${applicationId} and listed.device_id = device.id
+      order by listed.user_id, listed.id limit ${sql.lit(tokensOfDeviceMax)}
+    ) as listed
+    cross join user_tokens as token
+    where token.application_id = ${applicationId} and token.user_id = listed.user_id and token.id = listed.id
+      and token.expires_at > ${now} and token.user_version = (
+        select token_version from users where application_id = ${applicationId} and id = token.user_id
+      )`;
+  const statement = sql<{ device_id: string; id: string; user_name: string; users: number }>`
+    select found.device_id, found.users, owner.id, owner.user_name
+    from (
+      select device.id as device_id,
+        (select recent.user_id from (${tokens}) as recent order by recent.last_used_at desc limit 1) as user_id,
+        (select count(distinct each_token.user_id) from (${tokens}) as each_token) as users
+      from devices as device
+      where device.application_id = ${applicationId} and device.id in (${sql.join(deviceIds)})
+    ) as found
+    join users as owner on owner.application_id = ${applicationId} and owner.id = found.user_id`;
+  const { rows } = await queries.executeQuery(statement.compile(queries));
+  return new Map(
+    rows.map(({ device_id, id, user_name, users }) => [device_id, { id, userName: user_name, users: Number(users) }]),
+  );
+}

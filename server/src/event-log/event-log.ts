@@ -1,17 +1,105 @@
 import { AsyncResource } from "node:async_hooks";
+import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
-import type { Database } from "../db/database.ts";
-import type { Stream } from "../db/search/stream.ts";
+import type { Database, Queries } from "../db/database.ts";
+import { unboundedStatement } from "../db/dialect.ts";
+import { condition, equals, type Order } from "../db/search/conditions.ts";
+import { scopeStream } from "../db/search/scope.ts";
+import type { Stream, Taken } from "../db/search/stream.ts";
+import { yieldWork } from "../lib/call-work.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSharedRuns } from "../lib/shared-runs.ts";
-import { type Backlog, createBacklogs, dropBacklog, listWaiting, measureBacklog } from "./backlog.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
+import { newLogName } from "./log-names.ts";
 import { dropOldEvents, findLogEnd, listEvents, listRevocations, type PlacedEvent } from "./log-rows.store.ts";
-import { logStream } from "./log-search.ts";
-import { createPositions, rowsPerTurn } from "./positions.ts";
+import { createPositions, lockLog, rowsPerTurn } from "./positions.ts";
+import { msPerRead, rowsPerRead, rowsPerStep } from "./read-limits.ts";
 import type { Revocation } from "./revocations.ts";
+
+/** Events of committed writes that have no position yet. */
+interface Backlog {
+  readonly rows: number;
+  /** When the oldest was written; undefined if there is none. */
+  readonly oldestAt: number | undefined;
+}
+
+/** The number of applications that one look for events without a position finds. */
+const applicationsPerLook = 100;
+
+/** Applications with events that have no position yet. */
+export async function listWaiting(queries: Queries): Promise<readonly string[]> {
+  const found: string[] = [];
+  // One look-up for each application, because a backlog may have a million rows.
+  while (found.length < applicationsPerLook) {
+    const { rows } = await sql<{ application_id: string }>`
+      select application_id from events where position is null and application_id > ${found.at(-1) ?? ""}
+      order by application_id, number limit 1`.execute(queries);
+    const [next] = rows;
+    if (next === undefined) break;
+    found.push(next.application_id);
+  }
+  return found;
+}
+
+/** @param rowsMax stops counting at this number */
+async function measureBacklog(applicationId: string, rowsMax: number, queries: Queries): Promise<Backlog> {
+  const { rows } = await sql<{ rows: number | string; oldest_at: number | string | null }>`
+    select count(*) as rows, min(at) as oldest_at from (
+      select at from events where application_id = ${applicationId} and position is null
+      order by number limit ${rowsMax + 1}
+    ) as waiting`.execute(queries);
+  const [measured] = rows;
+  const oldest = measured?.oldest_at ?? null;
+  return { rows: Number(measured?.rows ?? 0), oldestAt: oldest === null ? undefined : Number(oldest) };
+}
+
+/**
+ * Drops the events that have no position, and gives the log another name, so that every cursor is reset. One
+ * transaction, which may last longer than others: a reader must not see the name before the rows are gone.
+ */
+async function dropBacklog(applicationId: string, database: Database): Promise<number> {
+  return database.write(async ({ queries }) => {
+    await sql.raw(unboundedStatement).execute(queries);
+    await lockLog(applicationId, database, queries);
+    const { numAffectedRows } = await sql`
+      delete from events where application_id = ${applicationId} and position is null`.execute(queries);
+    await sql`update event_logs set name = ${newLogName()} where application_id = ${applicationId}`.execute(queries);
+    return Number(numAffectedRows ?? 0);
+  });
+}
+
+/** A measurement is outdated after this time, because another process may measure by now. */
+const staleMs = 30_000;
+
+/** The latest measurements of this process, by application. */
+interface Backlogs {
+  note(applicationId: string, backlog: Backlog): void;
+  /** The applications with a backlog at their latest measurement. */
+  applicationIds(): Iterable<string>;
+  /** For all applications together. */
+  total(): Backlog;
+}
+
+function createBacklogs(): Backlogs {
+  const measures = new Map<string, Backlog & { readonly measuredAt: number }>();
+  return {
+    note(applicationId, backlog) {
+      if (backlog.rows === 0) measures.delete(applicationId);
+      else measures.set(applicationId, { ...backlog, measuredAt: performance.now() });
+    },
+    applicationIds: () => measures.keys(),
+    total() {
+      const fresh = [...measures.values()].filter(({ measuredAt }) => performance.now() - measuredAt < staleMs);
+      const times = fresh.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]));
+      return {
+        rows: fresh.reduce((sum, { rows }) => sum + rows, 0),
+        oldestAt: times.length === 0 ? undefined : Math.min(...times),
+      };
+    },
+  };
+}
 
 export type LogGap = "expired" | "log";
 
@@ -165,3 +253,48 @@ async function gapBetween(
   const next = isThere ? second : first;
   return isAtEnd || next?.position === cursor.position + 1 ? undefined : "expired";
 }
+
+/**
+ * The events of a log that match, newest first. The log has no index but its order, so a search reads a bounded part of
+ * it, and reports where it stopped.
+ */
+function logStream(
+  applicationId: string,
+  fits: (event: PlacedEvent) => boolean,
+  queries: Queries,
+): Stream<PlacedEvent> {
+  const scope = {
+    ...{ shape: "log of events", from: sql`events`, select: sql`events.*` },
+    conditions: [equals("application_id", applicationId), hasPosition],
+  };
+  const rows = scopeStream<PlacedEvent>(scope, byPosition, true, queries);
+  const endsAt = performance.now() + msPerRead;
+  let examined = 0;
+  return {
+    ...rows,
+    async take(take, work) {
+      const found: PlacedEvent[] = [];
+      let { bound } = take;
+      for (;;) {
+        const chunk = await rows.take({ ...take, bound, count: rowsPerStep }, work);
+        found.push(...chunk.rows.filter(fits));
+        examined += chunk.rows.length;
+        if (found.length >= take.count) return { rows: found.slice(0, take.count) };
+        const last = chunk.rows.at(-1);
+        if (last === undefined || chunk.rows.length < rowsPerStep) return { rows: found } satisfies Taken<PlacedEvent>;
+        const key = rows.keyOf(last);
+        if (examined >= rowsPerRead || performance.now() > endsAt) return { rows: found, reached: key };
+        bound = { side: take.direction === "forward" ? "after" : "before", key };
+        await yieldWork(work);
+      }
+    },
+  };
+}
+
+const hasPosition = condition("placed", {}, () => sql`position is not null`);
+
+const byPosition: Order<PlacedEvent> = {
+  shape: "position",
+  columns: [sql.ref("position")],
+  keyOf: ({ position }) => [position],
+};

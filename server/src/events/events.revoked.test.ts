@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Caller } from "../contract/route.ts";
 import type { Revocation } from "../event-log/revocations.ts";
-import { concernedBy, SeenRevocations } from "./events.revoked.ts";
+import { concernedBy, SeenRevocations } from "./events.confirmation.ts";
 
 const caller = { tokenId: "tok", userId: "usr", deviceId: "dev", applicationKeyId: "key" } as Caller; // what is compared
 

@@ -11,16 +11,53 @@ import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import {
   CreateEventStream,
+  EventFilterShape,
+  type EventFilters,
   EventStreamBody,
   expirySecondsDefault,
   StreamEvents,
+  type StreamParameters,
   StreamTicketResult,
+  subscriptionsMax,
 } from "./events.contract.ts";
 import { openCursor } from "./events.cursor.ts";
 import { byeFrame, type ResetReason } from "./events.frames.ts";
+import { createFilter, type EventFilter } from "./events.reading.ts";
 import { streamRoute } from "./events.streams.ts";
-import { readSubscriptions } from "./events.subscriptions.ts";
 import type { Ticket } from "./events.tickets.ts";
+
+const readSubscription = compileParameters(EventFilterShape);
+
+/**
+ * The conditions of a stream: those of its parameters, or of each of its subscriptions.
+ *
+ * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
+ */
+function readSubscriptions(
+  { subscriptions, ...conditions }: EventFilters & Pick<StreamParameters, "subscriptions">,
+  caller: Caller,
+): EventFilter[] {
+  if (subscriptions === undefined) return [createFilter(conditions, caller)];
+  if (Object.keys(conditions).length > 0) throw refusal("subscriptions stand in place of other conditions.");
+  if (subscriptions.length === 0 || subscriptions.length > subscriptionsMax) {
+    throw refusal(`subscriptions must have 1 to ${subscriptionsMax} items.`);
+  }
+  return subscriptions.map((given) => {
+    if (!isMembers(given)) throw refusal("subscriptions must have objects as items.");
+    if (Object.keys(given).some((name) => name.toLowerCase() === "subscriptions")) {
+      throw refusal("subscriptions must not have subscriptions in their items.");
+    }
+    return createFilter(readSubscription(Object.entries(given)), caller);
+  });
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError("ParameterIncorrectFormat", message, { parameter: "subscriptions" });
+}
 
 /** The headers of every stream: no cache and no proxy may hold it back. */
 const streamHeaders = {

@@ -1,22 +1,65 @@
 import { requireApplication } from "../auth/operated-application.ts";
 import { mayDo } from "../config/roles.ts";
-import { Type } from "../contract/schema.ts";
-import { Bytes } from "../contract/wire.ts";
+import { pagingParameters } from "../contract/paging.ts";
+import { named, type Static, Type } from "../contract/schema.ts";
+import { sortOrders } from "../contract/search.ts";
+import { alsoAs, Bytes, Choice, DateRangeInput, IdInput } from "../contract/wire.ts";
+import type { FileRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import { type Operation, operation } from "../operations/operation.ts";
-import { OperatedPath, operatedOperations } from "../owned/operator.operations.ts";
+import { OperatedPath, operatedOperations, operatedPathOf } from "../owned/operator.operations.ts";
 import { findUsage } from "../storage/usage.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
+import { fileContract, presentFile, ReadPicture } from "./files.contract.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
-import {
-  FileUsage,
-  operatedFileContract,
-  presentOperatedFile,
-  ReadOperatedPicture,
-  SearchOperatedFiles,
-} from "./files.operator.contract.ts";
 import { findLiveFile } from "./files.store.ts";
+
+const SearchOperatedFiles = Type.Object({
+  userID: Type.Optional(alsoAs("ownerID", IdInput("User"))),
+  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
+  lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
+  sortOrder: Type.Optional(
+    Choice(sortOrders("CreatedSortOrder", ["created"]), {
+      description: "The order of the files.",
+      default: "-created",
+    }),
+  ),
+  ...pagingParameters,
+});
+
+/** The operators' view of one kind of file: all that its owner sees, and the original file name. */
+function operatedFileContract(kind: FileKind) {
+  // Operators read the bytes with their token.
+  const { signedUrl: _, ...shown } = fileContract(kind).Result.properties;
+  return {
+    Path: operatedPathOf(kind),
+    Result: Type.Object({
+      ...shown,
+      fileName: Type.Optional(Type.String({ description: "The name that the file was uploaded with." })),
+    }),
+  };
+}
+
+const ReadOperatedPicture = Type.Object({ size: ReadPicture.properties.size });
+
+function presentOperatedFile(kind: FileKind, file: FileRow): Static<ReturnType<typeof operatedFileContract>["Result"]> {
+  const { signedUrl: _, ...shown } = presentFile(kind, file, file.user_id, "");
+  const { file_name: fileName } = file;
+  return { ...shown, ...(fileName !== null && { fileName }) };
+}
+
+/** How much an application stores, and its limits; absent where there is no limit. */
+export const FileUsage = named(
+  "FileUsage",
+  "The stored amounts of an application, and its limits.",
+  Type.Object({
+    files: Type.Integer({ format: "int64", description: "The number of files." }),
+    bytes: Type.Integer({ format: "int64", description: "Their bytes together." }),
+    filesMax: Type.Optional(Type.Integer({ format: "int64", description: "The quota of files, if there is one." })),
+    bytesMax: Type.Optional(Type.Integer({ format: "int64", description: "The quota of bytes, if there is one." })),
+  }),
+);
 
 const getUsage = operation({
   method: "GET",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { box, film, filmedAt, sampleDescription } from "../../test/films.ts";
-import { blankBoxes, findLocationBoxes, isIsoMedia } from "./location-boxes.ts";
+import { blankBoxes, findLocationBoxes, isIsoMedia } from "./files.without-location.ts";
 
 function find(bytes: Buffer) {
   return findLocationBoxes(bytes.length, async (start, end) => bytes.subarray(start, end));

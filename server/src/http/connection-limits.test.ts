@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { openRaw, startTestApp } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
-import { createConnectionLimits } from "./connection-limits.ts";
+import { createConnectionLimits } from "./http-server.ts";
 
 /** A connection without a network. */
 class Connection extends EventEmitter {

@@ -1,9 +1,10 @@
+import { Readable } from "node:stream";
 import { browserOf } from "../contract/browser.ts";
-import { ArchiveResult } from "../contract/file-result.ts";
+import { ArchiveResult, FileResult } from "../contract/file-result.ts";
 import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
 import type { ApiError, ErrorCondition } from "../lib/errors.ts";
 import { parseQuery } from "../operations/body-parameters.ts";
-import { shownReply } from "../operations/envelope.ts";
+import { jsonContentType, type Rehearsed, type Reply, replyBody, shownReply } from "../operations/envelope.ts";
 import { ignoredHeader, ignoredHeaderOf } from "../operations/ignored.ts";
 import type { Authenticate, Operation } from "../operations/operations.ts";
 import { rehearsedHeader } from "../operations/rehearsals.ts";
@@ -16,8 +17,51 @@ import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendReply, setQuota } from "./send-reply.ts";
-import { sendSpoiled } from "./send-spoiled.ts";
 import { sendStream } from "./send-stream.ts";
+
+/** A page like those with which proxies of hotels and companies replace an answer. */
+const proxyPage = `<!doctype html>
+<html><head><title>Welcome</title></head><body><h1>Sign in to use this network</h1></body></html>
+`;
+
+/** Answers like a broken connection or a proxy (spec/rehearsal#rehearse-a-fault). */
+async function sendSpoiled(exchange: Exchange, reply: Reply, fault: NonNullable<Rehearsed["fault"]>): Promise<void> {
+  const { response } = exchange;
+  if (fault === "html") {
+    exchange.setHeaders({ "content-type": "text/html; charset=utf-8", "cache-control": "no-store" });
+    exchange.send(200, proxyPage);
+    return;
+  }
+  response.statusCode = reply.status; // for the log
+  if (fault === "truncated") await sendHalf(exchange, reply);
+  response.destroy();
+}
+
+/** Sends a head that announces the whole body, and half of the body. */
+async function sendHalf(exchange: Exchange, reply: Reply): Promise<void> {
+  const { response } = exchange;
+  const { contentType, contentLength, half } = await halfOf(exchange, reply);
+  exchange.setHeaders({ "content-type": contentType, "cache-control": "no-store" });
+  if (contentLength !== undefined) exchange.setHeader("content-length", contentLength);
+  exchange.writeHead(reply.status);
+  for await (const bytes of half) {
+    if (response.destroyed) return;
+    await new Promise<void>((resolve) => response.write(bytes, () => resolve()));
+  }
+}
+
+async function halfOf({ id }: Exchange, reply: Reply) {
+  const { file } = reply;
+  if (file === undefined) {
+    const body = Buffer.from(replyBody(reply, id));
+    const half = Readable.from([body.subarray(0, body.length / 2)]);
+    return { contentType: jsonContentType, contentLength: body.length, half };
+  }
+  if (!(file instanceof FileResult)) return { contentType: file.contentType, half: Readable.from([]) };
+  const { contentType, contentLength } = file;
+  const half = await file.open({ start: 0, end: Math.floor(contentLength / 2) });
+  return { contentType, contentLength, half };
+}
 
 export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;

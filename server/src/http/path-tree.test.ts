@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import createRouter from "find-my-way";
-import { createPathTree, readPath } from "./path-tree.ts";
+import { createPathTree, readPath } from "./route-table.ts";
 
 const paths = [
   "/",

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
@@ -11,7 +11,6 @@ import type { RateLimits } from "../operations/rate-limits.ts";
 import { HeldBody, readArrivedBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
-import { framingFault, isEncoded } from "./framing.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
@@ -19,7 +18,6 @@ import { notOperations, type RequestObserver } from "./request-observer.ts";
 import type { RequestTracer } from "./request-tracer.ts";
 import type { FoundTarget, RouteTable, Target } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";
-import { createTick } from "./tick.ts";
 
 export interface RequestHandlerOptions {
   readonly config: Pick<
@@ -248,4 +246,65 @@ function refuse(exchange: Exchange, error: unknown, target: Target | undefined, 
     log.error({ request_id: exchange.id, err }, "the refusal could not be sent");
     response.destroy();
   }
+}
+
+/**
+ * Detects requests that Node parses but proxies may interpret differently: they could disagree with us about where the
+ * request ends or which host it is for (RFC 9112, sections 3.2 and 6.1).
+ *
+ * @returns undefined for an unambiguous request
+ */
+function framingFault({ headers, httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  if (headers.host === undefined && httpVersion === "1.1") return "The Host header is missing.";
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) {
+    return "HTTP/1.0 has no Transfer-Encoding.";
+  }
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts > 1 ? "The Host header must be sent once." : undefined;
+}
+
+/** Whether a body arrives in another form than the client's own, such as gzip. */
+function isEncoded({ "content-encoding": encoding = "" }: IncomingHttpHeaders): boolean {
+  return encoding.split(",").some((each) => !["", "identity"].includes(each.trim().toLowerCase()));
+}
+
+type Resume = (failure?: Error) => void;
+
+/**
+ * Holds the requests that arrive in one tick of the event loop, and continues them together at its end.
+ *
+ * ```
+ * poll     request A ┐
+ *          request B ├─ held
+ *          request C ┘
+ * check    begin() ── once for all of them ── then A, B and C run and are answered back to back
+ * ```
+ *
+ * This per-tick batching runs work that costs a system call once per tick: checking for revocations by other processes,
+ * starting the read transaction. It runs after the last of these requests has arrived, so it is exact for all of them.
+ * Responses that leave back to back also wake up the client only once. A lone request does not wait.
+ *
+ * @param begin runs before the first request of each tick continues; if it throws, all of them fail with its error
+ */
+export function createTick(begin: () => void): (resume: Resume) => void {
+  let held: Resume[] = [];
+
+  function release(): void {
+    const released = held;
+    held = [];
+    let failure: Error | undefined;
+    try {
+      begin();
+    } catch (error) {
+      failure = error as Error; // the database throws only errors
+    }
+    for (const resume of released) resume(failure);
+  }
+  return (resume) => {
+    if (held.push(resume) === 1) setImmediate(release);
+  };
 }

@@ -2,7 +2,6 @@ import { ApiError } from "../lib/errors.ts";
 import type { FindOperation } from "../operations/dispatch.ts";
 import type { Operation } from "../operations/operations.ts";
 import type { Exchange } from "./exchange.ts";
-import { createPathTree, type PathTree, readPath } from "./path-tree.ts";
 
 /** The target of the requests of a path and verb. */
 export interface Target {
@@ -83,3 +82,176 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
     },
   };
 }
+
+/** The targets of one verb, by their paths. */
+interface PathTree<T> {
+  /**
+   * @param path its segments may be parameters in braces, and the last one may be `*`, which stands for one or more
+   *   segments
+   */
+  add(path: string, target: T): void;
+  /**
+   * Compares the path segment by segment and prefers a fixed segment to a parameter, and a parameter to `*`.
+   *
+   * @param path of `readPath`
+   */
+  find(path: string, isEscaped: boolean): FoundPath<T> | undefined;
+}
+
+interface FoundPath<T> {
+  readonly target: T;
+  /** The parameters, unescaped, by their names; the segments of `*` by that name. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The path of a request as routes compare it. */
+interface ReadPath {
+  /** Unescaped except for the characters that have a meaning in URLs; without trailing and duplicate slashes. */
+  readonly path: string;
+  /** Whether `path` still has escapes. */
+  readonly isEscaped: boolean;
+  /** The query, as sent. */
+  readonly query: string;
+}
+
+/** A segment of paths, and what may follow. */
+interface Node<T> {
+  readonly segment: string;
+  /** Their first characters, because comparing numbers is cheaper than hashing a part of the path. */
+  readonly fixedCodes: number[];
+  readonly fixed: Node<T>[];
+  parameter: Node<T> | undefined;
+  rest: Leaf<T> | undefined;
+  leaf: Leaf<T> | undefined;
+}
+
+interface Leaf<T> {
+  readonly target: T;
+  readonly names: readonly string[];
+}
+
+/** @param parameterCharsMax a longer parameter of a path matches no route */
+export function createPathTree<T>(parameterCharsMax: number): PathTree<T> {
+  const root = newNode<T>("");
+
+  /** @param values receives those of the parameters */
+  function find(node: Node<T>, path: string, start: number, isEscaped: boolean, values: string[]): Leaf<T> | undefined {
+    if (start >= path.length) return node.leaf;
+    const slash = path.indexOf("/", start);
+    const end = slash === -1 ? path.length : slash;
+    const fixed = findFixed(node, path, start, end);
+    const found = fixed && find(fixed, path, end + 1, isEscaped, values);
+    if (found !== undefined) return found;
+    if (node.parameter !== undefined) {
+      const value = unescapeValue(path.slice(start, end), isEscaped);
+      if (value.length <= parameterCharsMax) {
+        values.push(value);
+        const found = find(node.parameter, path, end + 1, isEscaped, values);
+        if (found !== undefined) return found;
+        values.pop();
+      }
+    }
+    if (node.rest !== undefined) values.push(unescapeValue(path.slice(start), isEscaped));
+    return node.rest;
+  }
+
+  return {
+    add(path, target) {
+      const segments = path.split("/").filter((each) => each !== "");
+      const names = segments.flatMap((segment) => (segment === "*" ? segment : (nameOf(segment) ?? [])));
+      let node = root;
+      for (const segment of segments.filter((each) => each !== "*")) {
+        if (nameOf(segment) === undefined) node = getFixed(node, segment);
+        else node = node.parameter ??= newNode(segment);
+      }
+      const place = segments.at(-1) === "*" ? "rest" : "leaf";
+      if (node[place] !== undefined) throw new Error(`two routes at ${path}`);
+      node[place] = { target, names };
+    },
+    find(path, isEscaped) {
+      if (!path.startsWith("/")) return undefined;
+      const values: string[] = [];
+      const leaf = find(root, path, 1, isEscaped, values);
+      if (leaf === undefined) return undefined;
+      const parameters = new Parameters();
+      for (let index = 0; index < values.length; index += 1) parameters[leaf.names[index] ?? ""] = values[index] ?? "";
+      return { target: leaf.target, parameters };
+    },
+  };
+}
+
+function findFixed<T>({ fixedCodes, fixed }: Node<T>, path: string, start: number, end: number): Node<T> | undefined {
+  const code = path.charCodeAt(start);
+  for (let index = 0; index < fixedCodes.length; index += 1) {
+    if (fixedCodes[index] !== code) continue;
+    const node = fixed[index];
+    if (node?.segment.length === end - start && path.startsWith(node.segment, start)) return node;
+  }
+  return undefined;
+}
+
+function getFixed<T>(node: Node<T>, segment: string): Node<T> {
+  const found = node.fixed.find((each) => each.segment === segment);
+  if (found !== undefined) return found;
+  const added = newNode<T>(segment);
+  node.fixedCodes.push(segment.charCodeAt(0));
+  node.fixed.push(added);
+  return added;
+}
+
+function newNode<T>(segment: string): Node<T> {
+  return { segment, fixedCodes: [], fixed: [], parameter: undefined, rest: undefined, leaf: undefined };
+}
+
+function unescapeValue(value: string, isEscaped: boolean): string {
+  return isEscaped ? decodeURIComponent(value) : value;
+}
+
+/**
+ * @param url a path with its query, or an absolute URL
+ * @returns undefined when the URL is broken, or the escapes of its path are not UTF-8
+ */
+export function readPath(url: string): ReadPath | undefined {
+  const relative = url.startsWith("/") ? url : pathOfAbsolute(url);
+  if (relative === undefined) return undefined;
+  const queryAt = firstOf(relative.indexOf("?"), relative.indexOf("#"));
+  const sent = queryAt === -1 ? relative : relative.slice(0, queryAt);
+  const query = queryAt === -1 ? "" : relative.slice(queryAt + 1);
+  const isEscaped = sent.includes("%");
+  const path = isEscaped ? unescapePath(sent) : sent;
+  return path === undefined ? undefined : { path: withoutNeedlessSlashes(path), isEscaped, query };
+}
+
+function firstOf(a: number, b: number): number {
+  return a === -1 || (b !== -1 && b < a) ? b : a;
+}
+
+/** Keeps the escapes of slashes, percent signs and other characters with a meaning, which may be part of a parameter. */
+function unescapePath(path: string): string | undefined {
+  try {
+    return decodeURI(path.replaceAll("%25", "%2525"));
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutNeedlessSlashes(path: string): string {
+  const single = path.includes("//") ? path.replaceAll(/\/{2,}/g, "/") : path;
+  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
+}
+
+/** @returns the URL itself when it is not absolute */
+function pathOfAbsolute(url: string): string | undefined {
+  const [origin, rest = ""] = /^https?:\/\/[^/?]+(.*)$/i.exec(url)?.values() ?? [];
+  if (origin === undefined) return /^https?:\/\//i.test(url) ? undefined : url;
+  if (url.includes("#") || !URL.canParse(url)) return undefined;
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function nameOf(segment: string): string | undefined {
+  return /^\{(\w+)\}$/.exec(segment)?.[1];
+}
+
+/** Objects without a prototype of their own, which V8 reads faster than those of `Object.create(null)`. */
+const Parameters = function Parameters() {} as unknown as new () => Record<string, string>;
+Parameters.prototype = Object.create(null);

@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRowBytes } from "./row-bytes.ts";
+import { createRowBytes } from "./in-flight.ts";
 
 describe("the bytes of a row", () => {
   it("are a conservative estimate until a response of the kind has been observed", () => {

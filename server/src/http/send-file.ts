@@ -4,8 +4,34 @@ import { Readable } from "node:stream";
 import type { ArchiveResult, ByteRange, FileResult } from "../contract/file-result.ts";
 import { ApiError } from "../lib/errors.ts";
 import { essenceOf } from "../lib/media-types.ts";
-import { parseRanges } from "./byte-ranges.ts";
 import type { Exchange } from "./exchange.ts";
+
+/** More ranges than this only cost work: the whole file is sent instead. */
+const rangesMax = 16;
+
+/**
+ * Parses a Range header (RFC 9110 section 14).
+ *
+ * @returns undefined for the whole file, when the header is absent or not understood; an empty list when no range
+ * overlaps the file
+ */
+function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
+  const listed = /^bytes=(.*)$/i.exec(header?.trim() ?? "")?.[1];
+  if (listed === undefined) return undefined;
+  const parts = listed.split(",").map((part) => part.trim());
+  const ranges: ByteRange[] = [];
+  for (const part of parts) {
+    const [, first = "", last = ""] = /^(\d*)-(\d*)$/.exec(part) ?? [];
+    if (first === "" && last === "") return undefined;
+    if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+    const start = first === "" ? Math.max(0, length - Number(last)) : Number(first);
+    const end = first === "" || last === "" ? length : Math.min(length, Number(last) + 1);
+    if (start < end) ranges.push({ start, end });
+  }
+  const asked = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
+  if (parts.length > rangesMax || asked > length) return undefined; // overlapping ranges exceed the length
+  return ranges;
+}
 
 /**
  * Sends a file with support for ranges and conditional requests. Headers keep browsers from running uploaded content in

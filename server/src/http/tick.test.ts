@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTick } from "./tick.ts";
+import { createTick } from "./request-handler.ts";
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,14 +1,21 @@
 import type { Config } from "../config/config.ts";
+import type { Endpoint, EndpointOperation, EndpointReply } from "../contract/endpoint.ts";
+import { requireEnabled } from "../contract/policy.ts";
+import type { UserCaller } from "../contract/route.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Authenticate, Operation, RequireServed } from "../operations/operations.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";
+import { arrivingBytes } from "./arriving-bytes.ts";
+import { discardRest } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
 import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
 import { type LandingPage, mountLandingPage } from "./landing-page.ts";
-import { type MountOptions, mountOperation } from "./mount.ts";
-import { mountEndpoint } from "./mount-endpoint.ts";
+import { acceptCaller, type MountOptions, mountOperation } from "./mount.ts";
 import { createPeers } from "./peer.ts";
 import { createRequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
+import type { RouteTable } from "./route-table.ts";
 import { mountWebAssets, type WebAssets } from "./web-assets.ts";
 import { mountPage, type Page } from "./web-page.ts";
 
@@ -49,4 +56,66 @@ export function createTransport(options: TransportOptions): HttpServer {
   mountLandingPage(routeTable, options.landingPage);
   for (const page of options.guardedPages) mountGuardedPage(routeTable, page);
   return createHttpServer(options, createRequestHandler({ ...options, peers }));
+}
+
+/** The router accepts all of them, because X-HTTP-Method-Override may override the method. */
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** Adds an endpoint: authenticates first, then finds the operation, which reads the raw body itself. */
+function mountEndpoint(
+  routes: RouteTable,
+  endpoint: Endpoint,
+  options: Omit<MountOptions, "scheme" | "isSecure"> & {
+    readonly rateLimits: RateLimits;
+    readonly requireServed?: RequireServed | undefined;
+  },
+): void {
+  const { authenticate, limits, inFlight, rateLimits, requireServed } = options;
+
+  async function perform(exchange: Exchange, operation: EndpointOperation): Promise<EndpointReply> {
+    const { headers, path, address, request } = exchange;
+    const body = arrivingBytes(request, limits.requestTimeoutMs);
+    const caller = exchange.caller as UserCaller; // guaranteed by `acceptCaller`
+    let endUpload = () => {};
+    try {
+      requireEnabled(caller.policy, operation, path, caller);
+      await rateLimits.admit(operation, { address, path }, caller);
+      // A request without a body is no upload in progress: many of them can wait for the database at once.
+      if (operation.takes !== undefined && exchange.hasBody()) endUpload = inFlight.beginUpload(exchange);
+      const contentType = headers["content-type"];
+      const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });
+      if (operation.method !== "HEAD") await requireServed?.(caller.applicationId);
+      return answered;
+    } finally {
+      endUpload();
+      body.end();
+      await discardRest(request);
+    }
+  }
+
+  for (const path of new Set(endpoint.operations.map((each) => each.path))) {
+    routes.add(methods, path, {
+      name: endpoint.tag,
+      readsBody: true,
+      accept(exchange) {
+        exchange.setOperation(operationOf(endpoint, path, exchange)?.operation);
+        exchange.setHeaders(endpoint.headers);
+        return acceptCaller(exchange, "user", authenticate);
+      },
+      async answer(exchange) {
+        const operation = operationOf(endpoint, path, exchange);
+        if (operation === undefined) throw new ApiError("OperationNotFound");
+        const { status, headers } = await perform(exchange, operation);
+        exchange.setHeaders(headers);
+        exchange.send(status);
+      },
+    });
+  }
+}
+
+/** Finds the requested operation. X-HTTP-Method-Override is for clients that support few methods. */
+function operationOf({ operations }: Endpoint, path: string, exchange: Exchange): EndpointOperation | undefined {
+  const { "x-http-method-override": override } = exchange.headers;
+  const method = typeof override === "string" ? override.trim().toUpperCase() : exchange.method;
+  return operations.find((each) => each.method === method && each.path === path);
 }

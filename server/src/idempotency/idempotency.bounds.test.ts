@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { maintain } from "../app/maintenance.ts";
 import { createSealer } from "../lib/seal.ts";
-import { openReply } from "./stored-reply.ts";
+import { openReply } from "./idempotency.ts";
 
 const hourMs = 3_600_000;
 const secret = "a secret that the test knows";

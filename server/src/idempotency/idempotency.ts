@@ -1,8 +1,10 @@
+import { promisify } from "node:util";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
-import { createSealer } from "../lib/seal.ts";
+import { nodeZlib } from "../lib/node-zlib.ts";
+import { createSealer, type Sealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import type { Reply } from "../operations/envelope.ts";
 import type { RunOnce } from "../operations/operations.ts";
@@ -20,7 +22,35 @@ import {
   type UsageLimits,
   usageEnd,
 } from "./idempotency.usage.ts";
-import { openReply, sealReply } from "./stored-reply.ts";
+
+/** Shorter responses, which most are, would not shrink enough to be worth the time. */
+const compressedFrom = 1_024;
+/**
+ * Longer responses are compressed on another thread. Shorter ones are not, because their transaction would wait for a
+ * thread.
+ */
+const compressedInPlaceMax = 65_536;
+/** The first byte identifies the format: JSON begins with a brace, which a zlib stream never does. */
+const brace = 0x7b;
+
+/** The text of a response to store: sealed, because it may hold tokens, after compressing it if it is long. */
+async function sealReply(json: string, context: string, sealer: Sealer): Promise<string> {
+  return sealer.seal(json.length < compressedFrom ? json : await compress(json), context);
+}
+
+function compress(json: string): Uint8Array | Promise<Uint8Array> {
+  const fastest = { level: 1 };
+  return json.length > compressedInPlaceMax
+    ? promisify(nodeZlib().deflate)(json, fastest)
+    : nodeZlib().deflateSync(json, fastest);
+}
+
+/** @returns undefined when the secret under which it was sealed has been rotated out */
+export async function openReply(sealed: string, context: string, sealer: Sealer): Promise<string | undefined> {
+  const bytes = sealer.openBytes(sealed, context);
+  if (bytes === undefined) return undefined;
+  return (bytes[0] === brace ? bytes : await promisify(nodeZlib().inflate)(bytes)).toString("utf8");
+}
 
 /** For this long, a repeat gets the first response again (spec/idempotency#replays). */
 const lifetimeMs = 86_400_000;

@@ -1,5 +1,4 @@
-import { createFairTicks } from "./fair-ticks.ts";
-import { type OwningCaller, ownerOf } from "./owner.ts";
+import { type Owner, type OwningCaller, ownerOf } from "./owner.ts";
 import type { TokenBucket } from "./token-buckets.ts";
 
 /** Stops the work of a call whose client has disconnected. */
@@ -65,4 +64,67 @@ export class CallWork {
 /** Yields between two statements of unbounded work, such as an export. @throws Abandoned */
 export async function yieldWork(work: CallWork | undefined): Promise<void> {
   await (work === undefined ? new Promise(setImmediate) : work.pause());
+}
+
+interface Waiting {
+  isGone(): boolean;
+  resume(): void;
+}
+
+/**
+ * Spreads the steps of long work over the ticks of the event loop: one step per tick for the whole process. However
+ * many long calls run at once, a short call waits for only one step of one of them.
+ */
+interface FairTicks {
+  /** Resolves when the next step may run, or out of turn once `isGone` returns true. */
+  wait(owner: Owner, isGone: () => boolean): Promise<void>;
+}
+
+function createFairTicks(): FairTicks {
+  /** The first application has the next turn, and within it the first caller. */
+  const applications = new Map<string, Map<string, Waiting[]>>();
+  let isScheduled = false;
+
+  /** Removes the next entry, and moves its application and caller to the end. */
+  function take(): Waiting | undefined {
+    const [application] = applications;
+    if (application === undefined) return undefined;
+    const [applicationId, callers] = application;
+    applications.delete(applicationId);
+    const [caller] = callers;
+    if (caller === undefined) return undefined;
+    const [callerId, entries] = caller;
+    callers.delete(callerId);
+    const entry = entries.shift();
+    if (entries.length > 0) callers.set(callerId, entries);
+    if (callers.size > 0) applications.set(applicationId, callers);
+    return entry;
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      for (let entry = take(); entry !== undefined; entry = take()) {
+        const isStep = !entry.isGone(); // an abandoned call ends without a step, so it uses no turn
+        entry.resume();
+        if (isStep) break;
+      }
+      if (applications.size > 0) schedule();
+    });
+  }
+
+  return {
+    wait({ application, caller }, isGone) {
+      return new Promise((resume) => {
+        const callers = applications.get(application) ?? new Map<string, Waiting[]>();
+        applications.set(application, callers);
+        const entries = callers.get(caller) ?? [];
+        callers.set(caller, entries);
+        entries.push({ isGone, resume });
+        schedule();
+      });
+    },
+  };
 }

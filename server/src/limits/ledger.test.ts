@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Database } from "../db/database.ts";
-import { createLedger } from "./ledger.ts";
+import { createLedger } from "./counters.ts";
 
 type Write = Database["write"];
 

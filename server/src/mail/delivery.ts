@@ -6,14 +6,158 @@ import type { Database } from "../db/database.ts";
 import type { Background } from "../jobs/background.ts";
 import { takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
+import { LruMap } from "../lib/lru-map.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { loadMailSettings, type SettingsSealer } from "../tenancy/sealed-settings.ts";
-import { attemptMail, type MailOutcome, type Outgoing } from "./attempt.ts";
 import { MailLanes } from "./lanes.ts";
-import { createMailServers } from "./mail-servers.ts";
-import type { Mailer } from "./mailer.ts";
-import { claimMail, type DueMail, findApplicationWithDueMail, hasDueMail, listDueMails } from "./outbox.store.ts";
-import { createOutboxSealer } from "./outbox-seal.ts";
+import { type Mailer, MailFailure, type Sender } from "./mailer.ts";
+import {
+  claimMail,
+  type DueMail,
+  deleteMail,
+  findApplicationWithDueMail,
+  hasDueMail,
+  listDueMails,
+  type OutboxRow,
+  postponeMail,
+} from "./outbox.store.ts";
+import { createOutboxSealer, type OutboxSealer } from "./outbox-seal.ts";
+
+/** The SMTP servers in use: limits the concurrent mails of each, and backs off from failing ones. */
+interface MailServers {
+  /** Waits for a slot of the server. @returns the function that releases the slot */
+  acquire(smtpUrl: string | undefined): Promise<() => void>;
+  /** True while a server is backing off after several failures in a row. */
+  isBackingOff(smtpUrl: string | undefined): boolean;
+  noteSuccess(smtpUrl: string | undefined): void;
+  noteFailure(smtpUrl: string | undefined): void;
+}
+
+const mailsAtOnceMax = 16;
+const failuresMax = 5;
+const backoffMsFirst = 10_000;
+const backoffMsMax = 300_000;
+const serversMax = 10_000;
+
+interface Slots {
+  taken: number;
+  readonly waiting: (() => void)[];
+}
+
+interface Failures {
+  inARow: number;
+  backoffMs: number;
+  backsOffUntil: number;
+}
+
+function createMailServers(clock: Clock): MailServers {
+  /** By host and port, for servers in use, because applications may share a server. */
+  const slots = new Map<string, Slots>();
+  /** By the whole URL, so that one application's wrong credentials do not affect another one. */
+  const failures = new LruMap<string, Failures>(serversMax);
+
+  return {
+    async acquire(smtpUrl) {
+      const key = hostOf(smtpUrl);
+      const server = slots.get(key) ?? { taken: 0, waiting: [] };
+      slots.set(key, server);
+      if (server.taken < mailsAtOnceMax) server.taken += 1;
+      else await new Promise<void>((resolve) => server.waiting.push(resolve)); // the releasing mail hands its slot over
+      return () => {
+        const next = server.waiting.shift();
+        if (next !== undefined) return next();
+        server.taken -= 1;
+        if (server.taken === 0) slots.delete(key);
+      };
+    },
+    isBackingOff: (smtpUrl) => (failures.get(smtpUrl ?? "")?.backsOffUntil ?? 0) > clock.now(),
+    noteSuccess: (smtpUrl) => void failures.delete(smtpUrl ?? ""),
+    noteFailure(smtpUrl) {
+      const found = failures.get(smtpUrl ?? "") ?? { inARow: 0, backoffMs: backoffMsFirst / 2, backsOffUntil: 0 };
+      const now = clock.now();
+      // Attempts that began before the pause do not extend it.
+      if (found.backsOffUntil > now) return;
+      found.inARow += 1;
+      if (found.inARow >= failuresMax) {
+        found.backoffMs = Math.min(found.backoffMs * 2, backoffMsMax);
+        found.backsOffUntil = now + found.backoffMs;
+      }
+      failures.set(smtpUrl ?? "", found);
+    },
+  };
+}
+
+function hostOf(smtpUrl: string | undefined): string {
+  if (smtpUrl === undefined) return "";
+  const { protocol, hostname, port } = new URL(smtpUrl);
+  return `${hostname.toLowerCase()}:${port || (protocol === "smtps:" ? "465" : "587")}`;
+}
+
+type MailOutcome = "sent" | "failed" | "dead" | "expired";
+
+/** The mail server and the sender of an application. */
+interface Outgoing {
+  readonly smtpUrl: string | undefined;
+  /** True when the application has a mail server whose URL cannot be decrypted. */
+  readonly isLocked: boolean;
+  readonly isPublicOnly: boolean;
+  readonly from: Sender;
+}
+
+interface Services {
+  readonly database: Database;
+  readonly mailer: Mailer;
+  readonly servers: MailServers;
+  readonly sealer: OutboxSealer;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const retryMs = [10_000, 60_000, 300_000, 900_000, 1_800_000] as const;
+const retryJitter = 0.2;
+
+/** Sends a mail that this process has claimed, and deletes its row unless the mail is tried again. */
+async function attemptMail(row: OutboxRow, outgoing: Outgoing, services: Services): Promise<MailOutcome> {
+  const { database, mailer, servers, sealer, clock, log } = services;
+  const { smtpUrl, isLocked, isPublicOnly, from } = outgoing;
+  const { application_id: applicationId, id, user_id: userId } = row;
+  const drop = () => database.write(({ queries }) => deleteMail(applicationId, id, queries));
+  if (row.expires_at <= clock.now()) {
+    await drop();
+    return "expired";
+  }
+  const content = sealer.open(applicationId, id, row.sealed);
+  if (content === undefined) {
+    await drop();
+    log.warn({ application: applicationId, user: userId }, "a mail was dropped: it is sealed under another secret");
+    return "dead";
+  }
+  try {
+    if (isLocked) throw new MailFailure({ name: "mail.smtpUrl is sealed under another secret, set it again" });
+    await mailer.send({ ...content, from }, smtpUrl, isPublicOnly);
+  } catch (error) {
+    if (!(error instanceof MailFailure)) throw error;
+    if (error.isOfServer && !isLocked) servers.noteFailure(smtpUrl);
+    const what = { application: applicationId, user: userId, smtp_code: error.smtpCode, reason: error.message };
+    const againAt = clock.now() + retryDelay(row.attempts);
+    if (error.isDead || againAt >= row.expires_at) {
+      await drop();
+      log.warn(what, error.isDead ? "a mail was refused permanently" : "a mail was dropped: it has expired");
+      return error.isDead ? "dead" : "expired";
+    }
+    await database.write(({ queries }) => postponeMail(applicationId, id, againAt, queries));
+    log.warn(what, "a mail was not sent; it is tried again");
+    return "failed";
+  }
+  servers.noteSuccess(smtpUrl);
+  await drop();
+  return "sent";
+}
+
+function retryDelay(attempts: number): number {
+  const base = retryMs[Math.min(attempts, retryMs.length) - 1] ?? retryMs[0];
+  return Math.round(base * (1 - retryJitter + 2 * retryJitter * Math.random()));
+}
 
 /** Sends the mails of the outbox, with a limit of concurrent mails per application and per server. */
 export interface Delivery {

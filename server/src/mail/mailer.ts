@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { isIP, isIPv6 } from "node:net";
 import { join } from "node:path";
 import type { Transporter } from "nodemailer";
@@ -7,7 +9,6 @@ import type { Outgoing } from "../http/outgoing/outgoing.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { LruMap } from "../lib/lru-map.ts";
-import { createMailFolder } from "./mail-folder.ts";
 import { openTransport } from "./transport.ts";
 
 /** A plain text mail to one address. */
@@ -130,4 +131,31 @@ export function createMailer(
 /** False for an IP address, which SNI does not allow. */
 function isName(hostname: string): boolean {
   return isIP(hostname.replaceAll(/[[\]]/g, "")) === 0;
+}
+
+/** Stores mails as files instead of sending them, for trials and tests. */
+interface MailFolder {
+  /** Writes a mail atomically, readable by this account only. @returns the file's name, which sorts by time */
+  write(bytes: Uint8Array): Promise<string>;
+}
+
+function createMailFolder(folder: string, clock: Clock): MailFolder {
+  let writtenLast = 0;
+  return {
+    async write(bytes) {
+      writtenLast = Math.max(clock.now(), writtenLast + 1); // keeps the order within one millisecond
+      const time = new Date(writtenLast).toISOString().replaceAll(":", "-");
+      const name = `${time}-${randomBytes(6).toString("hex")}.eml`;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = join(folder, `.${name}.draft`);
+      try {
+        await writeFile(draft, bytes, { mode: 0o600, flag: "wx", flush: true });
+        await rename(draft, join(folder, name));
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
+      return name;
+    },
+  };
 }

@@ -1,17 +1,73 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import type { GuardedPage } from "../http/guarded-page.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
 import { ApiError } from "../lib/errors.ts";
+import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../operations/envelope.ts";
 import type { Peers } from "../workers/peers.ts";
 import { createApplicationCounts } from "./application-counts.ts";
 import { metricsRequest } from "./kept-counts.ts";
-import { createMetricsListener, type MetricsListener } from "./metrics-listener.ts";
 import { createReaders, type Sources } from "./readers.ts";
 import { createRequestCounts } from "./requests.ts";
 import type { Snapshot } from "./samples.ts";
 import { readMetrics, renderSnapshots, snapshotContentType, withExactSums } from "./snapshot.ts";
+
+/** A port that serves a single page. */
+interface MetricsListener {
+  /** @returns the port, which differs from the requested one when that is 0 */
+  listen(host: string, port: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** More connections than a scraper opens. */
+const connectionsMax = 64;
+const timeoutMs = 10_000;
+
+function createMetricsListener(page: GuardedPage): MetricsListener {
+  const server = createServer(
+    { requestTimeout: timeoutMs, headersTimeout: timeoutMs, keepAliveTimeout: 60_000, maxHeaderSize: 8_192 },
+    (request, response) => {
+      answer(page, request, response).catch(() => response.destroy());
+    },
+  );
+  server.maxConnections = connectionsMax;
+
+  return {
+    async listen(host, port) {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen({ host, port }, resolve);
+      });
+      return (server.address() as AddressInfo).port; // the server listens on TCP
+    },
+    async close() {
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections(); // an interrupted scrape is repeated
+      await closed;
+    },
+  };
+}
+
+async function answer(page: GuardedPage, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume(); // discards a body
+  try {
+    const [path] = request.url?.split("?", 1) ?? [];
+    if ((request.method !== "GET" && request.method !== "HEAD") || path !== page.path)
+      throw new ApiError("OperationNotFound");
+    const { contentType, content } = await page.load(request.headers.authorization);
+    response.writeHead(200, { ...headers, "content-type": contentType }).end(content);
+  } catch (error) {
+    const reply = errorReply(toApiError(error));
+    const body = replyBody(reply, newRequestId());
+    response.writeHead(reply.status, { ...headers, "content-type": jsonContentType }).end(body);
+  }
+}
+
+const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** The Prometheus metrics of the server. */
 export interface Insight {

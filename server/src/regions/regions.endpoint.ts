@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
+import type { Queries } from "../db/database.ts";
 import type { InternalCall, InternalEndpoint } from "../http/internal-endpoint.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
@@ -8,7 +9,6 @@ import type { LimitCounters } from "../limits/counters.ts";
 import { toApiError } from "../operations/envelope.ts";
 import type { RegionAnswer } from "./regions.calls.ts";
 import { callsPath, messageBytesMax } from "./regions.exchange.ts";
-import { createNonces } from "./regions.nonces.ts";
 import {
   answerHeader,
   type CallHead,
@@ -17,6 +17,54 @@ import {
   digestOf,
   streamed,
 } from "./regions.signatures.ts";
+
+/** Remembers the nonces of calls for as long as a call could be replayed. */
+interface Nonces {
+  /** @returns false if the nonce was used before, with any process that shares its counters */
+  take(nonce: string, now: number): Promise<boolean>;
+}
+
+/**
+ * Some 100 bytes each. Beyond this the oldest could be replayed, which is harmless, because calls can be repeated
+ * safely.
+ */
+const noncesMax = 250_000;
+
+/** @param ageMsMax the maximum difference between the time of a call and now, in both directions */
+function createNonces(ageMsMax: number, { shared }: Pick<LimitCounters, "shared">): Nonces {
+  const keptMs = 2 * ageMsMax;
+  let [older, newer] = [new Set<string>(), new Set<string>()];
+  let turnedAt = 0;
+  function takeHere(nonce: string, now: number): boolean {
+    if (older.has(nonce) || newer.has(nonce)) return false;
+    if (now - turnedAt > keptMs || now < turnedAt || newer.size >= noncesMax / 2) {
+      [older, newer] = [newer, new Set()];
+      turnedAt = now;
+    }
+    newer.add(nonce);
+    return true;
+  }
+
+  return {
+    async take(nonce, now) {
+      if (!takeHere(nonce, now)) return false;
+      const key = shared?.keyOf(`call between regions ${nonce}`) ?? "";
+      const isNew = await shared?.runPatiently(({ queries }) => insertNonce(key, now + keptMs, queries));
+      return isNew ?? true; // this process alone decides while the database does not answer
+    },
+  };
+}
+
+/** @returns false if it is stored already */
+async function insertNonce(nonce: string, ends_at: number, queries: Queries): Promise<boolean> {
+  const inserted = await queries
+    .insertInto("region_nonces")
+    .values({ nonce, ends_at })
+    .onConflict((conflict) => conflict.column("nonce").doNothing())
+    .returning("nonce")
+    .execute();
+  return inserted.length > 0;
+}
 
 /** The calls that other regions may make, by name. */
 export type RegionHandlers = Readonly<Record<string, RegionHandler>>;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { FileBytes } from "./file-bytes.ts";
+import { FileBytes } from "./folder-store.ts";
 
 let folder: string;
 let path: string;

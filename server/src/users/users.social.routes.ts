@@ -4,19 +4,80 @@ import type { IssuedToken } from "../auth/tokens.ts";
 import { insertUserToken } from "../auth/user-tokens.ts";
 import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
-import type { Static } from "../contract/schema.ts";
+import { extended, type Schema, type Static, Type } from "../contract/schema.ts";
+import { readWireValue, Text } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import { identityEvent } from "../event-log/identity-events.ts";
 import { ApiError } from "../lib/errors.ts";
+import { takeRandomBytes } from "../lib/random.ts";
+import { digestSecret } from "../lib/secrets.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { presentOwnUser } from "./users.contract.ts";
+import { CreateUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
+import { requireUserNameKey } from "./users.names.ts";
 import { recordSignIn } from "./users.signing.ts";
-import { LoginSocialUser, SocialUserWithToken } from "./users.social.contract.ts";
-import { anotherUserName, newSocialUser, socialUserName } from "./users.social.profile.ts";
-import { findUserByProof, type ProvenIdentity, putProvenIdentity } from "./users.social.store.ts";
-import { insertUser, updateUserLogin } from "./users.store.ts";
+import { insertUser, newUserRow, updateUserLogin } from "./users.store.ts";
+
+/** The user of a first social login, from the claims of the id_token. */
+function newSocialUser(
+  user: { readonly applicationId: string; readonly id: string; readonly userName: string; readonly at: number },
+  claims: Readonly<Record<string, unknown>>,
+): UserRow {
+  const { email, firstName, lastName } = CreateUser.properties;
+  return newUserRow({
+    application_id: user.applicationId,
+    id: user.id,
+    user_name: user.userName,
+    user_name_key: requireUserNameKey(user.userName),
+    password_hash: "",
+    // An address that the provider has not verified may belong to another person, and resets go by mail.
+    email: claims["email_verified"] === true ? readClaim(email, claims["email"]) || null : null,
+    first_name: readClaim(firstName, claims["given_name"]),
+    last_name: readClaim(lastName, claims["family_name"]),
+    created_at: user.at,
+  });
+}
+
+const providerCharactersMax = 40; // the folded form of a user name has a maximum size
+const digestCharacters = 16;
+
+/**
+ * The generated name of a social user. Others see it, so it does not contain the subject, which would identify the
+ * person elsewhere.
+ */
+export function socialUserName(provider: string, subject: string): string {
+  const shownProvider = [...provider].slice(0, providerCharactersMax).join("");
+  return `${shownProvider}-${digestSecret(`${provider}\0${subject}`).slice(0, digestCharacters)}`;
+}
+
+/** An alternative for a name that is taken. */
+function anotherUserName(userName: string): string {
+  return `${userName}-${takeRandomBytes(6).toString("hex")}`;
+}
+
+/** A text claim that is valid under the contract, or null. */
+function readClaim(schema: Schema, claim: unknown): string | null {
+  if (typeof claim !== "string" || claim === "") return null;
+  return "value" in readWireValue(schema, claim) ? claim : null;
+}
+
+const LoginSocialUser = Type.Object({
+  identityProviderName: Text({
+    maxLength: 256,
+    alias: "identityProviderId",
+    description: "As in the settings of the application.",
+  }),
+  identityID: Text({ maxLength: 256, description: "The subject (sub) of the id_token." }),
+  identityAccessToken: Text({ maxLength: 16_384, description: "An OpenID Connect id_token." }),
+});
+
+const SocialUserWithToken = extended(
+  "SocialUserWithToken",
+  "A user who logged in with an identity provider, and a new token of the user.",
+  UserWithToken,
+  { isNew: Type.Boolean({ description: "True when this login created the user." }) },
+);
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -155,3 +216,53 @@ async function insertSocialUser(
 
 /** Login with an id_token of an identity provider (spec/users#social-login). */
 export const userSocialOperations = [loginSocialUser];
+
+/** A user's identity at a provider. */
+interface ProvenIdentity {
+  readonly applicationId: string;
+  readonly provider: string;
+  readonly identifier: string;
+}
+
+/** The user who proved this identity; not one who merely claimed it, nor a deleted one. */
+async function findUserByProof(identity: ProvenIdentity, queries: Queries): Promise<UserRow | undefined> {
+  return queries
+    .selectFrom("identities as identity")
+    .innerJoin("users as user", (join) =>
+      join.onRef("user.application_id", "=", "identity.application_id").onRef("user.id", "=", "identity.user_id"),
+    )
+    .selectAll("user")
+    .where("identity.application_id", "=", identity.applicationId)
+    .where("identity.provider", "=", identity.provider)
+    .where("identity.identifier", "=", identity.identifier)
+    .where("identity.is_verified", "=", 1)
+    .where("user.deleted_at", "is", null)
+    .executeTakeFirst();
+}
+
+/**
+ * Gives an identity to the user who proved it, and takes it from the user who claimed it.
+ *
+ * @returns the id of the user who loses it
+ */
+async function putProvenIdentity(
+  { applicationId, provider, identifier }: ProvenIdentity,
+  userId: string,
+  at: number,
+  queries: Queries,
+): Promise<string | undefined> {
+  const former = await queries
+    .selectFrom("identities")
+    .select("user_id")
+    .where("application_id", "=", applicationId)
+    .where("provider", "=", provider)
+    .where("identifier", "=", identifier)
+    .executeTakeFirst();
+  const held = { user_id: userId, created_at: at, is_verified: 1 };
+  await queries
+    .insertInto("identities")
+    .values({ application_id: applicationId, provider, identifier, ...held })
+    .onConflict((conflict) => conflict.columns(["application_id", "provider", "identifier"]).doUpdateSet(held))
+    .execute();
+  return former?.user_id;
+}

@@ -10,7 +10,7 @@ import {
 } from "../../test/harness.ts";
 import { joinToken, startTestIssuer, type TestIssuer } from "../../test/oidc-issuer.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
-import { socialUserName } from "./users.social.profile.ts";
+import { socialUserName } from "./users.social.routes.ts";
 
 let test: TestApp;
 let issuer: TestIssuer;

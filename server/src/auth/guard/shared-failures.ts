@@ -1,7 +1,106 @@
+import { sql } from "kysely";
+import type { Queries } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SharedCounters } from "../../limits/counters.ts";
-import type { Failures } from "./failure-counts.ts";
-import { changeFailures, type FailureChange } from "./shared-failures.store.ts";
+import { type Failures, rememberedMs } from "./failure-counts.ts";
+
+/** A change of the failures under a key. */
+interface FailureChange {
+  /** A keyed digest: names of users and addresses of clients are not stored. */
+  readonly key: string;
+  /** Runs once more when the transaction is repeated. */
+  apply(failures: Failures): void;
+}
+
+/** An attempt whose process has not reported its outcome by then counts as a failure. */
+const settledMs = 60_000;
+
+/**
+ * Applies changes in their order, those of one key to the same row.
+ *
+ * @param applicationId empty for names of operators
+ */
+async function changeFailures(
+  applicationId: string,
+  changes: readonly FailureChange[],
+  now: number,
+  queries: Queries,
+): Promise<true> {
+  const keys = [...new Set(changes.map(({ key }) => key))].toSorted(); // no two processes lock them in another order
+  const counts = await lockFailures(applicationId, keys, now, queries);
+  for (const { key, apply } of changes) {
+    const failures = counts.get(key);
+    if (failures !== undefined) apply(failures);
+  }
+  await storeFailures(applicationId, counts, now + settledMs, queries);
+  return true;
+}
+
+function tableOf(applicationId: string) {
+  return applicationId === "" ? "deployment_guess_counts" : "guess_counts";
+}
+
+/** Locks the rows until the transaction ends, and creates them if necessary. */
+async function lockFailures(
+  application_id: string,
+  keys: readonly string[],
+  now: number,
+  queries: Queries,
+): Promise<Map<string, Failures>> {
+  const empty = { failures: 0, under_way: 0, settled_by: 0, waits_until: 0, ends_at: now };
+  const rows = await queries
+    .insertInto(tableOf(application_id))
+    .values(keys.map((key) => ({ application_id, key, ...empty })))
+    .onConflict((conflict) => conflict.columns(["application_id", "key"]).doUpdateSet({ key: sql.ref("excluded.key") }))
+    .returningAll()
+    .execute();
+  return new Map(
+    rows.map(({ key, failures, under_way, settled_by, waits_until, ends_at }) => {
+      const isLost = under_way > 0 && settled_by <= now;
+      const known = {
+        failures: isLost ? failures + under_way : failures,
+        underWay: isLost ? 0 : under_way,
+        waitsUntil: waits_until,
+        forgottenAt: ends_at,
+      };
+      return [key, known];
+    }),
+  );
+}
+
+async function storeFailures(
+  application_id: string,
+  counts: ReadonlyMap<string, Failures>,
+  settled_by: number,
+  queries: Queries,
+): Promise<void> {
+  const table = tableOf(application_id);
+  const isEmpty = ({ failures, underWay }: Failures) => failures + underWay === 0;
+  const stored = [...counts].filter(([, count]) => !isEmpty(count));
+  const removed = [...counts].filter(([, count]) => isEmpty(count)).map(([key]) => key);
+  if (removed.length > 0) {
+    await queries.deleteFrom(table).where("application_id", "=", application_id).where("key", "in", removed).execute();
+  }
+  if (stored.length === 0) return;
+  await queries
+    .insertInto(table)
+    .values(
+      stored.map(([key, { failures, underWay: under_way, waitsUntil: waits_until, forgottenAt }]) => {
+        const ends_at = under_way > 0 ? Math.max(forgottenAt, settled_by + rememberedMs) : forgottenAt;
+        return { application_id, key, failures, under_way, settled_by, waits_until, ends_at };
+      }),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["application_id", "key"]).doUpdateSet({
+        failures: sql.ref("excluded.failures"),
+        under_way: sql.ref("excluded.under_way"),
+        settled_by: sql.ref("excluded.settled_by"),
+        waits_until: sql.ref("excluded.waits_until"),
+        ends_at: sql.ref("excluded.ends_at"),
+      }),
+    )
+    .execute();
+}
 
 /** Changes failures in the database, those of one application together. */
 export interface SharedFailures {

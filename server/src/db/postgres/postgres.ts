@@ -8,8 +8,9 @@ import {
   PostgresQueryCompiler,
   sql,
 } from "kysely";
+import { between } from "../../lib/between.ts";
 import { ApiError } from "../../lib/errors.ts";
-import type { Database, DatabaseOptions, Queries } from "../database.ts";
+import type { Database, DatabaseOptions, Queries, SignalListener } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
 import { createJoints } from "../joint.ts";
 import type { EngineWrite } from "../joint-work.ts";
@@ -21,7 +22,70 @@ import { PostgresConnection, refuseStreaming } from "./connection.ts";
 import { createWriteGroups } from "./groups.ts";
 import { createLookups } from "./lookups.ts";
 import { createPostgresPool } from "./pool.ts";
-import { listenToSignals, sendSignal } from "./signals.ts";
+import { PostgresSession, type SessionOptions } from "./session.ts";
+
+const channel = "rollcall_events";
+/** The interval at which a listening connection is checked, because it would fail silently. */
+const pingMs = 10_000;
+const retryMsMin = 100;
+const retryMsMax = 10_000;
+
+async function sendSignal(text: string, queries: Queries): Promise<void> {
+  await sql`select pg_notify(${channel}, ${text})`.execute(queries);
+}
+
+/**
+ * Listens over a connection of its own, outside of any transaction, which would hold back the queue of the server. A
+ * connection that has broken, or has served long enough, is replaced.
+ *
+ * @returns a function that ends it
+ */
+function listenToSignals(url: string, options: SessionOptions, listener: SignalListener): () => void {
+  let session: PostgresSession | undefined;
+  let isStopped = false;
+  let retryMs = retryMsMin;
+  const pinging = setInterval(ping, pingMs).unref();
+
+  function connect(): void {
+    const opened: PostgresSession = new PostgresSession(url, options, {
+      onNotification: (text) => {
+        if (!isStopped) listener.onSignal(text);
+      },
+      onEnd: () => {
+        if (opened === session) void connectLater();
+      },
+    });
+    session = opened;
+    opened.run(`listen ${channel}`, []).then(
+      () => {
+        retryMs = retryMsMin;
+        if (!isStopped) listener.onBegin();
+      },
+      () => opened.close(), // a standby, for example, refuses to listen
+    );
+  }
+
+  async function connectLater(): Promise<void> {
+    if (isStopped) return;
+    const ms = between(retryMs / 2, retryMs);
+    retryMs = Math.min(2 * retryMs, retryMsMax);
+    await sleep(ms, undefined, { ref: false });
+    if (!isStopped) connect();
+  }
+
+  function ping(): void {
+    if (session === undefined || session.isBroken) return;
+    if (session.isRetired) session.close();
+    else session.run("select 1", []).catch(() => {}); // its end is noticed
+  }
+
+  connect();
+  return () => {
+    isStopped = true;
+    clearInterval(pinging);
+    session?.close();
+  };
+}
 
 const shareOfJoints = 0.7;
 const findCitus = "select 1 from pg_extension where extname = 'citus'";

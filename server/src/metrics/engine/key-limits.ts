@@ -1,11 +1,72 @@
+import { sql } from "kysely";
 import type { Config } from "../../config/config.ts";
-import type { Database, Transaction } from "../../db/database.ts";
+import type { Database, Queries, Transaction } from "../../db/database.ts";
 import { lockApplication } from "../../db/lock.ts";
+import { prepare, prepareShapes } from "../../db/prepared.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ApiError } from "../../lib/errors.ts";
 import { LruMap } from "../../lib/lru-map.ts";
 import { createTokenBuckets } from "../../lib/token-buckets.ts";
-import { countKeys, insertKey, listKnownKeys } from "./key-limits.store.ts";
+
+const runShape = prepareShapes();
+const keyCounts = [1, 8, 64, 512];
+
+/** Returns the keys that the application already has, with one statement per few hundred. */
+async function listKnownKeys(applicationId: string, keys: readonly string[], queries: Queries): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (let from = 0; from < keys.length; ) {
+    const some = keys.slice(from, from + (keyCounts.at(-1) ?? 1));
+    from += some.length;
+    const size = keyCounts.find((each) => each >= some.length) ?? some.length;
+    const values: Record<string, string> = { applicationId };
+    // Pads with a repeated key.
+    for (let index = 0; index < size; index += 1) values[`${index}`] = some[index] ?? some[0] ?? "";
+    const rows = await runShape<{ key: string }>(queries, `known ${size}`, values, (parameter) =>
+      queries
+        .selectFrom("metric_keys")
+        .select("key")
+        .where("application_id", "=", parameter("applicationId"))
+        .where(
+          "key",
+          "in",
+          Array.from({ length: size }, (_, index) => parameter(`${index}`)),
+        ),
+    );
+    for (const { key } of rows) known.add(key);
+  }
+  return known;
+}
+
+const countPrepared = prepare<{ applicationId: string }, { count: number }>((queries, parameter) =>
+  queries
+    .selectFrom("metric_keys")
+    .select(sql<number>`count(*)`.as("count"))
+    .where("application_id", "=", parameter("applicationId")),
+);
+
+async function countKeys(applicationId: string, queries: Queries): Promise<number> {
+  const [row] = await countPrepared(queries, { applicationId });
+  return Number(row?.count ?? 0);
+}
+
+const insertPrepared = prepare<{ applicationId: string; key: string; now: number }, never>((queries, parameter) =>
+  queries
+    .insertInto("metric_keys")
+    .values({
+      application_id: parameter("applicationId"),
+      key: parameter("key"),
+      event_count: sql.lit(0),
+      earliest_at: parameter("now"),
+      last_received_at: parameter("now"),
+      stored_bytes: sql.lit(0),
+    })
+    .onConflict((conflict) => conflict.columns(["application_id", "key"]).doNothing()),
+);
+
+/** Adds a key that has no compacted events yet. */
+async function insertKey(applicationId: string, key: string, now: number, queries: Queries): Promise<void> {
+  await insertPrepared(queries, { applicationId, key, now });
+}
 
 /** The keys of a call that are new to its application, and those that exceed its limit. */
 export interface CheckedKeys {
