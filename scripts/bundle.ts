@@ -8,8 +8,8 @@ import { build } from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The files that processes are started with. They have these names in the bundle, too. */
-const programs = ["main.ts", "cli.ts", "pictures/decoder-process.ts", "pictures/heic-worker.ts"];
+/** The files that processes are started with. The bundle has them in one folder. */
+const programs = ["main.ts", "cli/cli.ts", "pictures/decoder-process.ts", "pictures/heic-worker.ts"];
 
 /** Packages that have native code, or are loaded by few deployments. Node.js finds them in node_modules. */
 const external = [

@@ -15,7 +15,7 @@ const args = process.argv.slice(2);
 if (isNodeRecent) {
   const isServing = args.length === 1 && args[0] === "serve";
   if (args[0] === "serve") stopWithParent();
-  const program = await findProgram(isServing ? "main" : "cli");
+  const program = await findProgram(isServing ? "main" : "cli/cli");
   process.argv[1] = program;
   await import(pathToFileURL(program).href);
 } else {
@@ -30,7 +30,7 @@ async function findProgram(name) {
   // Workers inherit the variable. An operator may set it, or turn the cache off by NODE_DISABLE_COMPILE_CACHE=1.
   process.env.NODE_COMPILE_CACHE ||= path.join(bundle, "compiled");
   module.enableCompileCache();
-  return path.join(bundle, `${name}.js`);
+  return path.join(bundle, `${path.basename(name)}.js`);
 }
 
 async function findBundle() {

@@ -55,7 +55,7 @@ function writeSource(name: string, text: string): void {
 
 /** Writes a program that prints this version, and whether it runs from a bundle or from its sources. */
 function writeVersion(version: string): void {
-  writeSource("cli.ts", `console.log("${version}", import.meta.url.endsWith(".js") ? "bundle" : "sources");`);
+  writeSource("cli/cli.ts", `console.log("${version}", import.meta.url.endsWith(".js") ? "bundle" : "sources");`);
 }
 
 /** Runs `rollcall` in the checkout. @returns what the program prints */
@@ -140,10 +140,10 @@ describe("the bundle of a checkout", () => {
   });
 
   it("stack traces name the sources", async () => {
-    const fails = `import { nameSourcesInStacks } from './lib/source-positions.ts';
+    const fails = `import { nameSourcesInStacks } from '../lib/source-positions.ts';
       nameSourcesInStacks();
       if (process.argv.length > 0) throw new Error("on purpose");`;
-    writeSource("cli.ts", fails);
+    writeSource("cli/cli.ts", fails);
     const source = pathToFileURL(join(checkout, "server/src/cli/cli.ts"));
     await assert.rejects(start(), ({ stderr }) => {
       assert.match(stderr, new RegExp(`Error: on purpose\\n +at ${RegExp.escape(`${source}:3:`)}\\d+\\n`));
