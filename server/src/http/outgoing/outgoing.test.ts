@@ -11,7 +11,7 @@ import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "nod
 import { createLookUp } from "./look-up.ts";
 import { createOutgoing, OutgoingError } from "./outgoing.ts";
 
-const certificates = join(import.meta.dirname, "../../test/certificates");
+const certificates = join(import.meta.dirname, "../../../test/certificates");
 const cert = readFileSync(join(certificates, "test-only-a.cert.pem"), "utf8");
 const key = readFileSync(join(certificates, "test-only-a.key.pem"), "utf8");
 const bounds = { bytesMax: 1_000, timeoutMs: 2_000, takesType: () => true, isPublicOnly: true };
