@@ -16,13 +16,14 @@ after(() => test.close());
 const bodyBytes = 1_000_000;
 
 /** Sends a check-in except for the last byte of its body. */
-async function beginCheckin({ token }: TestUser) {
-  const json = JSON.stringify({ location: "1,2", unknown: "é".repeat(bodyBytes / 2) }).slice(0, -1);
-  const connection = openRaw(test.port);
+async function beginCheckin({ token }: TestUser, port = test.port, bytes = bodyBytes) {
+  const json = JSON.stringify({ location: "1,2", unknown: "é".repeat(bytes / 2) }).slice(0, -1);
+  const connection = openRaw(port);
   connection.write(
     `POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Length: ${Buffer.byteLength(json) + 1}\r\n\r\n${json}`,
   );
-  return { close: connection.close, answer: connection.receive(), finish: () => connection.write("}") };
+  const sentBytes = Buffer.byteLength(json);
+  return { close: connection.close, answer: connection.receive(), finish: () => connection.write("}"), sentBytes };
 }
 
 /** Undefined when no response arrives for a while. */
@@ -60,6 +61,36 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
       assert.equal((await again.answer)?.status, 201);
       again.close();
     }
+  });
+
+  it("include small bodies while they arrive: beyond the share of their caller 503, and accepted when one is answered", async () => {
+    const small = await startTestApp({ BODY_BYTES_MAX: "16384", IN_FLIGHT_BYTES_MAX: "1048576" });
+    const [me, other] = [await small.signUp(), await small.signUp("other", await small.createApplication())];
+    const beginSmall = (user: TestUser) => beginCheckin(user, small.port, 15_900);
+    const first = await beginSmall(me);
+    const areHeld = (count: number) => until(() => small.app.bytesInFlight.heldBytes === count * first.sentBytes);
+    const share = Math.floor(1_048_576 / 3 / first.sentBytes);
+    const mine = await Promise.all(Array.from({ length: share - 1 }, () => beginSmall(me)));
+    await areHeld(share);
+    const refused = await beginSmall(me);
+    const refusal = await refused.answer;
+    assert.ok(refusal !== undefined);
+    assertError(refusal, ...tooMany);
+
+    const theirs = await beginSmall(other);
+    await areHeld(share + 1);
+    theirs.finish();
+    assert.equal((await theirs.answer)?.status, 201);
+    first.finish();
+    assert.equal((await first.answer)?.status, 201);
+    await areHeld(share - 1);
+    const again = await beginSmall(me);
+    await areHeld(share);
+    again.finish();
+    assert.equal((await again.answer)?.status, 201);
+    for (const { close } of [first, refused, theirs, again, ...mine]) close();
+    await areHeld(0);
+    await small.close();
   });
 
   it("are released by a body that ends prematurely", async () => {
