@@ -22,6 +22,9 @@ interface Entry {
   drop(error: Error): void;
 }
 
+/** The wait is counted in steps, and a time in which the process does not run is one step, however long it is. */
+const waitSteps = 10;
+
 export function createByteQueue(settings: {
   readonly budget: ByteBudget;
   readonly waitMs: number;
@@ -47,13 +50,17 @@ export function createByteQueue(settings: {
     for (const callers of applications.values()) {
       for (const entries of callers.values()) {
         const entry = entries.find((each) => !abandonIfGone(each));
-        if (entry === undefined || !entry.ticket.held.tryAdd(entry.ticket.bytes())) continue;
-        remove(entry, true);
-        entry.begin();
-        return true;
+        if (entry !== undefined && beginIfItFits(entry)) return true;
       }
     }
     return false;
+  }
+
+  function beginIfItFits(entry: Entry): boolean {
+    if (!entry.ticket.held.tryAdd(entry.ticket.bytes())) return false;
+    remove(entry, true);
+    entry.begin();
+    return true;
   }
 
   /**
@@ -81,14 +88,20 @@ export function createByteQueue(settings: {
     wait: (ticket) =>
       new Promise((resolve, reject) => {
         const { application, caller } = ticket.owner;
-        const expiry = setTimeout(() => {
+        let stepsLeft = waitSteps;
+        const expiry = setInterval(() => {
+          stepsLeft -= 1;
+          if (stepsLeft > 0) return;
+          clearInterval(expiry);
+          // Bytes that were released a moment ago may not have been given to any work yet.
+          if (!abandonIfGone(entry) && beginIfItFits(entry)) return;
           remove(entry, false);
           reject(refuse("full"));
-        }, waitMs).unref();
+        }, waitMs / waitSteps).unref();
         const entry: Entry = {
           ticket,
           begin() {
-            clearTimeout(expiry);
+            clearInterval(expiry);
             resolve();
           },
           drop: reject,
