@@ -8,8 +8,11 @@ import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promi
 import { openRaw, type RawConnection } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
 import { createLog } from "../config/log.ts";
+import type { StreamSink } from "../contract/stream-result.ts";
 import { createByteBudget } from "../lib/byte-budget.ts";
+import { Exchange } from "./exchange.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
+import { sendStream } from "./send-stream.ts";
 
 const waitMsMax = 20_000;
 const unbounded = {
@@ -69,7 +72,8 @@ describe("Pipelined requests", () => {
     const body = await text(request).catch(() => undefined);
     if (body === undefined) return;
     await nextTick();
-    if (url.startsWith("/large/")) response.end("a".repeat(Number(url.slice(7))));
+    if (url === "/stream") sendStream(new Exchange(request, response), { headers: {}, open: () => writeEvent });
+    else if (url.startsWith("/large/")) response.end("a".repeat(Number(url.slice(7))));
     else response.end(`${url} ${body.length}`);
   }
 
@@ -178,6 +182,16 @@ describe("Pipelined requests", () => {
     assert.equal(begun.length, 1);
   });
 
+  it("are ignored after a stream, which ends when its client disconnects", async () => {
+    const connection = open();
+    connection.write(get("/stream") + get("/2").repeat(10));
+    assert.equal((await connection.receive())?.status, 200);
+    assert.deepEqual([...unanswered.values()], [1]);
+    connection.close();
+    await until(() => unanswered.values().every((count) => count === 0), waitMsMax);
+    assert.equal(begun.length, 1);
+  });
+
   it("wait longer than the time for a request without being refused, and then have that time", async () => {
     const hasty = await start({ requestTimeoutMs: 500, keepAliveTimeoutMs: 10_000 });
     const connection = open(portOf(hasty));
@@ -241,6 +255,10 @@ describe("Pipelined requests", () => {
     await until(() => budget.heldBytes === 0, waitMsMax);
   });
 });
+
+function writeEvent(sink: StreamSink): void {
+  sink.write(Buffer.from("event"));
+}
 
 function portOf(server: HttpServer): number {
   return Number(new URL(server.url()).port);
