@@ -161,6 +161,7 @@ export async function createServices(
   const routeTable = createRouteTable(config.headerBytesMax);
   const dispatcher = createDispatcher({
     findOperation: routeTable.findOperation,
+    verbsOf: routeTable.verbsOf,
     beginTick: callers.noticeRevocations,
     authenticate,
     mayOperate: createAddressRule(config.operatorAddresses),

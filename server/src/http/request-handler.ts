@@ -6,6 +6,7 @@ import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
 import { isLoopback } from "../lib/ip-addresses.ts";
+import { operationNotFound } from "../operations/dispatch.ts";
 import { errorReply, toApiError } from "../operations/envelope.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";
 import { HeldBody, readArrivedBody, readBody } from "./body.ts";
@@ -94,13 +95,9 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
 
   /** Names the verbs that the path has, unless they are hidden from the client. */
   function notFound(exchange: Exchange): ApiError {
-    const { address, url } = exchange;
-    const isHidden = ({ isForOperators }: Target) => isForOperators === true && !mayOperate(address);
-    const verbs = routeTable.verbsOf(url).filter(({ target }) => !isHidden(target));
-    if (verbs.length === 0) return new ApiError("OperationNotFound");
-    const names = verbs.map(({ method }) => method).join(", ");
-    exchange.setHeader("allow", names);
-    return new ApiError("OperationNotFound", `There is no such operation. This path has ${names}.`);
+    const verbs = routeTable.verbsOf(exchange.url, mayOperate(exchange.address));
+    if (verbs.length > 0) exchange.setHeader("allow", verbs.join(", "));
+    return operationNotFound(verbs);
   }
 
   /** @throws RateLimitExceeded */

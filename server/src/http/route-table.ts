@@ -1,5 +1,5 @@
 import { ApiError } from "../lib/errors.ts";
-import type { FindOperation } from "../operations/dispatch.ts";
+import type { FindOperation, VerbsOf } from "../operations/dispatch.ts";
 import type { Operation } from "../operations/operations.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -47,9 +47,8 @@ export interface RouteTable {
    * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
    */
   find(method: string, url: string): FoundTarget | undefined;
-  /** The targets of a path with any verb. @throws ApiError as `find` */
-  verbsOf(url: string): readonly { readonly method: string; readonly target: Target }[];
   readonly findOperation: FindOperation;
+  readonly verbsOf: VerbsOf;
 }
 
 /** @param headerBytesMax the bound of a path */
@@ -70,10 +69,10 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
       }
     },
     find,
-    verbsOf: (url) =>
-      [...trees.keys()].flatMap((method) => {
-        const found = find(method, url);
-        return found === undefined ? [] : [{ method, target: found.target }];
+    verbsOf: (url, mayOperate) =>
+      [...trees.keys()].filter((method) => {
+        const target = find(method, url)?.target;
+        return target !== undefined && (mayOperate || target.isForOperators !== true);
       }),
     findOperation(method, url) {
       const found = find(method, url);

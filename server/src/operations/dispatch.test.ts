@@ -19,6 +19,7 @@ describe("Dispatcher", () => {
     const routeTable = createRouteTable(1_000);
     const dispatcher = createDispatcher({
       findOperation: routeTable.findOperation,
+      verbsOf: routeTable.verbsOf,
       beginTick() {},
       authenticate() {
         throw new Error("the fault");

@@ -45,6 +45,19 @@ export interface DispatchedReply {
  */
 export type FindOperation = (method: string, url: string) => FoundOperation | undefined;
 
+/**
+ * Lists the verbs that a path has, without those that are hidden from a client who may not operate.
+ *
+ * @throws ApiError as {@link FindOperation}
+ */
+export type VerbsOf = (url: string, mayOperate: boolean) => readonly string[];
+
+/** The error for a path without the requested verb; names the verbs that it has. */
+export function operationNotFound(verbs: readonly string[]): ApiError {
+  if (verbs.length === 0) return new ApiError("OperationNotFound");
+  return new ApiError("OperationNotFound", `There is no such operation. This path has ${verbs.join(", ")}.`);
+}
+
 interface FoundOperation {
   readonly operation: Operation;
   /** The path parameters, unescaped, by their names in the declared path. */
@@ -70,6 +83,7 @@ export interface Dispatcher {
 
 export function createDispatcher(options: {
   readonly findOperation: FindOperation;
+  readonly verbsOf: VerbsOf;
   /** Applies revocations by other processes. */
   beginTick(): void;
   readonly authenticate: Authenticate;
@@ -85,9 +99,12 @@ export function createDispatcher(options: {
     if (path.length > headerBytesMax) {
       throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
     }
+    const mayOperate = options.mayOperate(address);
     const found = methods.has(method) ? findOperation(method, path) : undefined;
-    if (found === undefined) throw new ApiError("OperationNotFound");
-    if (isForOperators(found.operation.route) && !options.mayOperate(address)) throw new ApiError("OperationNotFound");
+    if (found === undefined || (isForOperators(found.operation.route) && !mayOperate)) {
+      const verbs = options.verbsOf(path, mayOperate);
+      throw operationNotFound(verbs.includes(method) ? [] : verbs); // pages and uploads cannot be items
+    }
     if (found.operation.route.isBatchable === false)
       throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
     return found;
