@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import { ArchiveWriter } from "../src/archives/archive.ts";
 import { readArchive } from "../src/archives/archive-reader.ts";
-import { ArchiveWriter } from "../src/archives/archive-writer.ts";
 import { endName, headName, keyOf, rowsName, tableOf } from "../src/archives/format.ts";
 
 /** An archive in parts, for a test to forge one of them. */

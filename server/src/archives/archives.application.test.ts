@@ -16,7 +16,7 @@ import type { StoredRow } from "../db/snapshot.ts";
 import { loadGuardedSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 import { openSigningSecret, sealSigningSecret, updateSigningSecret } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
-import { ArchiveWriter } from "./archive-writer.ts";
+import { ArchiveWriter } from "./archive.ts";
 import { archiveApplication, NoSuchApplication } from "./export-application.ts";
 import { ArchiveError, endName, fileName, headName, rowsName } from "./format.ts";
 import { ApplicationExists, type ImportOptions, importApplication } from "./import-application.ts";

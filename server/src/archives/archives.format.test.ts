@@ -9,7 +9,7 @@ import { fillApplication } from "../../test/full-application.ts";
 import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { rounds } from "../../test/rounds.ts";
 import { loadSecrets } from "../config/server-secret.ts";
-import { ArchiveWriter } from "./archive-writer.ts";
+import { ArchiveWriter } from "./archive.ts";
 import { backUp } from "./backup.ts";
 import { ArchiveError, endName, headName, missingName, rowsName } from "./format.ts";
 import { loadArchive } from "./load.ts";

@@ -1,23 +1,126 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { browserOf } from "../contract/browser.ts";
+import { type Browser, browserOf } from "../contract/browser.ts";
+import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
 import { ArchiveResult, FileResult } from "../contract/file-result.ts";
 import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
-import type { ApiError, ErrorCondition } from "../lib/errors.ts";
-import { parseQuery } from "../operations/body-parameters.ts";
+import { CallWork } from "../lib/call-work.ts";
+import { ApiError, type ErrorCondition } from "../lib/errors.ts";
+import { parseBody, parseQuery } from "../operations/body-parameters.ts";
 import { jsonContentType, type Rehearsed, type Reply, replyBody, shownReply } from "../operations/envelope.ts";
 import { ignoredHeader, ignoredHeaderOf } from "../operations/ignored.ts";
 import type { Authenticate, Operation } from "../operations/operations.ts";
 import { rehearsedHeader } from "../operations/rehearsals.ts";
 import { readSignature, requireSignature } from "../operations/signatures.ts";
+import { HeldBody } from "./body.ts";
 import { setOrigin } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import { HttpCall, type HttpCallServices } from "./http-call.ts";
-import { smallReplyBytes } from "./in-flight.ts";
+import { type BuiltReply, type InFlight, smallReplyBytes } from "./in-flight.ts";
 import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendReply, setQuota } from "./send-reply.ts";
 import { sendStream } from "./send-stream.ts";
+import { receiveUpload, type UploadLimits } from "./upload.ts";
+
+interface HttpCallServices {
+  readonly limits: UploadLimits;
+  readonly inFlight: InFlight;
+  /** Whether the client sent a request over TLS. */
+  isSecure(request: IncomingMessage): boolean;
+}
+
+const rehearseHeader = "rollcall-rehearse";
+
+/** A call that is a request of its own. A class, because most calls use none of its methods. */
+class HttpCall implements Call {
+  readonly requestId: string;
+  readonly authorization: string | undefined;
+  readonly address: string;
+  readonly idempotencyKey: unknown;
+  readonly path: Readonly<Record<string, unknown>>;
+  readonly unread: string[] = [];
+  readonly work: CallWork;
+  /** The reply that an operation has reserved memory for. */
+  built: BuiltReply | undefined;
+  // Not #private, because `callWith` creates objects that inherit from this one.
+  private readonly exchange: Exchange;
+  private readonly services: HttpCallServices;
+  private gone: AbortSignal | undefined;
+
+  constructor(exchange: Exchange, services: HttpCallServices) {
+    this.exchange = exchange;
+    this.services = services;
+    this.requestId = exchange.id;
+    this.authorization = exchange.headers.authorization;
+    this.address = exchange.address;
+    this.idempotencyKey = exchange.headers["idempotency-key"];
+    this.path = exchange.path;
+    this.work = new CallWork(() => exchange.response.destroyed);
+  }
+
+  get ifMatch(): string | undefined {
+    return this.exchange.headers["if-match"];
+  }
+
+  get lastEventId(): string | undefined {
+    return this.exchange.headers["last-event-id"]?.toString();
+  }
+
+  get rehearse(): string | undefined {
+    return this.exchange.headers[rehearseHeader]?.toString();
+  }
+
+  forgetAddress(): void {
+    this.exchange.address = "";
+  }
+
+  countFor(applicationId: string): void {
+    this.exchange.applicationId = applicationId;
+  }
+
+  whenGone(): AbortSignal {
+    this.gone ??= abortOnClose(this.exchange.response);
+    return this.gone;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.exchange.setHeader(name, value);
+  }
+
+  browser(): Browser {
+    const { request, response } = this.exchange;
+    return browserOf(request, response, this.services.isSecure(request));
+  }
+
+  reserve(kind: string, rows: number): Promise<void> | undefined {
+    this.built ??= this.services.inFlight.beginReply(this.exchange);
+    return this.built.reserve(kind, rows);
+  }
+
+  readParameters(): RawParameters {
+    const { method, query, body, headers } = this.exchange;
+    if (body instanceof ApiError) throw body; // `readBody` resolves with errors
+    if (method === "GET" || method === "HEAD") return parseQuery(query);
+    const bytes = body instanceof HeldBody ? body.bytes : body;
+    const parameters = bytes === undefined ? [] : parseBody(bytes, headers["content-type"]);
+    if (query !== "" && method !== "DELETE") for (const [name] of parseQuery(query)) this.unread.push(name);
+    return method === "DELETE" ? [...parseQuery(query), ...parameters] : parameters;
+  }
+
+  receive<File extends StoredUpload>(store: (part: UploadedPart) => Promise<File>): Promise<ReceivedUpload<File>> {
+    const { exchange, services } = this;
+    const begin = () => services.inFlight.beginUpload(exchange);
+    return receiveUpload(exchange.request, exchange.headers["content-type"], { ...services.limits, begin }, store);
+  }
+}
+
+function abortOnClose(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  if (response.destroyed) gone.abort();
+  else response.once("close", () => gone.abort());
+  return gone.signal;
+}
 
 /** A page like those with which proxies of hotels and companies replace an answer. */
 const proxyPage = `<!doctype html>

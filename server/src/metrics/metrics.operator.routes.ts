@@ -1,16 +1,19 @@
 import { requireApplication } from "../auth/operated-application.ts";
+import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/search/page.ts";
 import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./engine/charts.ts";
-import { readDailyCounts } from "./engine/daily-counts.ts";
 import { eventsStream } from "./engine/events.ts";
 import { listHandles } from "./engine/handles.store.ts";
 import { type Interval, intervalStart, nextInterval } from "./engine/intervals.ts";
 import { isKnownKey, keysStream } from "./engine/keys.ts";
-import { dayMs } from "./engine/series.ts";
+import { readCount } from "./engine/rollups.ts";
+import { dayMs, rollupSuffix, seriesOf, seriesOfRollup, startOf, startOfRollup } from "./engine/series.ts";
+import { readRollupCounts } from "./engine/snapshot.store.ts";
+import { readWaiting } from "./engine/waiting.ts";
 import {
   daysListed,
   EventPage,
@@ -174,3 +177,31 @@ function readRange(
 
 /** The events of an application for operators (spec/metrics#series). */
 export const metricOperatorOperations = [listMetrics, readMetric, listValues, listEvents];
+
+/**
+ * Counts the events of several keys on each of the last days, in UTC, from roll-ups and the inbox alone.
+ *
+ * @returns by key, from the earliest day to today
+ */
+export async function readDailyCounts(
+  applicationId: string,
+  keys: readonly string[],
+  { days, now }: { readonly days: number; readonly now: number },
+  queries: Queries,
+): Promise<ReadonlyMap<string, number[]>> {
+  if (keys.length === 0) return new Map();
+  const first = startOf("day", now) - (days - 1) * dayMs;
+  const range = { from: rollupSuffix("day", first), to: rollupSuffix("day", first + days * dayMs), count: days };
+  const bySeries = new Map(keys.map((key) => [seriesOf(key), key]));
+  const { rollups, waiting } = await readRollupCounts(applicationId, [...bySeries.keys()], range, queries);
+  const counts = new Map(keys.map((key) => [key, Array<number>(days).fill(0)]));
+  function add(key: string, start: number, count: number): void {
+    const ofKey = counts.get(key);
+    const day = (start - first) / dayMs;
+    if (ofKey?.[day] !== undefined) ofKey[day] += count;
+  }
+  for (const { id, data } of rollups) add(bySeries.get(seriesOfRollup(id)) ?? "", startOfRollup(id), readCount(data));
+  for (const [key, starts] of await readWaiting(waiting).counts(keys, "day"))
+    for (const [start, count] of starts) add(key, start, count);
+  return counts;
+}

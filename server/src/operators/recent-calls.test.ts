@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnsweredCall } from "../http/request-observer.ts";
 import { ApiError } from "../lib/errors.ts";
-import { createRecentCalls, recentCallsLimits } from "./recent-calls.ts";
+import { createRecentCalls, recentCallsLimits } from "./requests.ts";
 
 function call(n: number, more: Partial<AnsweredCall> = {}): AnsweredCall {
   const asked = { requestId: `r${n}`, at: n, method: "GET", path: "/users/me", address: "::1" };

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Revocations } from "../auth/revocations.ts";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { type Dialect, isForeignKeyViolation } from "../db/dialect.ts";
@@ -5,9 +6,8 @@ import { ownedTableNames } from "../db/owned-tables.ts";
 import { userTablesInErasureOrder } from "../db/table-catalogue.ts";
 import type { FileRow, OwnedRow, OwnedTableName } from "../db/tables.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
-import { clearSomeLocations, deleteSomeOwnSlots } from "../jobs/metadata-erasure.ts";
+import { clearSomeLocations, deleteSomeOfObjects, deleteSomeOwnSlots } from "../jobs/metadata-erasure.ts";
 import { deleteSomeRows } from "../jobs/owned-rows.ts";
-import { eraseSomeOwned } from "../owned/erasure.ts";
 import { filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { refundUsage } from "../storage/usage.ts";
@@ -153,4 +153,29 @@ export async function eraseUser(
     if (isForeignKeyViolation(error)) return false; // a request was still writing rows to a table that had been erased
     throw error;
   }
+}
+
+/**
+ * Erases some objects of a user that have no metadata left, otherwise some of their metadata. Objects are locked before
+ * their metadata, in the same order as by requests that change or delete one, which prevents deadlocks.
+ *
+ * @returns "more" when metadata is left; the rows that this transaction has deleted, and how many it has found
+ */
+async function eraseSomeOwned<Row extends OwnedRow>(
+  table: OwnedTableName,
+  { applicationId, userId }: { readonly applicationId: string; readonly userId: string },
+  count: number,
+  queries: Queries,
+  dialect: Dialect,
+): Promise<"more" | { readonly found: number; readonly deleted: readonly Row[] }> {
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(table)} where application_id = ${applicationId} and user_id = ${userId}
+    limit ${count} ${dialect.forUpdate}`.execute(queries);
+  if (rows.length === 0) return { found: 0, deleted: [] };
+  const ids = rows.map(({ id }) => id);
+  if (!(await deleteSomeOfObjects(applicationId, ids, queries))) return "more";
+  const deleted = await sql<Row>`
+    delete from ${sql.table(table)} where application_id = ${applicationId} and id in (${sql.join(ids)})
+    returning *`.execute(queries);
+  return { found: rows.length, deleted: deleted.rows };
 }
