@@ -40,6 +40,7 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
   "server/src/metadata/metadata.store": ["server/src/metadata/metadata.increment"],
   "server/src/operators/operators.store": ["server/src/operators/operators.test"],
   "server/src/app/serve.ts": ["server/test/first-owner"],
+  "server/src/users/users.erasure": ["server/src/users/users.deletion"],
   "server/src/users/users.social": [],
 };
 
