@@ -65,7 +65,7 @@ describe("PostgreSQL", { skip }, () => {
     return rows.map(({ name }) => name).filter((name) => name.startsWith(start));
   }
 
-  it("lookups whose joint statement loses every connection fail, and are not sent again one by one", async () => {
+  it("lookups whose shared statement loses every connection fail, and are not sent again one by one", async () => {
     const find = prepare<{ applicationId: string; name: string }, object>(
       (queries, parameter) =>
         queries
@@ -131,9 +131,9 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual(await stored("every time"), []);
   });
 
-  it("a joint transaction is retried as a whole", async () => {
+  it("an outer transaction is retried with all of its steps", async () => {
     let runs = 0;
-    const value = await database.together(
+    const value = await database.nestTransactions(
       async () => {
         runs += 1;
         await database.write(({ queries }) => insert("together 1", queries));
@@ -143,12 +143,14 @@ describe("PostgreSQL", { skip }, () => {
       },
       { isSplittable: false },
     );
-    assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
+    assert.deepEqual([value, await stored("nestTransactions")], [2, ["together 1", "together 2"]]);
   });
 
-  it("a joint transaction that breaks at its start releases its slot and its connection", async () => {
+  it("an outer transaction that breaks at its start releases its slot and its connection", async () => {
     const joined = () =>
-      database.together(() => database.write(({ queries }) => sql`select 1`.execute(queries)), { isSplittable: false });
+      database.nestTransactions(() => database.write(({ queries }) => sql`select 1`.execute(queries)), {
+        isSplittable: false,
+      });
     proxy.cutAt("lock_timeout", "before", 3); // one more than the number of retries
     await assert.rejects(joined(), isUnavailable);
     await joined();
@@ -389,7 +391,7 @@ describe("PostgreSQL", { skip }, () => {
     await whole(database.reads);
     await sql`alter table applications add column of_a_later_version bigint`.execute(direct.reads);
     await database.write(async ({ queries }) => void (await whole(queries)));
-    await database.together(
+    await database.nestTransactions(
       async () => {
         await database.write(({ queries }) => insert("after the column", queries));
         await whole(database.reads);

@@ -120,7 +120,7 @@ export async function createServices(
   });
   const secrets = await openSecretsOf(config, database);
 
-  const background = createBackground(log, database.afterwards);
+  const background = createBackground(log, database.afterCommit);
   const policies = createPolicies({ secrets, database });
   const limitCounters = createLimitCounters(config, { database, secrets, log });
   const statistics = createStatistics({ database, clock, log });

@@ -68,7 +68,7 @@ async function requirePublicUrls(
   const { settings: current } = await loadVersion(appid, services);
   const changed = changedUrls(current, changedSettings(current, read));
   const judge = async ([setting, url]: [string, string]) => ((await isPublic(url, services)) ? [] : [setting]);
-  const wrong = await services.database.apart(`public ${JSON.stringify([...changed])}`, () =>
+  const wrong = await services.database.outsideTransaction(`public ${JSON.stringify([...changed])}`, () =>
     Promise.all([...changed].map(judge)),
   );
   if (wrong.flat().length > 0) {

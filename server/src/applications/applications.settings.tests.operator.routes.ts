@@ -37,12 +37,12 @@ const testMail = operation({
     }
     const admitted = () => database.write(({ queries }) => mails.admitTest(appid, queries));
     // Outside of the transaction, which must neither stay open while the mail is sent nor roll back its count.
-    const isAdmitted = await database.apart("a test mail is admitted", admitted, { hasEffect: true });
+    const isAdmitted = await database.outsideTransaction("a test mail is admitted", admitted, { hasEffect: true });
     if (!isAdmitted) {
       const message = "An application can send five test mails an hour.";
       throw new ApiError("RateLimitExceeded", message, { retryAfterSeconds: hourSeconds });
     }
-    return database.apart(`a test mail to ${to}`, () => sendTest(appid, to, call.requestId, services), {
+    return database.outsideTransaction(`a test mail to ${to}`, () => sendTest(appid, to, call.requestId, services), {
       hasEffect: true,
     });
   },
@@ -81,7 +81,9 @@ const testProvider = operation({
     await requireApplication(appid, database.reads);
     const provider = await findOidcProvider(appid, name);
     if (provider === undefined) throw new ApiError("ItemDoesNotExist");
-    return database.apart(`keys of ${provider.jwksUrl}`, () => idTokens.testKeys(provider), { hasEffect: true });
+    return database.outsideTransaction(`keys of ${provider.jwksUrl}`, () => idTokens.testKeys(provider), {
+      hasEffect: true,
+    });
   },
 });
 

@@ -22,7 +22,7 @@ export function createActionLog({
 }): ActionLog {
   return {
     record: (action, { path, parameters }, work) =>
-      database.together(
+      database.nestTransactions(
         async () => {
           const { appid } = path;
           if (typeof appid === "string") {

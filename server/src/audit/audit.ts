@@ -195,7 +195,8 @@ export function createAudit(services: AuditServices): Audit {
     },
 
     // The key omits the target: a user that the same batch creates has another id in each run.
-    note: (event) => database.apart(`note ${event.action}`, async () => queue.put(event), { hasEffect: true }),
+    note: (event) =>
+      database.outsideTransaction(`note ${event.action}`, async () => queue.put(event), { hasEffect: true }),
 
     get waitingCount() {
       return queue.waitingCount;

@@ -143,7 +143,7 @@ export function createCallers(
         found.caller === undefined ||
         found.confirmedAt !== revision ||
         found.recheckAt <= now ||
-        database.hasUnsettled()
+        database.hasPendingEffects()
       ) {
         misses += 1;
         return confirm(token, found, now).then((caller) => requireKind(caller, required));

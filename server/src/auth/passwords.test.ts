@@ -9,7 +9,7 @@ const cheap = { passwordHashMemoryKib: 8, passwordHashPasses: 1, passwordHashThr
 
 /** Passwords of unrecognized callers in one application. */
 function passwordsOf(settings: Partial<typeof cheap> = {}) {
-  const passwords = createPasswords({ ...cheap, ...settings }, { apart: (_key, work) => work() });
+  const passwords = createPasswords({ ...cheap, ...settings }, { outsideTransaction: (_key, work) => work() });
   const ticket = { lane: "unrecognized_user", application: "app", caller: "192.0.2.0" } as const;
   return {
     ...passwords,

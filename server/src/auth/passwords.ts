@@ -41,7 +41,7 @@ export function createPasswords(
     Config,
     "passwordHashMemoryKib" | "passwordHashPasses" | "passwordHashThreads" | "passwordHashQueueMax"
   >,
-  { apart }: Pick<Database, "apart">,
+  { outsideTransaction }: Pick<Database, "outsideTransaction">,
 ): Passwords {
   const { passwordHashMemoryKib: memoryKib, passwordHashPasses: passes } = settings;
   const turns = createHashQueue(settings);
@@ -71,12 +71,12 @@ export function createPasswords(
 
     // A transaction must not stay open for as long as a hash takes.
     hash: (password, ticket) =>
-      apart(`hash ${password}`, () =>
+      outsideTransaction(`hash ${password}`, () =>
         turns.run(ticket, () => measure(() => argon2().hash(normalize(password), options))),
       ),
 
     verify: (storedHash, password, ticket) =>
-      apart(`verify ${storedHash} ${password}`, () =>
+      outsideTransaction(`verify ${storedHash} ${password}`, () =>
         turns.run(ticket, () =>
           measure(async () => {
             const isRight = await argon2().verify(storedHash ?? dummyHash, normalize(password));

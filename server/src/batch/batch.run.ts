@@ -1,6 +1,6 @@
 import type { Call } from "../contract/call.ts";
 import type { AnyCaller, Route } from "../contract/route.ts";
-import type { Joint } from "../db/database.ts";
+import type { OuterTransaction } from "../db/database.ts";
 import { ApiError, Interrupted } from "../lib/errors.ts";
 import type { Dispatched } from "../operations/dispatch.ts";
 import { errorReply, newRequestId, type Reply, replyBody, toApiError } from "../operations/envelope.ts";
@@ -143,23 +143,23 @@ export function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredI
 
 /** Puts as many items as possible into one transaction, and one fsync; each still fails or succeeds alone. */
 function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
-  return services.database.together(
-    async (joint) => {
+  return services.database.nestTransactions(
+    async (outer) => {
       const sequence = createSequence(plan, services);
       let isStopped = false;
       let durableCount = 0;
       for (const item of plan.items) {
-        const { commitCount } = joint;
+        const { commitCount } = outer;
         if (isStopped) {
           sequence.add(notRun(item));
           continue;
         }
         try {
-          const answered = await joint.part(
+          const answered = await outer.step(
             () => sequence.answer(item),
             ({ reply }) => reply.status === 503,
           );
-          if (joint.commitCount > commitCount) durableCount = sequence.answered.length;
+          if (outer.commitCount > commitCount) durableCount = sequence.answered.length;
           sequence.add(answered);
           isStopped = plan.mode === "sequential" && !answered.reply.isSuccess;
         } catch (error) {
@@ -168,7 +168,7 @@ function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]
           sequence.add(refused(item, error));
         }
       }
-      await joint.flush().catch((error) => sequence.lose(durableCount, error));
+      await outer.flush().catch((error) => sequence.lose(durableCount, error));
       return sequence.answered;
     },
     { isSplittable: true },
@@ -186,13 +186,13 @@ class Failed extends Error {
 }
 
 async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
-  async function runAll(joint: Joint): Promise<AnsweredItem[]> {
+  async function runAll(outer: OuterTransaction): Promise<AnsweredItem[]> {
     const sequence = createSequence(plan, services);
     for (const item of plan.items) {
       try {
-        const answered = await joint.part(() => sequence.answer(item));
+        const answered = await outer.step(() => sequence.answer(item));
         sequence.add(answered);
-        if (!answered.reply.isSuccess && !joint.isInterrupted) throw new Failed(answered);
+        if (!answered.reply.isSuccess && !outer.isInterrupted) throw new Failed(answered);
       } catch (error) {
         if (!(error instanceof Interrupted)) throw error;
       }
@@ -201,7 +201,7 @@ async function runAtomic(plan: BatchPlan, services: Services): Promise<AnsweredI
   }
 
   try {
-    return await services.database.together(runAll, { isSplittable: false });
+    return await services.database.nestTransactions(runAll, { isSplittable: false });
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     return plan.items.map((item) => (item === error.answered.item ? error.answered : notRun(item)));

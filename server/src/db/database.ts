@@ -16,25 +16,25 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
 }
 
-/** Writes that are committed together, in several parts. */
-export interface Joint {
-  /** True if the work will run again, so that the results of this run are discarded. */
+/** A transaction that encloses nested ones. Its work consists of steps. */
+export interface OuterTransaction {
+  /** True if the work will be retried, so that the results of this run are discarded. */
   readonly isInterrupted: boolean;
-  /** How many times preceding parts have been committed. */
+  /** How many times preceding steps have been committed. */
   readonly commitCount: number;
   /**
-   * Runs a part of the work. In a splittable joint, work that must not run inside a transaction (`apart`) commits what
-   * came before this part and runs the part again; otherwise the whole work runs again.
+   * Runs a step of the work. If the step calls `outsideTransaction`, a splittable transaction commits the preceding steps
+   * and retries this one; another transaction retries all of its work.
    *
-   * @param isBusy returns true for a result that could improve in a transaction of its own, because of a conflict
+   * @param isBusy returns true for a result of a conflict, which a transaction for this step only could avoid
    */
-  part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T>;
-  /** In a splittable joint: commits what came before, whatever happens afterwards. */
+  step<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T>;
+  /** Commits the preceding steps of a splittable transaction. */
   flush(): Promise<void>;
 }
 
-export interface ApartOptions {
-  /** The work has side effects, so it must not run before the calls that precede it are final. */
+export interface OutsideOptions {
+  /** The work has side effects, so it must not run before the preceding steps are final. */
   readonly hasEffect?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Database {
   /**
    * Runs the work in a transaction and resolves when it is on disk. Statements of the work must not wait for anything
    * but this transaction. If the work throws, the transaction is rolled back and the error is passed on; other
-   * transactions that share the fsync are not affected. The work may run several times, after a conflict or a broken
+   * transactions that share the fsync are not affected. The work is retryable: it runs again after a conflict or a broken
    * connection, so it must have no side effects but its statements and those of `afterCommit`.
    *
    * @throws ApiError ServiceUnavailable if the database is unreachable, full or locked, and if the connection broke at
@@ -66,31 +66,34 @@ export interface Database {
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
 
   /**
-   * Runs work whose writes form one transaction: each nested `write` becomes a part of it. The transaction begins with
-   * the first write and is on disk when this resolves. Reads inside see its writes. If the work throws, everything is
-   * rolled back except parts that were committed before. The work may run several times, so it must have no other side
-   * effects (see `afterwards`). A nested `together` becomes a part of the outer one.
+   * Runs work in an outer transaction, in which each `write` is a nested transaction. It begins with the first write and
+   * is on disk when this resolves. Reads inside see its writes. If the work throws, everything is rolled back except the
+   * steps that were committed before. The work is retryable, so it must have no other side effects (see `afterCommit`).
+   * Calls of `nestTransactions` nest, too.
    *
-   * @param options `isSplittable`: the parts may be committed one by one, which happens when the work takes long
+   * @param options `isSplittable`: the steps may be committed one by one, which happens when the work takes long
    */
-  together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
+  nestTransactions<T>(
+    work: (outer: OuterTransaction) => Promise<T>,
+    options: { readonly isSplittable: boolean },
+  ): Promise<T>;
 
   /**
    * Runs work that must not run inside a transaction, because it takes long or must survive a rollback. Inside
-   * `together` it runs once, however often the surrounding work runs; elsewhere it runs immediately.
+   * `nestTransactions` it runs once, however often the surrounding work is retried; elsewhere it runs immediately.
    *
-   * @param key identifies the work: the same key is not run twice
+   * @param key identifies the work, whose outcome is reused by retries
    */
-  apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
+  outsideTransaction<T>(key: string, work: () => Promise<T>, options?: OutsideOptions): Promise<T>;
 
   /**
-   * Runs an effect after the joint transaction is committed, and not at all if it is rolled back; outside of a joint
-   * immediately.
+   * Runs an effect after the outer transaction has committed, and not at all if it is rolled back; immediately if there
+   * is none.
    */
-  afterwards(effect: () => void): void;
+  afterCommit(effect: () => void): void;
 
-  /** True inside `together` while effects wait for the commit: caches in memory may be outdated. */
-  hasUnsettled(): boolean;
+  /** True inside `nestTransactions` while effects wait for the commit: caches in memory may be outdated. */
+  hasPendingEffects(): boolean;
 
   /**
    * True once after another process has committed. Cheap and exact on SQLite; PostgreSQL would need a round trip to

@@ -274,11 +274,11 @@ describe("lookups", () => {
     );
   });
 
-  it("see the writes of the joint transaction that they belong to, and others do not", async () => {
+  it("see the writes of the outer transaction that they belong to, and others do not", async () => {
     const undo = new Error("undo");
     const key = { applicationId: "new", name: "inside", least: 0 };
     const row = { application_id: "new", name: "inside", token_version: 0, created_at: 1, deleted_at: null };
-    const work = database.together(
+    const work = database.nestTransactions(
       async () => {
         await database.write(({ queries }) => queries.insertInto("applications").values(row).execute());
         const found = await Promise.all([find(database.reads, key), find(database.reads, key)]);

@@ -44,7 +44,7 @@ export async function openLog(applicationId: string, services: HeadServices): Pr
   const isWanted = found !== undefined && found.wanted_until > clock.now() + retentionMsOf(found) - renewalMs;
   if (isWanted && found.is_complete === 1) return found;
   // Outside of a transaction of the caller, which would itself be one of the writes to wait for.
-  return database.apart(`event log of ${applicationId}`, () => completeLog(applicationId, services), {
+  return database.outsideTransaction(`event log of ${applicationId}`, () => completeLog(applicationId, services), {
     hasEffect: true,
   });
 }

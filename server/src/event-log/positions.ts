@@ -98,7 +98,7 @@ export function createPositions({ database }: { readonly database: Database }): 
       if (!(await isWaiting(applicationId, database.reads))) return;
       // Outside of a transaction of the caller, which would lock the log until its end.
       const settleShared = () => share(applicationId, () => settleAll(applicationId));
-      await database.apart(`event positions of ${applicationId}`, settleShared, { hasEffect: true });
+      await database.outsideTransaction(`event positions of ${applicationId}`, settleShared, { hasEffect: true });
     },
     place,
     waitForBacklog(applicationId) {

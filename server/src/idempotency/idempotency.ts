@@ -106,7 +106,7 @@ export function createRunOnce(services: {
       return isInserted;
     });
     if (!isFirst) throw new AnsweredMeanwhile();
-    database.afterwards(() => applicationUsage.add(owner.applicationId, bytes));
+    database.afterCommit(() => applicationUsage.add(owner.applicationId, bytes));
   }
 
   return async (caller, key, fingerprint, work) => {
@@ -118,7 +118,7 @@ export function createRunOnce(services: {
     requireCallerSpace(state.usage, true, limits, now);
     applicationUsage.requireSpace(owner.applicationId, state.usage, 0);
     try {
-      return await database.together(
+      return await database.nestTransactions(
         async () => {
           const reply = await work();
           const { status, content, isSuccess } = reply;

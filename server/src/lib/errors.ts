@@ -353,5 +353,5 @@ export interface TokenHolder {
   readonly isTest?: true;
 }
 
-/** Aborts a request that is about to be run again and has no response yet (see `Database.together`). */
+/** Aborts a request that is about to be run again and has no response yet (see `Database.nestTransactions`). */
 export class Interrupted extends Error {}

@@ -263,7 +263,7 @@ async function storeEvents(
   const checked = await keyLimits.check(caller, new Set(events.map(([key]) => key)));
   const relief = compactor.reduceBacklog(applicationId);
   // Never waits inside a transaction: the compaction that frees space may be waiting for that transaction.
-  if (relief !== undefined) await database.apart("room for events", () => relief);
+  if (relief !== undefined) await database.outsideTransaction("room for events", () => relief);
   const row = { application_id: applicationId, id: ids.newId("MetricEvent"), received_at: now };
   return database.write(
     async (transaction) => {

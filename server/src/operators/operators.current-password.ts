@@ -34,7 +34,7 @@ export async function requireCurrentPassword(
   const origin = { deviceId: undefined, recognizedOrigin: undefined, hasToken: true, address: call.address };
   const attempt = { applicationId: undefined, nameKey: name, ...origin };
   const ticket = operatorTicket(call, operatorId);
-  const isRight = await database.apart(
+  const isRight = await database.outsideTransaction(
     `current password ${password_hash} ${password}`,
     () => signInGuard.check(attempt, () => passwords.verify(password_hash || undefined, password, ticket)),
     { hasEffect: true },

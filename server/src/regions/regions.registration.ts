@@ -58,9 +58,13 @@ export function createRemoteRegistration(services: {
       }
       call.forgetAddress?.();
       // Runs once and outside of any transaction, because the other region may take long and its effects remain.
-      const json = await database.apart(`register with ${region} for ${appid}`, () => ask(region, appid, call), {
-        hasEffect: true,
-      });
+      const json = await database.outsideTransaction(
+        `register with ${region} for ${appid}`,
+        () => ask(region, appid, call),
+        {
+          hasEffect: true,
+        },
+      );
       return new RawResult(json);
     },
   };

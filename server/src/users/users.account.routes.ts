@@ -131,7 +131,7 @@ async function verifyPassword(
   const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
   const ticket = userTicket(applicationId, call, userId);
   const verify = () => passwords.verify(from === "" ? undefined : from, currentPassword, ticket);
-  const verified = await database.apart(
+  const verified = await database.outsideTransaction(
     `current password ${from} ${currentPassword} ${password}`,
     () =>
       passwordChanges.run(applicationId, userId, async () =>

@@ -51,7 +51,9 @@ const createOperatedUser = operation({
     const user_name_key = requireUserNameKey(username);
     if ((await findUserByName(appid, username, database.reads)) !== undefined) throw userNameTaken(); // saves the hash
     const ticket = operatorTicket(call, caller.operatorId);
-    const password_hash = await database.apart(`password ${password}`, () => passwords.hash(password, ticket));
+    const password_hash = await database.outsideTransaction(`password ${password}`, () =>
+      passwords.hash(password, ticket),
+    );
     const user = newUserRow({
       application_id: appid,
       id: ids.newId("User"),

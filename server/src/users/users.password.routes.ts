@@ -35,7 +35,7 @@ const requestPasswordReset = operation({
     resetDelays.requireSlot(applicationId);
     const event: AuditEvent = { ...calledBy(caller, call), action: "requestPasswordReset" };
     background.run("mailResetCode", () => mailResetCode(applicationId, parameters, event, services));
-    await database.apart("a request for a code", () => resetDelays.wait(applicationId));
+    await database.outsideTransaction("a request for a code", () => resetDelays.wait(applicationId));
     return true as const;
   },
 });
@@ -94,7 +94,7 @@ const resetPassword = operation({
         services,
       ));
     if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
-    await database.apart("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
+    await database.outsideTransaction("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
     if (!isSet)
       throw new ApiError("ParameterOutOfRange", "resetCode is wrong, used or expired.", { parameter: "resetCode" });
     return true as const;
@@ -112,7 +112,7 @@ async function setPassword(
   const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
   // Outside the transaction, so that a rollback does not refund the try.
   const tried = `reset code ${code.userId} ${code.digest}`;
-  const isAlike = await database.apart(
+  const isAlike = await database.outsideTransaction(
     tried,
     () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
     { hasEffect: true },

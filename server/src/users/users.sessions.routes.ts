@@ -235,7 +235,7 @@ async function checkPassword(
   const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
   let ticket = userTicket(applicationId, call);
   // Outside the transaction, so that a batch that rolls back does not uncount the attempts.
-  const isRight = await database.apart(
+  const isRight = await database.outsideTransaction(
     `login ${storedHash} ${nameKey} ${password}`,
     () =>
       signInGuard.check(attempt, (isRecognized) => {

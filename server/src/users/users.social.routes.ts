@@ -122,7 +122,7 @@ async function requireClaims(
   const result =
     provider === undefined
       ? ({ failedCheck: "provider" } as const)
-      : await database.apart(verified, () => idTokens.verify(identityAccessToken, identityID, provider));
+      : await database.outsideTransaction(verified, () => idTokens.verify(identityAccessToken, identityID, provider));
   if ("claims" in result) return result.claims;
   const { failedCheck } = result;
   const about = { request_id: call.requestId, applicationId, provider: identityProviderName, failedCheck };

@@ -89,7 +89,7 @@ const createWebhook = operation({
       }
       await insertWebhook(row, queries);
     });
-    database.afterwards(() => webhookRunner.expect(appid));
+    database.afterCommit(() => webhookRunner.expect(appid));
     return { ...presentWebhook(row, noBacklog, now), secret };
   },
 });
@@ -312,7 +312,7 @@ const resumeWebhook = operation({
       };
     };
     const resumed = await change(appid, webhookId, services, columnsFor, hasten);
-    database.afterwards(() => webhookRunner.expect(appid));
+    database.afterCommit(() => webhookRunner.expect(appid));
     return resumed;
   },
 });
@@ -361,12 +361,12 @@ function requireOwnerFor(
 }
 
 function requireUrl(url: string, { database, outgoing }: Services): Promise<void> {
-  return database.apart(`webhook at ${url}`, () => requireWebhookUrl(url, outgoing), { hasEffect: true });
+  return database.outsideTransaction(`webhook at ${url}`, () => requireWebhookUrl(url, outgoing), { hasEffect: true });
 }
 
 /** The end of the log, which records events from then on. */
 function findEnd(appid: string, { database, eventLog }: Services): Promise<Cursor> {
-  return database.apart(`end of the log of ${appid}`, () => eventLog.findEnd(appid), { hasEffect: true });
+  return database.outsideTransaction(`end of the log of ${appid}`, () => eventLog.findEnd(appid), { hasEffect: true });
 }
 
 /** @throws ApiError ItemDoesNotExist */

@@ -47,7 +47,7 @@ const testWebhook = operation({
       throw new ApiError("ParameterOutOfRange", "The webhook needs its headers and a secret first.");
     }
     // Outside of the transaction, which must neither stay open during the attempt nor roll back its count.
-    const isAdmitted = await database.apart("a test event is admitted", () => admit(webhook, services), {
+    const isAdmitted = await database.outsideTransaction("a test event is admitted", () => admit(webhook, services), {
       hasEffect: true,
     });
     if (!isAdmitted) {
@@ -56,7 +56,7 @@ const testWebhook = operation({
     }
     const message = { ...newTestEvent(webhook, services), attempt: 1, isReplay: false };
     const attempt = () => attemptDelivery(webhook, opened, message, services);
-    return present(await database.apart(`test of ${webhookId}`, attempt, { hasEffect: true }));
+    return present(await database.outsideTransaction(`test of ${webhookId}`, attempt, { hasEffect: true }));
   },
 });
 

@@ -56,7 +56,7 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
 export interface SignInGuard {
   /**
    * Counts an attempt before the password is checked, so that concurrent attempts are limited like sequential ones, and
-   * uncounts it when the password is right. Must be called where no transaction waits for it (`Database.apart`).
+   * uncounts it when the password is right. Must be called where no transaction waits for it (`Database.outsideTransaction`).
    *
    * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have used up its trust
    * @returns the result of `isRight`

@@ -15,7 +15,7 @@ const sizes = [32, 16, 8, 4, 2, 1];
  * would gather rows of arrays before
  */
 export function createAdditions(
-  runTogether: LookupRunners["together"],
+  runBatched: LookupRunners["batched"],
   takesArrays: () => boolean,
 ): (addition: Addition, values: readonly unknown[]) => Promise<unknown[]> {
   function sendList(addition: Addition, waiting: Rows): void {
@@ -33,7 +33,7 @@ export function createAdditions(
     note?: (found: ArrayRows) => void,
   ): void {
     const calls = waiting.map(({ call }) => call);
-    runTogether(text, values, calls).then(
+    runBatched(text, values, calls).then(
       (found) => {
         note?.(found);
         const returned = rowsByKey(addition, found);

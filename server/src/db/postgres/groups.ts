@@ -4,7 +4,7 @@ import { type CurrentCall, runInCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { Queries, Transaction } from "../database.ts";
 import { isConflict } from "../dialect.ts";
-import type { GroupedWrite } from "../joint-work.ts";
+import type { GroupedWrite } from "../outer-transaction.ts";
 import { runPrepared, type Statement } from "../prepared.ts";
 import { createAdditions } from "./additions.ts";
 import { type PostgresConnection, refuseStreaming } from "./connection.ts";
@@ -112,10 +112,10 @@ async function commitGroup(members: readonly Member[], engine: GroupEngine): Pro
   const queries = engine.queriesOver(group);
   const run = async ({ sql }: Statement, values: unknown[]) =>
     (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
-  const together: LookupRunners["together"] = (sql, values, calls) =>
+  const batched: LookupRunners["batched"] = (sql, values, calls) =>
     group.executeAsArrays(CompiledQuery.raw(sql, values), calls);
-  const add = createAdditions(together, engine.takesArrays);
-  const lookUp = createLookups({ alone: run, together });
+  const add = createAdditions(batched, engine.takesArrays);
+  const lookUp = createLookups({ single: run, batched });
   runPrepared(queries, {
     run,
     lookUp,

@@ -15,9 +15,9 @@ export interface ArrayRows {
 
 export interface LookupRunners {
   /** Runs the statement of one lookup. */
-  alone(lookup: Lookup, values: unknown[]): Promise<unknown[]>;
+  single(lookup: Lookup, values: unknown[]): Promise<unknown[]>;
   /** Runs one statement for lookups of several calls. */
-  together(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
+  batched(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
 }
 
 type Lookups = readonly Waiting<Values>[];
@@ -36,10 +36,10 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
       sendAlone(lookup, waiting);
       return;
     }
-    const { sql, names, rowsOf } = togetherOf(lookup, first.values);
+    const { sql, names, rowsOf } = batchOf(lookup, first.values);
     const lists = names.map((name) => arrayLiteral(waiting.map(({ values }) => values[name])));
     const calls = waiting.map(({ call }) => call);
-    runners.together(sql, [first.values[lookup.application], ...lists], calls).then(
+    runners.batched(sql, [first.values[lookup.application], ...lists], calls).then(
       (found) => {
         const rows = rowsOf(found, waiting.length);
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
@@ -54,7 +54,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
   function sendAlone(lookup: Lookup, waiting: Lookups): void {
     for (const { values, call, resolve, reject } of waiting) {
       const given = lookup.names.map((name) => values[name]);
-      runInCall(call, () => runners.alone(lookup, given)).then(resolve, reject);
+      runInCall(call, () => runners.single(lookup, given)).then(resolve, reject);
     }
   }
 
@@ -91,7 +91,7 @@ function joinEqual({ names }: Lookup, waiting: Lookups): Lookups {
 }
 
 /** The statement for several lookups. */
-interface Together {
+interface LookupBatch {
   readonly sql: string;
   /** The values that differ between the lookups. */
   readonly names: readonly string[];
@@ -99,10 +99,10 @@ interface Together {
   rowsOf(found: ArrayRows, count: number): unknown[][];
 }
 
-const statements = new WeakMap<Lookup, Together>();
+const statements = new WeakMap<Lookup, LookupBatch>();
 
 /** @param values those of one lookup, which tell the types */
-function togetherOf(lookup: Lookup, values: Values): Together {
+function batchOf(lookup: Lookup, values: Values): LookupBatch {
   const known = statements.get(lookup);
   if (known !== undefined) return known;
   const names = [...new Set(lookup.names)].filter((name) => name !== lookup.application);
@@ -118,7 +118,7 @@ function togetherOf(lookup: Lookup, values: Values): Together {
     from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
     lateral (${one} offset 0) as found`;
   const rowOf = createRowCompiler(1);
-  const made: Together = {
+  const made: LookupBatch = {
     sql,
     names,
     rowsOf({ columns, rows }, count) {

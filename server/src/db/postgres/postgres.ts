@@ -12,11 +12,11 @@ import { between } from "../../lib/between.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { Database, DatabaseOptions, Queries, SignalListener } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
-import { createJoints } from "../joint.ts";
-import type { EngineWrite } from "../joint-work.ts";
+import type { EngineWrite } from "../outer-transaction.ts";
 import { runPrepared, type Statement } from "../prepared.ts";
 import { createRowCompiler, type ToRow } from "../row-of-values.ts";
 import type { Tables } from "../tables.ts";
+import { createTransactions } from "../transactions.ts";
 import { createPostgresActivity } from "./activity.ts";
 import { PostgresConnection, refuseStreaming } from "./connection.ts";
 import { createWriteGroups } from "./groups.ts";
@@ -108,8 +108,8 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   }
 
   const lookups = createLookups({
-    alone: readRows,
-    together: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
+    single: readRows,
+    batched: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
   });
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -170,26 +170,26 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     },
     queriesOver: (connection) => kyselyOver(() => connection),
   });
-  // Each joint holds a connection, possibly for long; some are reserved for short statements.
-  const jointsMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
-  const joints = createJoints(write, options.timeoutMs, {
-    openMax: jointsMax,
+  // An outer transaction may hold its connection for long; some connections are reserved for short statements.
+  const nestedMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
+  const transactions = createTransactions(write, options.timeoutMs, {
+    openMax: nestedMax,
     writeInGroup: (work, applicationId) => untilWritten(inGroups(work, applicationId)),
   });
 
   runPrepared(kysely, {
-    lookUp: (lookup, values) => (joints.queries() === undefined ? lookups(lookup, values) : undefined),
-    run: (statement, values) => (joints.queries() === undefined ? readRows(statement, values) : undefined),
+    lookUp: (lookup, values) => (transactions.queries() === undefined ? lookups(lookup, values) : undefined),
+    run: (statement, values) => (transactions.queries() === undefined ? readRows(statement, values) : undefined),
   });
 
-  /** Reads inside a joint use its connection, so that they see its writes. */
+  /** Reads inside an outer transaction use its connection, so that they see its writes. */
   function connectionOfJoint(): DatabaseConnection | undefined {
-    const queries = joints.queries();
+    const queries = transactions.queries();
     if (queries === undefined) return undefined;
     return {
       executeQuery: <R>(query: CompiledQuery) =>
         queries.executeQuery<R>(query).catch((error) => {
-          joints.lose(error); // a failed read has no savepoint to return to
+          transactions.lose(error); // a failed read has no savepoint to return to
           throw error;
         }),
       streamQuery: refuseStreaming,
@@ -199,11 +199,11 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   return {
     dialect: postgresDialect,
     reads: kysely,
-    write: joints.write,
-    together: joints.together,
-    apart: joints.apart,
-    afterwards: joints.afterwards,
-    hasUnsettled: joints.hasUnsettled,
+    write: transactions.write,
+    nestTransactions: transactions.nestTransactions,
+    outsideTransaction: transactions.outsideTransaction,
+    afterCommit: transactions.afterCommit,
+    hasPendingEffects: transactions.hasPendingEffects,
 
     hasForeignCommits: () => true,
     onCommit: (listener) => void activity.commitListeners.push(listener),
@@ -218,7 +218,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       commits: activity.commits,
       waiting: activity.waiting,
       connections: { inUse: activity.inTransaction, max: options.connectionsMax },
-      reruns: joints.reruns,
+      reruns: transactions.reruns,
     }),
 
     async ping() {

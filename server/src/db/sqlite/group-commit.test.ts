@@ -151,7 +151,7 @@ describe("writes that only add rows", () => {
     assert.equal(runs, 100);
   });
 
-  it("do not make other writes and joint transactions of their group run again", async () => {
+  it("do not make other writes and outer transactions of their group run again", async () => {
     let others = 0;
     const other = (name: string) => async (queries: Queries) => {
       others += 1;
@@ -162,11 +162,11 @@ describe("writes that only add rows", () => {
       Promise.allSettled([
         fresh.write(({ queries }) => other("a write")(queries)),
         write({ by: fresh, addsTo }),
-        fresh.together(
+        fresh.nestTransactions(
           async () => {
-            await fresh.write(({ queries }) => other("in a joint")(queries));
+            await fresh.write(({ queries }) => other("in an outer transaction")(queries));
             await nextTick();
-            await fresh.write(({ queries }) => other("in a joint, later")(queries));
+            await fresh.write(({ queries }) => other("in a outer, later")(queries));
           },
           { isSplittable: false },
         ),

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { isSqliteBusy, translateDatabaseError } from "../dialect.ts";
-import type { EngineTransaction, EngineWrite, GroupedWrite } from "../joint-work.ts";
+import type { EngineTransaction, EngineWrite, GroupedWrite } from "../outer-transaction.ts";
 import { type CommitStatistics, createCommitStatistics } from "../statistics.ts";
 import type { Tables } from "../tables.ts";
 

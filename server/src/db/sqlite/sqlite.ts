@@ -16,11 +16,11 @@ import { makeFolder } from "../../lib/make-folder.ts";
 import { pauseThread } from "../../lib/pause-thread.ts";
 import type { Database, DatabaseOptions } from "../database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "../dialect.ts";
-import { createJoints } from "../joint.ts";
 import { runPrepared } from "../prepared.ts";
 import { compileRow } from "../row-of-values.ts";
 import { createStatementWatch, type StatementWatch } from "../statement-watch.ts";
 import type { Tables } from "../tables.ts";
+import { createTransactions } from "../transactions.ts";
 import { createGroupCommit } from "./group-commit.ts";
 
 /**
@@ -52,9 +52,9 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
       onCommit: (startedAt, size) => runInCall(undefined, () => watch.ended("commit", startedAt, size)),
     },
   );
-  const joints = createJoints(group.write, options.timeoutMs, { writeInGroup: group.writeRepeatable });
+  const transactions = createTransactions(group.write, options.timeoutMs, { writeInGroup: group.writeRepeatable });
   const reads = kyselyOver(() => {
-    if (joints.queries() !== undefined) return writer; // sees the uncommitted writes of the joint
+    if (transactions.queries() !== undefined) return writer; // sees the uncommitted writes of the outer transaction
     readTick.join();
     return reader;
   }, watch);
@@ -66,11 +66,11 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   return {
     dialect: sqliteDialect,
     reads,
-    write: joints.write,
-    together: joints.together,
-    apart: joints.apart,
-    afterwards: joints.afterwards,
-    hasUnsettled: joints.hasUnsettled,
+    write: transactions.write,
+    nestTransactions: transactions.nestTransactions,
+    outsideTransaction: transactions.outsideTransaction,
+    afterCommit: transactions.afterCommit,
+    hasPendingEffects: transactions.hasPendingEffects,
 
     hasForeignCommits() {
       // `data_version` ignores commits of its own connection, so any change comes from another process.
@@ -89,7 +89,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
       commits: group.commits,
       waiting: group.waitingCount,
       connections: { inUse: group.isRunning ? 1 : 0, max: 1 }, // reads never wait
-      reruns: joints.reruns,
+      reruns: transactions.reruns,
     }),
 
     async ping() {

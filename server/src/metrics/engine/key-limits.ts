@@ -126,7 +126,7 @@ export function createKeyLimits(
     const now = clock.now();
     if ((fullUntil.get(applicationId) ?? Number.NEGATIVE_INFINITY) > now) return true;
     if ((await countKeys(applicationId, database.reads)) < keysMax) return false;
-    database.afterwards(() => fullUntil.set(applicationId, now + fullForMs));
+    database.afterCommit(() => fullUntil.set(applicationId, now + fullForMs));
     return true;
   }
 
@@ -135,7 +135,7 @@ export function createKeyLimits(
     keys: readonly string[],
   ): Promise<CheckedKeys> {
     const known = await listKnownKeys(applicationId, keys, database.reads);
-    if (known.size > 0) database.afterwards(() => remember(applicationId, known));
+    if (known.size > 0) database.afterCommit(() => remember(applicationId, known));
     const added = keys.filter((key) => !known.has(key));
     if (added.length === 0) return allKnown;
     if (await isFull(applicationId)) return { added: [], refused: refuse(added, applicationIsFull()) };

@@ -3,18 +3,18 @@ import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { Database, Joint, Queries } from "./database.ts";
-import { createJoints, type Joints } from "./joint.ts";
-import type { EngineTransaction, EngineWrite } from "./joint-work.ts";
+import type { Database, OuterTransaction, Queries } from "./database.ts";
 import { openDatabase } from "./open.ts";
+import type { EngineTransaction, EngineWrite } from "./outer-transaction.ts";
+import { createTransactions, type Transactions } from "./transactions.ts";
 
-/** `Database.together` on top of a failing engine or connection. */
+/** `Database.nestTransactions` on top of a failing engine or connection. */
 
 const split = { isSplittable: true };
 const whole = { isSplittable: false };
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
-describe("Database.together on an engine that fails", () => {
+describe("Database.nestTransactions on an engine that fails", () => {
   /** An engine that stores its writes in a list and fails at the statements that `failing` names. */
   function fakeEngine(failing: { commit?: (count: number) => boolean; rollback?: boolean; openAfterMs?: number } = {}) {
     const kept: string[] = [];
@@ -44,14 +44,14 @@ describe("Database.together on an engine that fails", () => {
     return {
       kept,
       engineWrite,
-      write: (joints: Joints, name: string) => joints.write(async () => void rows.push(name)),
+      write: (transactions: Transactions, name: string) => transactions.write(async () => void rows.push(name)),
     };
   }
 
   /**
    * Runs parts as a batch does: a failing part does not stop the others, and a refused part may have met a conflict.
    */
-  async function runParts(joint: Joint, parts: readonly (() => Promise<void>)[]): Promise<string[]> {
+  async function runParts(outer: OuterTransaction, parts: readonly (() => Promise<void>)[]): Promise<string[]> {
     const answer = (part: () => Promise<void>) =>
       part().then(
         () => "done",
@@ -62,8 +62,8 @@ describe("Database.together on an engine that fails", () => {
       );
     const outcomes: string[] = [];
     for (const part of parts) {
-      const outcome = await joint
-        .part(
+      const outcome = await outer
+        .step(
           () => answer(part),
           (condition) => condition === "ServiceUnavailable",
         )
@@ -75,16 +75,16 @@ describe("Database.together on an engine that fails", () => {
 
   it("split: a failed commit before the last part loses the writes of that commit, and no part runs twice", async () => {
     const { kept, engineWrite, write } = fakeEngine({ commit: (count) => count === 2 });
-    const joints = createJoints(engineWrite, 1_000);
+    const transactions = createTransactions(engineWrite, 1_000);
     const runs: string[] = [];
     const create = (name: string) => async () => {
       runs.push(name);
-      await write(joints, name);
+      await write(transactions, name);
     };
-    const hash = (name: string) => () => joints.apart(name, async () => {});
+    const hash = (name: string) => () => transactions.outsideTransaction(name, async () => {});
     let outcomes: string[] = [];
-    await joints.together(async (joint) => {
-      outcomes = await runParts(joint, [create("a"), hash("1"), create("b"), hash("2")]);
+    await transactions.nestTransactions(async (outer) => {
+      outcomes = await runParts(outer, [create("a"), hash("1"), create("b"), hash("2")]);
     }, split);
     assert.deepEqual(runs, ["a", "b"]);
     assert.deepEqual(kept, ["a"]);
@@ -93,14 +93,14 @@ describe("Database.together on an engine that fails", () => {
 
   it("split: parts after a lost transaction run in a transaction of their own", async () => {
     const { kept, engineWrite, write } = fakeEngine();
-    const joints = createJoints(engineWrite, 300);
+    const transactions = createTransactions(engineWrite, 300);
     let outcomes: string[] = [];
-    await joints.together(async (joint) => {
-      outcomes = await runParts(joint, [
-        () => write(joints, "a"),
+    await transactions.nestTransactions(async (outer) => {
+      outcomes = await runParts(outer, [
+        () => write(transactions, "a"),
         () => new Promise((resolve) => setTimeout(resolve, 700)),
-        () => write(joints, "b"),
-        () => write(joints, "c"),
+        () => write(transactions, "b"),
+        () => write(transactions, "c"),
       ]);
     }, split);
     assert.deepEqual(outcomes, ["done", "done", "lost: ServiceUnavailable", "done"]);
@@ -109,15 +109,15 @@ describe("Database.together on an engine that fails", () => {
 
   it("a transaction whose rollback to its part fails is lost with ServiceUnavailable, not with the part's error", async () => {
     const { kept, engineWrite, write } = fakeEngine({ rollback: true });
-    const joints = createJoints(engineWrite, 1_000);
+    const transactions = createTransactions(engineWrite, 1_000);
     await assert.rejects(
-      joints.together(async () => {
-        await write(joints, "a");
-        const refused = joints.write(async () => {
+      transactions.nestTransactions(async () => {
+        await write(transactions, "a");
+        const refused = transactions.write(async () => {
           throw new ApiError("ItemDoesNotExist");
         });
         await assert.rejects(refused, ({ condition }) => condition === "ItemDoesNotExist");
-        await assert.rejects(write(joints, "b"), isUnavailable);
+        await assert.rejects(write(transactions, "b"), isUnavailable);
       }, whole),
       isUnavailable,
     );
@@ -128,18 +128,18 @@ describe("Database.together on an engine that fails", () => {
     timeout: 30_000,
   }, async () => {
     const { kept, engineWrite, write } = fakeEngine({ openAfterMs: 100 });
-    const joints = createJoints(engineWrite, 50);
-    const slow = joints.together(async () => {
-      await write(joints, "a");
+    const transactions = createTransactions(engineWrite, 50);
+    const slow = transactions.nestTransactions(async () => {
+      await write(transactions, "a");
       await new Promise((resolve) => setTimeout(resolve, 300));
-      await write(joints, "b");
+      await write(transactions, "b");
     }, whole);
     await assert.rejects(slow, isUnavailable);
     assert.deepEqual(kept, []);
   });
 });
 
-describe("Database.together", () => {
+describe("Database.nestTransactions", () => {
   let opened: OpenTestDatabase;
   let database: Database;
   before(async () => {
@@ -159,9 +159,9 @@ describe("Database.together", () => {
     for (const options of [split, whole]) {
       const start = `${options.isSplittable}`;
       let said: string[] = [];
-      const add = (joint: Joint, name: string) =>
-        joint
-          .part(() => write(`${start} ${name}`))
+      const add = (outer: OuterTransaction, name: string) =>
+        outer
+          .step(() => write(`${start} ${name}`))
           .then(
             () => said.push(name),
             () => {
@@ -169,13 +169,13 @@ describe("Database.together", () => {
             },
           );
       await database
-        .together(async (joint) => {
-          await add(joint, "a");
-          await joint.part(async () => {
+        .nestTransactions(async (outer) => {
+          await add(outer, "a");
+          await outer.step(async () => {
             await assert.rejects(sql`select no_such_column from applications`.execute(database.reads));
           });
-          await add(joint, "b");
-          await add(joint, "c");
+          await add(outer, "b");
+          await add(outer, "c");
         }, options)
         .catch(() => {
           said = [];
@@ -189,10 +189,10 @@ describe("Database.together", () => {
   });
 
   it("split: other transactions do not wait for the end of long work", async () => {
-    await database.together(async (joint) => {
-      await joint.part(() => write("long 1"));
-      await joint.part(() => new Promise((resolve) => setTimeout(resolve, 100)));
-      await joint.part(async () => {
+    await database.nestTransactions(async (outer) => {
+      await outer.step(() => write("long 1"));
+      await outer.step(() => new Promise((resolve) => setTimeout(resolve, 100)));
+      await outer.step(async () => {
         const other = await openDatabase(opened.url, { connectionsMax: 1, timeoutMs: 1_000 });
         const rows = await other.reads.selectFrom("applications").select("name").where("name", "=", "long 1").execute();
         await other.close();
@@ -201,12 +201,12 @@ describe("Database.together", () => {
     }, split);
   });
 
-  it("many long joint transactions leave a connection to single reads and writes", async () => {
+  it("many long outer transactions leave a connection to single reads and writes", async () => {
     const opened = Promise.withResolvers<void>();
     const closing = Promise.withResolvers<void>();
     let count = 0;
     const long = Array.from({ length: 8 }, (_, n) =>
-      database.together(async () => {
+      database.nestTransactions(async () => {
         await write(`many ${n}`);
         count += 1;
         opened.resolve();

@@ -3,10 +3,10 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { Database, Joint, Queries } from "./database.ts";
+import type { Database, OuterTransaction, Queries } from "./database.ts";
 import { openDatabase } from "./open.ts";
 
-/** The contract of `Database.together` on both engines. */
+/** The contract of `Database.nestTransactions` on both engines. */
 
 const patient = { connectionsMax: 4, timeoutMs: 10_000 };
 let opened: OpenTestDatabase;
@@ -25,7 +25,7 @@ after(async () => {
 
 let count = 0;
 /** Returns a new prefix for the names that a test uses. */
-const newStart = () => `joint ${++count}:`;
+const newStart = () => `outer ${++count}:`;
 
 async function insert(name: string, queries: Queries): Promise<void> {
   const row = { application_id: name, name, token_version: 0, created_at: 0, deleted_at: null };
@@ -51,11 +51,11 @@ const split = { isSplittable: true };
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 // spec/batch#modes
-describe("Database.together", () => {
+describe("Database.nestTransactions", () => {
   it("writes are visible inside at once, and outside when the transaction resolves", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
-      const value = await database.together(async () => {
+      const value = await database.nestTransactions(async () => {
         await write(`${start}a`);
         await nextTurn();
         await write(`${start}b`);
@@ -78,13 +78,13 @@ describe("Database.together", () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const effects: string[] = [];
-      const failing = database.together(async () => {
+      const failing = database.nestTransactions(async () => {
         await database.write(async ({ queries, afterCommit }) => {
           await insert(`${start}a`, queries);
           afterCommit(() => void effects.push("commit"));
         });
-        database.afterwards(() => void effects.push("afterwards"));
-        assert.equal(database.hasUnsettled(), true);
+        database.afterCommit(() => void effects.push("afterCommit"));
+        assert.equal(database.hasPendingEffects(), true);
         throw new Error("no");
       }, options);
       await assert.rejects(failing, /^Error: no$/);
@@ -95,8 +95,8 @@ describe("Database.together", () => {
   it("effects run once, after the commit, even if the last statement is no write", async () => {
     const start = newStart();
     const effects: string[] = [];
-    await database.together(async () => {
-      database.afterwards(() => void effects.push(`afterwards ${database.hasUnsettled()}`));
+    await database.nestTransactions(async () => {
+      database.afterCommit(() => void effects.push(`afterwards ${database.hasPendingEffects()}`));
       await database.write(async ({ queries, afterCommit }) => {
         await insert(`${start}a`, queries);
         afterCommit(() => void effects.push("commit"));
@@ -105,16 +105,16 @@ describe("Database.together", () => {
       assert.deepEqual(effects, []);
     }, whole);
     assert.deepEqual(effects, ["afterwards false", "commit"]);
-    await database.together(async () => database.afterwards(() => void effects.push("alone")), whole);
-    database.afterwards(() => void effects.push("at once"));
+    await database.nestTransactions(async () => database.afterCommit(() => void effects.push("alone")), whole);
+    database.afterCommit(() => void effects.push("at once"));
     assert.deepEqual(effects.slice(2), ["alone", "at once"]);
   });
 
   it("a failing write undoes only itself", async () => {
     const start = newStart();
-    await database.together(async (joint) => {
+    await database.nestTransactions(async (outer) => {
       for (const name of ["a", "a", "b"]) {
-        await joint.part(() => write(`${start}${name}`)).catch((error) => assert.ok(!(error instanceof ApiError)));
+        await outer.step(() => write(`${start}${name}`)).catch((error) => assert.ok(!(error instanceof ApiError)));
       }
       await write(`${start}b`).catch(() => {});
       await write(`${start}c`);
@@ -122,32 +122,32 @@ describe("Database.together", () => {
     assert.deepEqual(await found(start), ["a", "b", "c"]);
   });
 
-  it("a nested joint transaction is a part of the outer one; if it throws, only its own writes are rolled back", async () => {
+  it("a nested transaction is a step of the outer one; if it throws, only its own writes are rolled back", async () => {
     const start = newStart();
     const fail = (name: string) =>
-      database.together(async (joint) => {
-        await joint.part(() => write(`${start}${name} 1`));
-        await joint.part(() => write(`${start}${name} 2`));
+      database.nestTransactions(async (outer) => {
+        await outer.step(() => write(`${start}${name} 1`));
+        await outer.step(() => write(`${start}${name} 2`));
         throw new Error("inner");
       }, whole);
-    await database.together(async () => {
+    await database.nestTransactions(async () => {
       await assert.rejects(fail("first"), /inner/);
       await write(`${start}a`);
       await assert.rejects(fail("second"), /inner/);
       await write(`${start}b`);
-      await database.together(async (joint) => {
-        await joint.part(() => write(`${start}c`));
-        await joint.flush();
-        assert.deepEqual(await found(start), [], "the outer joint commits it");
+      await database.nestTransactions(async (outer) => {
+        await outer.step(() => write(`${start}c`));
+        await outer.flush();
+        assert.deepEqual(await found(start), [], "the outer transaction commits it");
       }, split);
     }, whole);
     assert.deepEqual(await found(start), ["a", "b", "c"]);
 
-    await database.together(async (joint) => {
+    await database.nestTransactions(async (outer) => {
       for (const name of ["d", "e"]) {
-        await joint.part(async () => {
+        await outer.step(async () => {
           await assert.rejects(
-            database.together(async () => {
+            database.nestTransactions(async () => {
               await write(`${start}${name} inner`);
               throw new Error("inner");
             }, whole),
@@ -161,7 +161,7 @@ describe("Database.together", () => {
 
   it("other transactions read and write meanwhile, and a rollback does not affect them", async () => {
     const start = newStart();
-    const failing = database.together(async () => {
+    const failing = database.nestTransactions(async () => {
       await write(`${start}mine`);
       for (let n = 0; n < 10; n += 1) await nextTurn();
       throw new Error("no");
@@ -171,20 +171,20 @@ describe("Database.together", () => {
     assert.equal((await found(start)).length, 20);
   });
 
-  it("concurrent joint transactions do not affect each other", async () => {
+  it("concurrent outer transactions do not affect each other", async () => {
     const start = newStart();
     const isDone = await Promise.all(
       Array.from({ length: 24 }, (_, n) =>
         database
-          .together(
-            async (joint) => {
+          .nestTransactions(
+            async (outer) => {
               for (const part of ["a", "b", "c"]) {
-                await joint.part(() => write(`${start}${n} ${part}`));
+                await outer.step(() => write(`${start}${n} ${part}`));
                 if (n % 3 === 0) await nextTurn();
               }
               if (n % 2 === 0) throw new Error("no");
             },
-            n % 4 === 1 ? split : whole, // a splittable joint keeps the parts that were committed before the failure
+            n % 4 === 1 ? split : whole, // a splittable transaction keeps the steps that were committed before the failure
           )
           .then(
             () => true,
@@ -201,11 +201,11 @@ describe("Database.together", () => {
     assert.ok(names.every((name) => Number.parseInt(name, 10) % 2 === 1));
   });
 
-  it("a joint transaction that takes too long is aborted so that others can continue; its later writes fail", async () => {
+  it("a outer transaction that takes too long is aborted so that others can continue; its later writes fail", async () => {
     const start = newStart();
     const impatient = await openDatabase(opened.url, { ...patient, timeoutMs: 500 });
     const add = (name: string) => impatient.write(({ queries }) => insert(`${start}${name}`, queries));
-    const slow = impatient.together(async () => {
+    const slow = impatient.nestTransactions(async () => {
       await add("a");
       await wait(750);
       await add("b");
@@ -217,10 +217,10 @@ describe("Database.together", () => {
     await impatient.close();
   });
 
-  it("work that continues after the joint transaction has ended writes in its own transaction", async () => {
+  it("work that continues after the outer transaction has ended writes in its own transaction", async () => {
     const start = newStart();
     let later = Promise.resolve();
-    await database.together(async () => {
+    await database.nestTransactions(async () => {
       await write(`${start}a`);
       later = wait(20).then(() => write(`${start}later`));
     }, whole);
@@ -229,7 +229,7 @@ describe("Database.together", () => {
   });
 });
 
-describe("Database.apart", () => {
+describe("Database.outsideTransaction", () => {
   /** Records the runs, and the rows on disk at each run. */
   function spy(start: string) {
     const seen: string[][] = [];
@@ -238,9 +238,9 @@ describe("Database.apart", () => {
 
   it("runs work at once and outside of the transaction, if there is none or before its first write", async () => {
     const start = newStart();
-    await database.apart("alone", () => write(`${start}alone`));
-    const failing = database.together(async () => {
-      await database.apart("first", () => write(`${start}first`));
+    await database.outsideTransaction("alone", () => write(`${start}alone`));
+    const failing = database.nestTransactions(async () => {
+      await database.outsideTransaction("first", () => write(`${start}first`));
       await write(`${start}a`);
       throw new Error("no");
     }, whole);
@@ -252,13 +252,13 @@ describe("Database.apart", () => {
     const start = newStart();
     const { seen, work } = spy(start);
     let runs = 0;
-    await database.together(async (joint) => {
+    await database.nestTransactions(async (outer) => {
       runs += 1;
       for (const name of ["a", "b", "c"]) {
-        await joint
-          .part(async () => {
+        await outer
+          .step(async () => {
             await write(`${start}${name} before`);
-            await database.apart(name, work);
+            await database.outsideTransaction(name, work);
             await write(`${start}${name} after`);
           })
           .catch(() => {});
@@ -274,13 +274,13 @@ describe("Database.apart", () => {
     const { seen, work } = spy(start);
     const runs: string[] = [];
     const effects: string[] = [];
-    await database.together(async (joint) => {
+    await database.nestTransactions(async (outer) => {
       for (const name of ["a", "b"]) {
-        await joint.part(async () => {
+        await outer.step(async () => {
           runs.push(name);
-          database.afterwards(() => void effects.push(name));
+          database.afterCommit(() => void effects.push(name));
           await write(`${start}${name} before`);
-          await database.apart("the same key", work);
+          await database.outsideTransaction("the same key", work);
           await write(`${start}${name} after`);
         });
       }
@@ -294,14 +294,14 @@ describe("Database.apart", () => {
   it("does not run work with side effects before the preceding calls are final", async () => {
     const done: string[] = [];
     const start = newStart();
-    await database.together(async (joint) => {
+    await database.nestTransactions(async (outer) => {
       await write(`${start}a`);
       for (const name of ["1", "2"]) {
-        await joint
-          .part(() => database.apart(name, async () => void done.push(name), { hasEffect: true }))
+        await outer
+          .step(() => database.outsideTransaction(name, async () => void done.push(name), { hasEffect: true }))
           .catch(() => {});
       }
-      await joint.part(() => database.apart("3", async () => void done.push("3"))).catch(() => {});
+      await outer.step(() => database.outsideTransaction("3", async () => void done.push("3"))).catch(() => {});
     }, whole);
     assert.deepEqual(done, ["1", "3", "2"]);
   });
@@ -311,13 +311,13 @@ describe("Database.apart", () => {
     for (const options of [whole, split]) {
       let tries = 0;
       const refused: unknown[] = [];
-      await database.together(async (joint: Joint) => {
-        await joint.part(() => write(`${start}${options.isSplittable}`));
+      await database.nestTransactions(async (outer: OuterTransaction) => {
+        await outer.step(() => write(`${start}${options.isSplittable}`));
         const work = async () => {
           tries += 1;
           throw new ApiError("AuthBadUsernameOrPassword");
         };
-        await joint.part(() => database.apart("x", work)).catch((error) => refused.push(error));
+        await outer.step(() => database.outsideTransaction("x", work)).catch((error) => refused.push(error));
       }, options);
       assert.equal(tries, 1);
       const last = refused.at(-1);
@@ -327,14 +327,14 @@ describe("Database.apart", () => {
   });
 });
 
-describe("Joint.part", () => {
+describe("OuterTransaction.part", () => {
   it("runs a part again alone after a conflict, once the preceding parts are committed", async (t) => {
     const now = performance.now();
     t.mock.method(performance, "now", () => now); // on a busy machine, a long transaction would be split earlier
     const start = newStart();
     const runs: string[][] = [];
-    const part = (joint: Joint, name: string, busyRuns: number) =>
-      joint.part(
+    const part = (outer: OuterTransaction, name: string, busyRuns: number) =>
+      outer.step(
         async () => {
           runs.push([name, ...(await found(start))]);
           await write(`${start}${name}`);
@@ -342,10 +342,10 @@ describe("Joint.part", () => {
         },
         (isBusy) => isBusy,
       );
-    await database.together(async (joint) => {
-      await part(joint, "a", 0);
-      await part(joint, "b", 1);
-      await part(joint, "c", 9);
+    await database.nestTransactions(async (outer) => {
+      await part(outer, "a", 0);
+      await part(outer, "b", 1);
+      await part(outer, "c", 9);
     }, split);
     // From then on each runs in a transaction of its own, and does not run again.
     assert.deepEqual(runs, [["a"], ["b"], ["b", "a"], ["c", "a", "b"]]);

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { ApiError, Interrupted } from "../lib/errors.ts";
-import type { ApartOptions, Joint, Queries, Transaction } from "./database.ts";
+import type { OuterTransaction, OutsideOptions, Queries, Transaction } from "./database.ts";
 import { isConflict } from "./dialect.ts";
 import { type Outcomes, outcomeOf, settle } from "./outcomes.ts";
 import type { Acquire } from "./semaphore.ts";
@@ -21,21 +21,21 @@ export type EngineWrite = <T>(work: (transaction: EngineTransaction) => Promise<
 /** Like `EngineWrite`, for work that may share its transaction (`WriteOptions.addsTo`). */
 export type GroupedWrite = <T>(work: (transaction: Transaction) => Promise<T>, applicationId: string) => Promise<T>;
 
-/** Ends a transaction that is no longer needed. */
+/** Rolls back a transaction that is no longer needed. */
 class RolledBack extends Error {}
 
-/** The limit of runs: other transactions change the rows faster than the work can finish. */
+/** Bounds the retries: other transactions may change the rows faster than the work can finish. */
 export const attemptsMax = 1_000;
-/** Leaves room in the password-hashing queue for other callers. */
-const apartAtOnceMax = 2;
+/** Leaves slots of the password-hashing queue to other callers. */
+const outsideConcurrencyMax = 2;
 /**
- * A splittable joint commits between two parts when its transaction has been open for longer, because others wait for
- * its locks.
+ * A splittable transaction that has been open for longer commits before the next step, because others wait for its
+ * locks.
  */
 const openMsMax = 50;
 /**
- * A transaction that holds many locks gives up waiting after this time: others may wait for it, and PostgreSQL checks
- * for a deadlock only after a second. It runs again with fewer locks, or serialized.
+ * How long an outer transaction waits for a lock, in milliseconds: others may wait for its own locks, and PostgreSQL
+ * checks for a deadlock only after a second. The work is retried with fewer locks, or serialized.
  */
 const waitMsMax = 100;
 
@@ -45,7 +45,7 @@ export interface Settings {
   readonly timeoutMs: number;
   outside<T>(work: () => T): T;
   readonly isSplittable: boolean;
-  /** Runs serialized with the other joints that met a conflict. */
+  /** Runs serialized with the other outer transactions that met a conflict. */
   readonly isSerialized: boolean;
   readonly outcomes: Outcomes;
 }
@@ -63,10 +63,10 @@ interface Open {
   giveUp(error: unknown): void;
 }
 
-/** One run of the work of a joint transaction. */
-export class JointWork implements Joint {
+/** One attempt at the work of an outer transaction. */
+export class OuterTransactionRun implements OuterTransaction {
   isEnded = false;
-  /** The whole was rolled back after a conflict, so that others do not wait for its locks. */
+  /** The transaction was rolled back after a conflict, so that others do not wait for its locks. */
   hasConflict = false;
   commitCount = 0;
   readonly #settings: Settings;
@@ -74,16 +74,16 @@ export class JointWork implements Joint {
   /** Writes run one after the other, because savepoints do not allow overlapping statements in one transaction. */
   #last: Promise<unknown> = Promise.resolve();
   #effects: (() => void)[] = [];
-  #partCount = 0;
-  #isInPart = false;
-  /** Other transactions write the same rows, so locks are held no longer than a part takes. */
+  #stepCount = 0;
+  #isInStep = false;
+  /** Other transactions write the same rows, so locks are held no longer than a step takes. */
   #isContended = false;
   /**
-   * The effect of a rollback of this part: everything from a savepoint before its first write, or the whole
+   * What a rollback of this step undoes: everything since a savepoint before its first write, or all of the
    * transaction.
    */
   #mark: Mark | undefined;
-  /** Why the transaction ended early. */
+  /** Why the transaction was rolled back early. */
   #lost: ApiError | undefined;
   readonly #interruptions = new Map<string, () => Promise<unknown>>();
 
@@ -103,7 +103,7 @@ export class JointWork implements Joint {
     return this.#transaction?.queries;
   }
 
-  /** Also undefined if the transaction ended early: nothing may be sent over its connection then. */
+  /** Undefined after an early rollback, too: nothing may be sent over its connection then. */
   get #transaction(): EngineTransaction | undefined {
     return this.#lost === undefined ? this.#open?.transaction : undefined;
   }
@@ -117,7 +117,7 @@ export class JointWork implements Joint {
   async #writeNow<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const isBegin = this.#open === undefined;
     const { transaction } = await this.#begin();
-    const isMark = this.#isInPart && this.#mark === undefined && !isBegin;
+    const isMark = this.#isInStep && this.#mark === undefined && !isBegin;
     const effects: (() => void)[] = [];
     await transaction.savepoint();
     let value: T;
@@ -131,18 +131,18 @@ export class JointWork implements Joint {
       }
       throw error;
     }
-    // The savepoint of a part's first write stays, because the part may have to be rolled back.
+    // The savepoint of a step's first write stays, because the step may have to be rolled back.
     if (!isMark) await transaction.release();
-    if (this.#isInPart) this.#mark ??= { isBegin };
+    if (this.#isInStep) this.#mark ??= { isBegin };
     this.#effects.push(...effects);
     return value;
   }
 
-  async part<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
+  async step<T>(work: () => Promise<T>, isBusy?: (value: T) => boolean): Promise<T> {
     const { isSplittable } = this.#settings;
     const isLong = this.#open !== undefined && performance.now() - this.#open.since > openMsMax;
     if (isSplittable && (isLong || this.#isContended)) await this.commit();
-    this.#isInPart = true;
+    this.#isInStep = true;
     for (let attempts = 0; ; attempts += 1) {
       const effects = this.#effects.length;
       const outcome = await outcomeOf(work);
@@ -151,52 +151,56 @@ export class JointWork implements Joint {
       const isShared = this.#open !== undefined && this.#mark?.isBegin !== true;
       const mustRunAgain = this.isInterrupted || (wasBusy && (isShared || !this.#isContended));
       if (!mustRunAgain || !isSplittable || attempts >= attemptsMax) {
-        await this.#endPart();
+        await this.#endStep();
         return settle(outcome);
       }
       this.#isContended ||= wasBusy;
-      await this.#undoPart();
+      await this.#undoStep();
       this.#effects.length = effects;
       try {
         await this.commit();
       } catch (error) {
-        this.#interruptions.clear(); // the part has ended, so its requests are dropped
-        await this.#endPart();
+        this.#interruptions.clear(); // the step has failed, so its requests are dropped
+        await this.#endStep();
         throw error;
       }
-      await this.runApart();
+      await this.runOutside();
     }
   }
 
-  /** Runs a nested `together`, which is rolled back as a whole if it fails. */
-  async whole<T>(work: (joint: Joint) => Promise<T>): Promise<T> {
+  /** Runs a nested `nestTransactions`, all of which is rolled back if it fails. */
+  async nest<T>(work: (outer: OuterTransaction) => Promise<T>): Promise<T> {
     const isBegin = this.#open === undefined;
     const effects = this.#effects.length;
-    const isPart = this.#isInPart && this.#mark === undefined;
+    const isFirstOfStep = this.#isInStep && this.#mark === undefined;
     await this.#transaction?.savepoint();
-    if (!isBegin && isPart) this.#mark = { isBegin };
+    if (!isBegin && isFirstOfStep) this.#mark = { isBegin };
     try {
       const value = await work(this);
       await this.#last;
-      if (!isBegin && !isPart) await this.#transaction?.release();
+      if (!isBegin && !isFirstOfStep) await this.#transaction?.release();
       return value;
     } catch (error) {
       await this.#last;
       if (isBegin) await this.#giveUp();
-      else if (isPart) await this.#undoPart();
+      else if (isFirstOfStep) await this.#undoStep();
       else await this.#rollBack();
       this.#effects.length = effects;
       throw error;
     }
   }
 
-  async apart<T>(key: string, work: () => Promise<T>, { hasEffect = false }: ApartOptions = {}): Promise<T> {
+  async outsideTransaction<T>(
+    key: string,
+    work: () => Promise<T>,
+    { hasEffect = false }: OutsideOptions = {},
+  ): Promise<T> {
     const { outcomes, outside } = this.#settings;
-    const name = `${this.#partCount} ${hash("sha256", key)}`; // a key may contain a password
+    const name = `${this.#stepCount} ${hash("sha256", key)}`; // a key may contain a password
     const known = outcomes.get(name);
     if (known !== undefined) return settle(known) as T; // the result of `work` under this key
     if (this.#open !== undefined) {
-      // After an interruption the following calls are only a forecast, so their side effects must not run yet.
+      // The calls after an interruption are retried, maybe with other results, so their side effects must not run yet.
       if (!hasEffect || !this.isInterrupted) this.#interruptions.set(name, work);
       throw new Interrupted();
     }
@@ -205,18 +209,18 @@ export class JointWork implements Joint {
     return settle(outcome) as T;
   }
 
-  /** Runs the work that was requested while a transaction was open, now that none is. */
-  async runApart(): Promise<void> {
+  /** Runs the work that was requested while a transaction was open, after its end. */
+  async runOutside(): Promise<void> {
     const { outcomes, outside } = this.#settings;
     const left = [...this.#interruptions].values();
     this.#interruptions.clear();
     async function runNext(): Promise<void> {
       for (const [name, work] of left) outcomes.set(name, await outcomeOf(() => outside(work)));
     }
-    await Promise.all(Array.from({ length: apartAtOnceMax }, runNext));
+    await Promise.all(Array.from({ length: outsideConcurrencyMax }, runNext));
   }
 
-  afterwards(effect: () => void): void {
+  afterCommit(effect: () => void): void {
     this.#effects.push(() => this.#settings.outside(effect));
   }
 
@@ -239,11 +243,11 @@ export class JointWork implements Joint {
     try {
       await open.done;
     } finally {
-      this.#lost = undefined; // the next part begins a new transaction
+      this.#lost = undefined; // the next step begins a new transaction
     }
   }
 
-  /** Ends the run and rolls back what is not committed. */
+  /** Rolls back what is not committed; the work cannot write any more. */
   async end(): Promise<void> {
     this.isEnded = true;
     await this.#last;
@@ -288,7 +292,7 @@ export class JointWork implements Joint {
     this.#end(cause instanceof ApiError ? cause : new ApiError("ServiceUnavailable", undefined, { cause }));
   }
 
-  /** Marks the transaction as lost: the work can only end now. */
+  /** Marks the transaction as lost: all further writes fail. */
   #end(error: ApiError): void {
     if (this.#open === undefined) return;
     this.#lost ??= error;
@@ -314,7 +318,7 @@ export class JointWork implements Joint {
     await open.done.catch(() => {});
   }
 
-  async #undoPart(): Promise<void> {
+  async #undoStep(): Promise<void> {
     const mark = this.#mark;
     if (mark === undefined) return;
     if (mark.isBegin) {
@@ -325,11 +329,11 @@ export class JointWork implements Joint {
     }
   }
 
-  async #endPart(): Promise<void> {
+  async #endStep(): Promise<void> {
     const mark = this.#mark;
-    this.#isInPart = false;
+    this.#isInStep = false;
     this.#mark = undefined;
-    this.#partCount += 1;
+    this.#stepCount += 1;
     if (mark?.isBegin === false) await this.#transaction?.release();
   }
 }

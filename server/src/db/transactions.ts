@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout } from "node:timers/promises";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { ApartOptions, Joint, Queries, Transaction, WriteOptions } from "./database.ts";
+import type { OuterTransaction, OutsideOptions, Queries, Transaction, WriteOptions } from "./database.ts";
 import { isUndone } from "./dialect.ts";
-import { attemptsMax, type EngineWrite, type GroupedWrite, JointWork } from "./joint-work.ts";
 import type { Outcomes } from "./outcomes.ts";
+import { attemptsMax, type EngineWrite, type GroupedWrite, OuterTransactionRun } from "./outer-transaction.ts";
 import { createSemaphore } from "./semaphore.ts";
 
-/** Conflicts or failures that outlast this many tries are permanent. */
+/** A conflict or failure that outlasts this many attempts is permanent. */
 const triesMax = 6;
 const waitMsMin = 10;
 
@@ -31,73 +31,75 @@ async function retryUntilSuccess<T>(run: () => Promise<T>, timeoutMs: number): P
 }
 
 /** The implementation behind `Database`; see the methods there. */
-export interface Joints {
+export interface Transactions {
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
-  together<T>(work: (joint: Joint) => Promise<T>, options: { readonly isSplittable: boolean }): Promise<T>;
-  apart<T>(key: string, work: () => Promise<T>, options?: ApartOptions): Promise<T>;
-  afterwards(effect: () => void): void;
-  hasUnsettled(): boolean;
-  /** The connection for statements of the running work, once it has begun a transaction. */
+  nestTransactions<T>(
+    work: (outer: OuterTransaction) => Promise<T>,
+    options: { readonly isSplittable: boolean },
+  ): Promise<T>;
+  outsideTransaction<T>(key: string, work: () => Promise<T>, options?: OutsideOptions): Promise<T>;
+  afterCommit(effect: () => void): void;
+  hasPendingEffects(): boolean;
+  /** The connection for statements of the running work, once its transaction has begun. */
   queries(): Queries | undefined;
   /** Marks the transaction of the running work as lost. */
   lose(cause: unknown): void;
-  /** The number of times that work was run again. */
+  /** The number of retries. */
   readonly reruns: number;
 }
 
-export interface JointsOptions {
-  /** The maximum number of open joint transactions. */
+export interface TransactionsOptions {
+  /** The maximum number of open outer transactions. */
   readonly openMax?: number;
   /** Runs work with the option `addsTo`, if the engine groups it separately. */
   readonly writeInGroup?: GroupedWrite;
 }
 
-/** The maximum number of runs of unsplittable work after conflicts. */
+/** The maximum number of retries of unsplittable work after conflicts. */
 const conflictsMax = 3;
-/** The maximum number of runs of the whole work after broken connections. */
+/** The maximum number of retries of all the work after broken connections. */
 const lossesMax = 2;
 
 /**
- * Lets the transactions of nested calls become parts of one. Callers of `write` do not need to know: it looks up the
- * enclosing joint by the asynchronous context of the running code.
+ * Nests transactions. `write` finds the outer transaction by the asynchronous context of the running code.
  *
  * ```
- * together ─┬─ part ── write ── write      begin at the first write
- *           ├─ part ── (fails)             rolled back to the savepoint of its first write
- *           └─ part ── write               commit at the end, one fsync for all
+ * nestTransactions ─┬─ step ── write ── write      begin at the first write
+ *                   ├─ step ── (fails)             rolled back to the savepoint of its first write
+ *                   └─ step ── write               commit at the end, one fsync for all
  * ```
  *
  * @param timeoutMs how long one transaction may be open, and how long it may wait to begin
  */
-export function createJoints(
+export function createTransactions(
   write: EngineWrite,
   timeoutMs: number,
-  { openMax = Number.POSITIVE_INFINITY, writeInGroup }: JointsOptions = {},
-): Joints {
+  { openMax = Number.POSITIVE_INFINITY, writeInGroup }: TransactionsOptions = {},
+): Transactions {
   const engineWrite: EngineWrite = (work) => traced(work, write);
-  const current = new AsyncLocalStorage<JointWork | undefined>();
+  const current = new AsyncLocalStorage<OuterTransactionRun | undefined>();
   let reruns = 0;
   const acquire = createSemaphore(openMax, timeoutMs);
   const acquireTurn = createSemaphore(1, timeoutMs);
 
-  function running(): JointWork | undefined {
-    const joint = current.getStore();
-    return joint?.isEnded === false ? joint : undefined;
+  function running(): OuterTransactionRun | undefined {
+    const outer = current.getStore();
+    return outer?.isEnded === false ? outer : undefined;
   }
 
-  /** Runs work outside of any joint. */
+  /** Runs work outside of any outer transaction. */
   function outside<T>(work: () => T): T {
     return current.run(undefined, work);
   }
 
-  async function runTogether<T>(work: (joint: Joint) => Promise<T>, isSplittable: boolean): Promise<T> {
+  async function runOuter<T>(work: (outer: OuterTransaction) => Promise<T>, isSplittable: boolean): Promise<T> {
     const outcomes: Outcomes = new Map();
     let conflicts = 0;
     let losses = 0;
     for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-      // Joints that collided are serialized.
+      // Outer transactions that collided are serialized.
       const releaseTurn = conflicts === 0 ? undefined : await acquireTurn();
-      const joint = new JointWork({
+      const outer = new OuterTransactionRun({
         engineWrite,
         acquire,
         timeoutMs,
@@ -106,52 +108,52 @@ export function createJoints(
         isSerialized: conflicts > 0,
         outcomes,
       });
-      const isOver = () => !joint.isInterrupted && (!joint.hasConflict || conflicts === conflictsMax);
+      const isOver = () => !outer.isInterrupted && (!outer.hasConflict || conflicts === conflictsMax);
       try {
-        const value = await current.run(joint, () => work(joint));
+        const value = await current.run(outer, () => work(outer));
         if (isOver()) {
-          await joint.commit();
+          await outer.commit();
           return value;
         }
       } catch (error) {
-        // Some parts of splittable work may have been committed.
-        const isAllUndone = isUndone(error) && (!isSplittable || joint.commitCount === 0);
+        // Some steps of splittable work may have been committed.
+        const isAllUndone = isUndone(error) && (!isSplittable || outer.commitCount === 0);
         if (isOver() && (!isAllUndone || losses === lossesMax)) throw error;
         if (isAllUndone) losses += 1;
       } finally {
-        await joint.end();
+        await outer.end();
         releaseTurn?.();
       }
       reruns += 1;
-      if (joint.hasConflict) conflicts += 1;
-      await joint.runApart();
+      if (outer.hasConflict) conflicts += 1;
+      await outer.runOutside();
     }
     throw new ApiError("ServiceUnavailable");
   }
 
   return {
     write(work, { addsTo } = {}) {
-      const joint = running();
-      if (joint !== undefined) return joint.write(work);
+      const outer = running();
+      if (outer !== undefined) return outer.write(work);
       if (addsTo === undefined || writeInGroup === undefined) {
         return retryUntilSuccess(() => engineWrite(work), timeoutMs);
       }
       return retryUntilSuccess(() => traced(work, (each) => writeInGroup(each, addsTo)), timeoutMs);
     },
-    together(work, { isSplittable }) {
-      const joint = running();
-      return joint === undefined ? runTogether(work, isSplittable) : joint.whole(work);
+    nestTransactions(work, { isSplittable }) {
+      const outer = running();
+      return outer === undefined ? runOuter(work, isSplittable) : outer.nest(work);
     },
-    apart(key, work, options) {
-      const joint = running();
-      return joint === undefined ? work() : joint.apart(key, work, options);
+    outsideTransaction(key, work, options) {
+      const outer = running();
+      return outer === undefined ? work() : outer.outsideTransaction(key, work, options);
     },
-    afterwards(effect) {
-      const joint = running();
-      if (joint === undefined) effect();
-      else joint.afterwards(effect);
+    afterCommit(effect) {
+      const outer = running();
+      if (outer === undefined) effect();
+      else outer.afterCommit(effect);
     },
-    hasUnsettled: () => running()?.hasEffects === true,
+    hasPendingEffects: () => running()?.hasEffects === true,
     queries: () => running()?.queries,
     lose: (cause) => running()?.lose(cause),
     get reruns() {
@@ -160,9 +162,7 @@ export function createJoints(
   };
 }
 
-/**
- * Runs the work of a transaction in the context of the call that requested it, even if the group contains other calls.
- */
+/** Runs the work of a transaction in the context of its own call, even if its group has transactions of other calls. */
 function traced<T, Given>(
   work: (transaction: Given) => Promise<T>,
   write: (work: (transaction: Given) => Promise<T>) => Promise<T>,
