@@ -1,4 +1,4 @@
-/** Measures the server against raw ceilings: `npm run bench -- --help`. What the rows mean: docs/benchmarks.md. */
+/** Measures the server against raw ceilings: `npm run bench -- --help`. What the rows mean: docs/contributing/benchmarks.md. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { styleText } from "node:util";

@@ -14,7 +14,7 @@ export function renderPublished(api: DescribedApi): Readonly<Record<string, stri
   const forClients = renderDocument(describeApi(api, "clients", info));
   const forOperators = renderDocument(describeApi(api, "operators", info));
   return {
-    "docs/errors.md": renderErrors([
+    "docs/build/errors.md": renderErrors([
       ...routes.map((route) => ({ operation: route.operation, conditions: conditionsOf(route) })),
       ...endpoints.flatMap(({ operations }) =>
         operations.map(({ operation, errors }) => ({ operation, conditions: errors })),
@@ -23,7 +23,7 @@ export function renderPublished(api: DescribedApi): Readonly<Record<string, stri
     "docs/openapi.json": `${forClients}\n`,
     "docs/openapi.operators.json": `${forOperators}\n`,
     ...renderSdkSources(JSON.parse(forClients), JSON.parse(forOperators)),
-    "docs/metrics.md": renderMetrics(),
+    "docs/run/metrics.md": renderMetrics(),
     ".env.example": renderEnvironment(),
   };
 }
@@ -59,7 +59,7 @@ function renderMetrics(): string {
   return `<!-- Written by "npm run docs" from server/src/monitoring/catalogue.ts. -->
 # Metrics for Prometheus
 
-The metrics of \`/_/prometheus\` (see [Monitoring](operations/monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Of
+The metrics of \`/_/prometheus\` (see [Monitoring](monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Of
 several processes that are scraped as one, *across* says how their values become one.
 
 | name | type | labels | across | what it is |

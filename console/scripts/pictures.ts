@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of docs/console.md and the README, in Chromium: `npm run docs:console`. They show a real server with an
+ * Takes the pictures of docs/run/console.md and the README, in Chromium: `npm run docs:console`. They show a real server with an
  * invented app, whose charts have the history that the console's tests use.
  */
 import path from "node:path";

@@ -16,7 +16,7 @@ import { importSources } from "./source-imports.ts";
  */
 
 const root = path.resolve(import.meta.dirname, "../..");
-const pages = ["sdk/README.md", ...globSync("docs/sdk/*.md", { cwd: root }).sort()];
+const pages = ["sdk/README.md", ...globSync("docs/build/client/*.md", { cwd: root }).sort()];
 const run = promisify(execFile);
 
 let test: TestApp;

@@ -11,9 +11,9 @@ import { updateApplicationSettings } from "../src/tenancy/application-settings.t
 import { startTestApp, type TestApp } from "./harness.ts";
 import { startTestIssuer, type TestIssuer } from "./oidc-issuer.ts";
 
-/** The examples of docs/app-guide.md run from top to bottom, and print what the guide says. */
+/** The examples of docs/build/app-guide.md run from top to bottom, and print what the guide says. */
 
-const guide = readFileSync(join(import.meta.dirname, "../../docs/app-guide.md"), "utf8");
+const guide = readFileSync(join(import.meta.dirname, "../../docs/build/app-guide.md"), "utf8");
 
 let test: TestApp;
 let issuer: TestIssuer;
@@ -71,7 +71,7 @@ async function codeFromUser() {
 }
 `;
 
-describe("docs/app-guide.md", () => {
+describe("docs/build/app-guide.md", () => {
   it("the JavaScript examples run from top to bottom in spite of lost responses, and print the documented output", async () => {
     const program = join(folder, "guide.mjs");
     writeFileSync(program, [platform, ...blocksOf("js")].join("\n"));
@@ -135,7 +135,7 @@ describe("docs/app-guide.md", () => {
   });
 
   it("names existing errors only", () => {
-    const catalogue = readFileSync(join(import.meta.dirname, "../../docs/errors.md"), "utf8");
+    const catalogue = readFileSync(join(import.meta.dirname, "../../docs/build/errors.md"), "utf8");
     const named =
       guide.match(/\b(?:Auth|Parameter|Item|Object|Request|File|Idempotency|RateLimit|Service|Internal)[A-Z]\w+/g) ??
       [];

@@ -57,7 +57,7 @@ describe("progress of long commands", () => {
     assertShown(lines, [/^rows: about \d+ % \(\d+ rows\)$/, /^files: about \d+ % \(\d of 1 files, [\d.]+ of 3 MiB\)$/]);
   });
 
-  it("backup and apps export give way to other programs, and with --fast they do not (docs/operations/backup.md)", {
+  it("backup and apps export give way to other programs, and with --fast they do not (docs/run/backup.md)", {
     skip: process.platform !== "linux" && "priorities per thread are of Linux",
   }, async () => {
     const calls = join(folder, "calls of chrt");

@@ -11,7 +11,7 @@ import { filesBelow, readText, root } from "./documents.ts";
 
 /** Files in deploy/ name settings, ports and paths that the server has, and times that fit each other. */
 
-/** Settings that operators add: the secrets that `docs/operations/kubernetes.md` creates. */
+/** Settings that operators add: the secrets that `docs/run/kubernetes.md` creates. */
 const secrets = {
   DATABASE_URL: "postgres://rollcall:password@postgres/rollcall",
   ROLLCALL_SECRET: "a secret of sixteen characters",
@@ -58,7 +58,7 @@ function numberIn(text: string, pattern: RegExp): number {
 describe("deploy/", () => {
   it("sets only settings that exist, to values that the server accepts", () => {
     const image = [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? "").matchAll(/(\w+)=/g)].map(([, name]) => name);
-    const created = [...readText("docs/operations/kubernetes.md").matchAll(/--from-literal=(\w+)=/g)];
+    const created = [...readText("docs/run/kubernetes.md").matchAll(/--from-literal=(\w+)=/g)];
     const names = [
       ...image.filter((name) => name !== "NODE_ENV"),
       ...Object.keys(compose.services.rollcall.environment),

@@ -55,19 +55,25 @@ describe("documents", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("docs/architecture.md maps every folder of server/src", () => {
-    const text = readText("docs/architecture.md");
+  it("docs/contributing/architecture.md maps every folder of server/src", () => {
+    const text = readText("docs/contributing/architecture.md");
     assert.deepEqual(
       sourceFolders.filter((name) => !text.includes(`${name}/`)),
       [],
     );
   });
 
-  it("every page of docs/spec and docs/operations is in the index of its folder", () => {
-    for (const folder of ["docs/spec", "docs/operations"]) {
+  it("every page is in an index: that of docs/spec, of docs/run, or docs/README.md", () => {
+    for (const folder of ["docs/spec", "docs/run"]) {
       const index = readText(`${folder}/README.md`);
       const missing = filesBelow(folder).filter((file) => !index.includes(`(${basename(file)})`));
       assert.deepEqual(missing, [`${folder}/README.md`]);
     }
+    const index = readText("docs/README.md");
+    const others = documents.filter((file) => /^docs\/(?!spec|run|contributing\/decisions|README)/.test(file));
+    assert.deepEqual(
+      others.filter((file) => !index.includes(`(${file.slice("docs/".length)})`)),
+      [],
+    );
   });
 });

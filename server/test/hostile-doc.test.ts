@@ -5,10 +5,10 @@ import path from "node:path";
 import { describe, it } from "node:test";
 import { scenarios } from "../../faults/scenarios.ts";
 
-/** Every hostile case of docs/hostile.md names existing tests. */
+/** Every hostile case of docs/contributing/hostile.md names existing tests. */
 
 const server = path.resolve(import.meta.dirname, "..");
-const document = readFileSync(path.join(server, "../docs/hostile.md"), "utf8");
+const document = readFileSync(path.join(server, "../docs/contributing/hostile.md"), "utf8");
 const rows = document.split("\n").filter((line) => /^\| \d/.test(line));
 
 interface NamedTest {
@@ -35,7 +35,7 @@ function hasTest(text: string, name: string): boolean {
   return new RegExp(`\\b(?:describe|it|test)\\(\\s*(?:${quoted.join("|")})\\s*[,)]`).test(text);
 }
 
-describe("docs/hostile.md", () => {
+describe("docs/contributing/hostile.md", () => {
   it("has every case once, in order", () => {
     const numbers = rows.map((row) => Number(/^\| (\d+) \|/.exec(row)?.[1]));
     assert.deepEqual(

@@ -18,7 +18,7 @@ after(() => test.close());
 describe("published files", () => {
   const documents = ["docs/openapi.json", "docs/openapi.operators.json"];
   const generated = ["types", "calls", "errors", "admin", "dates"].map((name) => `sdk/src/generated/${name}.ts`);
-  for (const file of [...documents, "docs/errors.md", "docs/metrics.md", ".env.example", ...generated]) {
+  for (const file of [...documents, "docs/build/errors.md", "docs/run/metrics.md", ".env.example", ...generated]) {
     it(`${file} matches the code (npm run docs writes it)`, () => {
       assert.equal(readFileSync(path.join(root, file), "utf8"), renderPublished(test.app)[file]);
     });

@@ -12,7 +12,7 @@ import { type Answer, send } from "./harness.ts";
 import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** The drill of docs/operations/backup.md with real processes: a deployment under load, its backup, and its restore. */
+/** The drill of docs/run/backup.md with real processes: a deployment under load, its backup, and its restore. */
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const databases: TestDatabase[] = [];

@@ -219,7 +219,7 @@ export function roleOf({ method, role }: Route): OperatorRole {
   return role ?? (method === "GET" ? "viewer" : "editor");
 }
 
-/** All conditions that an operation may answer with; used for `docs/errors.md`, OpenAPI and the tests. */
+/** All conditions that an operation may answer with; used for `docs/build/errors.md`, OpenAPI and the tests. */
 export function conditionsOf(route: Route): ErrorCondition[] {
   const conditions = new Set<ErrorCondition>(route.errors);
   if (route.caller === "operator") {

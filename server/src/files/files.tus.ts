@@ -67,7 +67,7 @@ const extensions = ["creation", "creation-with-upload", "expiration", "checksum"
 
 /**
  * Resumable uploads (spec/uploads): the tus protocol, as `@tus/server` implements it. The package gets only the
- * headers; the bytes go from the request to the store. docs/decisions/0010-tus-protocol.md
+ * headers; the bytes go from the request to the store. docs/contributing/decisions/0010-tus-protocol.md
  */
 export function tusEndpoint(services: Services): Endpoint {
   const turns = createTurns();

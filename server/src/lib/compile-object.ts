@@ -10,7 +10,7 @@ export interface Member {
 
 /**
  * Compiles a function that copies members of a source into a new object. Generated code gives these objects one hidden
- * class, which saves a third of the time that rows become JSON in (docs/decisions/0004-our-own-schemas.md).
+ * class, which saves a third of the time that rows become JSON in (docs/contributing/decisions/0004-our-own-schemas.md).
  *
  * @returns a function that throws when the value of a required member is undefined
  */

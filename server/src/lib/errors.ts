@@ -1,4 +1,4 @@
-/** How a client reacts to an error: the advice in `docs/errors.md`. */
+/** How a client reacts to an error: the advice in `docs/build/errors.md`. */
 export type Remedy = "fix the request" | "register again" | "log in again" | "ask the operator" | "retry later";
 
 interface ErrorRow {

@@ -8,7 +8,7 @@ interface MetricRow {
 }
 
 /**
- * All metrics of Rollcall, by their Prometheus names; `docs/metrics.md` is generated from this list. Metrics that begin
+ * All metrics of Rollcall, by their Prometheus names; `docs/run/metrics.md` is generated from this list. Metrics that begin
  * with `process_` and `nodejs_` come from prom-client.
  */
 export const metricCatalogue = {

@@ -21,7 +21,7 @@ export interface Placing {
 
 /**
  * The fuzzing secrets of a user. Each stands for its own rotation of the map, so that learning one reveals nothing of
- * the others (docs/decisions/0005):
+ * the others (docs/contributing/decisions/0005):
  *
  * - `profile`: the user's own location; searched, and never shown.
  * - `shown`: objects that others have seen at their true location, because they were shared when locationFuzzing was
@@ -37,7 +37,7 @@ export type ShiftSecret = "profile" | "shown" | `kept ${number}` | `new ${number
  * A place is stored when the first object lies there. All locations of a place are fuzzed to the same point, about a
  * kilometre off, so that moving about within it reveals nothing. A secret fuzzes all its places by one rotation of the
  * globe about a secret pole, so the mean of any number of fuzzed locations is as far off as each of them.
- * docs/decisions/0005 has the alternatives.
+ * docs/contributing/decisions/0005 has the alternatives.
  */
 export interface Fuzzing {
   /** The location columns of an object under its owner's setting; must be written in the same transaction. */

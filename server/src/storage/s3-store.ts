@@ -139,7 +139,7 @@ async function abortUploads(
       ...from,
     });
     const page = await attempt(client.send(command, options), signal).catch((error) => {
-      if (isOfS3(error, "NotImplemented")) return undefined; // a bucket rule does it: see docs/operations/files.md
+      if (isOfS3(error, "NotImplemented")) return undefined; // a bucket rule does it: see docs/run/files.md
       throw error;
     });
     for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
