@@ -22,9 +22,6 @@ interface Entry {
   drop(error: Error): void;
 }
 
-/** The wait is counted in steps, and a time in which the process does not run is one step, however long it is. */
-const waitSteps = 10;
-
 export function createByteQueue(settings: {
   readonly budget: ByteBudget;
   readonly waitMs: number;
@@ -50,17 +47,13 @@ export function createByteQueue(settings: {
     for (const callers of applications.values()) {
       for (const entries of callers.values()) {
         const entry = entries.find((each) => !abandonIfGone(each));
-        if (entry !== undefined && beginIfItFits(entry)) return true;
+        if (entry === undefined || !entry.ticket.held.tryAdd(entry.ticket.bytes())) continue;
+        remove(entry, true);
+        entry.begin();
+        return true;
       }
     }
     return false;
-  }
-
-  function beginIfItFits(entry: Entry): boolean {
-    if (!entry.ticket.held.tryAdd(entry.ticket.bytes())) return false;
-    remove(entry, true);
-    entry.begin();
-    return true;
   }
 
   /**
@@ -88,20 +81,14 @@ export function createByteQueue(settings: {
     wait: (ticket) =>
       new Promise((resolve, reject) => {
         const { application, caller } = ticket.owner;
-        let stepsLeft = waitSteps;
-        const expiry = setInterval(() => {
-          stepsLeft -= 1;
-          if (stepsLeft > 0) return;
-          clearInterval(expiry);
-          // Bytes that were released a moment ago may not have been given to any work yet.
-          if (!abandonIfGone(entry) && beginIfItFits(entry)) return;
+        const expiry = setTimeout(() => {
           remove(entry, false);
           reject(refuse("full"));
-        }, waitMs / waitSteps).unref();
+        }, waitMs).unref();
         const entry: Entry = {
           ticket,
           begin() {
-            clearInterval(expiry);
+            clearTimeout(expiry);
             resolve();
           },
           drop: reject,

@@ -93,7 +93,7 @@ export interface BuiltReply {
 export const smallReplyBytes = 65_536;
 /** While a reply is built, its rows and its text are in memory. */
 const buildFactor = 2;
-/** How long a large reply waits for memory while the process runs. */
+/** How long a large reply waits for memory, also in a slow process, in which longer queues would delay all other calls. */
 const spaceWaitMs = 1_000;
 
 /** The memory of an upload besides the store's buffers: chunks that have arrived, and the parser's streams. */
