@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
-import { type Checks, connect, hold, openSignedIn, send } from "./suite.ts";
+import { type Checks, connect, hold, openSignedIn, send, signIn } from "./suite.ts";
 
 /** What the page does by itself, so that the database makes no difference. */
 export const pageJourneys: Checks = {
@@ -35,6 +35,30 @@ export const pageJourneys: Checks = {
     await page.getByRole("combobox").fill("Operators");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Operators" }).waitFor();
+  },
+
+  async "a visit without a session makes no call that fails, also when the session has ended"({ open, server }) {
+    const page = await open();
+    const failed: string[] = [];
+    page.on("response", (response) => {
+      if (response.status() >= 400) failed.push(`${response.status()} ${response.url()}`);
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error") failed.push(message.text());
+    });
+    const visit = async () => {
+      await page.reload();
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+    };
+    await visit();
+    await signIn(page, server);
+    await page.evaluate(async () => {
+      const headers = { "X-Rollcall-Console": "1" };
+      const { result } = await (await fetch("../api/sessions/cookie", { headers })).json();
+      await fetch(`../api/sessions/${result.session.id}`, { method: "DELETE", headers });
+    });
+    await visit();
+    assert.deepEqual(failed, []);
   },
 
   async "the page says before its session ends, and when it was loaded without encryption"({ openSession }) {

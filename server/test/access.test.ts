@@ -201,10 +201,11 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
     }
   });
 
-  it("operator operations are those under /_/api, except the sign-in", () => {
+  it("operator operations are those under /_/api, except the sign-in and the search for a session", () => {
     const below = test.app.routes.filter(({ path }) => path.startsWith("/_/api/"));
+    const isOpen = (operation: string) => ["createOperatorSession", "findOperatorSession"].includes(operation);
     assert.deepEqual(
-      below.filter(({ operation }) => operation !== "createOperatorSession"), // it issues the token
+      below.filter(({ operation }) => !isOpen(operation)),
       test.app.routes.filter(({ caller }) => caller === "operator"),
     );
     assert.ok(below.length > 0);
@@ -296,6 +297,7 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
     const unguarded = test.app.routes.filter(({ caller }) => caller === "anyone");
     assert.deepEqual(unguarded.map(({ method, path }) => `${method} ${path}`).sort(), [
       "GET /_/",
+      "GET /_/api/sessions/cookie",
       "GET /_/health/live",
       "GET /_/health/ready",
       "GET /service/ping",

@@ -2,11 +2,13 @@ import type { Static } from "../../../server/src/contract/schema.ts";
 import type { Operator } from "../../../server/src/operators/operators.contract.ts";
 import type {
   CurrentSession,
+  FoundSession,
   ListedOperatorSession,
   SessionPage,
   Session as SignedIn,
 } from "../../../server/src/operators/operators.sessions.contract.ts";
-import { operation } from "./call.ts";
+import { CallError } from "../lib/call-error.ts";
+import { type CallOptions, operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
 
 export type Role = Static<typeof Operator>["role"];
@@ -19,7 +21,14 @@ export const signIn = operation<
   Static<typeof SignedIn>
 >("POST", "/sessions", ["name", "password", "cookie", "isPersistent"]);
 
-export const getSession = operation<object, Session>("GET", "/sessions/current", []);
+export const findSession = operation<object, Static<typeof FoundSession>>("GET", "/sessions/cookie", []);
+
+/** @throws CallError AuthFailed if there is no session, which is no failed call: browsers log those as errors */
+export async function getSession(options: CallOptions = {}): Promise<Session> {
+  const { session } = await findSession({}, options);
+  if (session === undefined) throw new CallError(401, { error: "AuthFailed", message: "You are not signed in." });
+  return session;
+}
 
 export const signOut = operation<object, true>("DELETE", "/sessions/current", []);
 

@@ -25,7 +25,7 @@ export function SessionEndsSoon() {
 
   async function stay() {
     try {
-      queries.setQueryData(sessionQuery.queryKey, await getSession({}));
+      queries.setQueryData(sessionQuery.queryKey, await getSession());
     } catch (error) {
       showError(error);
     }

@@ -5,7 +5,7 @@ import { getSession, type Role, type Session } from "../api/sessions.ts";
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: ({ signal }) => getSession({}, { signal }),
+  queryFn: ({ signal }) => getSession({ signal }),
   staleTime: Number.POSITIVE_INFINITY,
   retry: false,
 });
@@ -82,7 +82,7 @@ export function useFollowingOthers(): void {
 /** Another operator gets a new page, which holds nothing of the former one. */
 async function goOn(queries: QueryClient): Promise<void> {
   const known = queries.getQueryData(sessionQuery.queryKey);
-  const current = await getSession({}).catch(() => undefined); // then the next call of this page shows what is wrong
+  const current = await getSession().catch(() => undefined); // then the next call of this page shows what is wrong
   if (current === undefined) return;
   if (current.operator.id !== known?.operator.id) return window.location.reload();
   setEnded(false);

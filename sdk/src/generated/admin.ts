@@ -1149,6 +1149,11 @@ export interface FileUsage {
   readonly bytesMax?: number;
 }
 
+/** The session of a browser, if there is one. */
+export interface FoundOperatorSession {
+  readonly session?: CurrentOperatorSession;
+}
+
 /** The effects of ending the tokens of a key, an application or a user. */
 export interface Impact {
   /** Devices that registered with the key last, of the application, or with a token of the user. */
@@ -2983,6 +2988,13 @@ export const getOperatorSession: () => Call<CurrentOperatorSession> = /* @__PURE
  * Ends the token of the call, and clears its cookie.
  */
 export const deleteOperatorSession: () => Call<void> = /* @__PURE__ */ define("deleteOperatorSession", "DELETE /_/api/sessions/current", "ops");
+
+/**
+ * Read the session of this browser, if there is one
+ *
+ * Answers without `session` if the call has no session cookie, or one whose session has ended.
+ */
+export const findOperatorSession: () => Call<FoundOperatorSession> = /* @__PURE__ */ define("findOperatorSession", "GET /_/api/sessions/cookie", "as");
 
 /**
  * End one of the own sessions

@@ -285,6 +285,7 @@ function createAuthentication(
     operatorTokens,
     operatorMarks,
     operatorSessionCookies,
+    operatorCallers,
     revocations,
     passwords,
     passwordChanges,

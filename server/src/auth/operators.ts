@@ -20,6 +20,12 @@ export interface OperatorCallers {
    * @throws ApiError AuthFailed
    */
   authenticate(authorization: string | undefined, cookieCall?: CookieCall): Promise<OperatorCaller>;
+  /**
+   * The operator of the session cookie, if the call has one whose session is alive.
+   *
+   * @throws ApiError AuthFailed that names PUBLIC_URL, if the cookie is refused because of `Origin` alone
+   */
+  findByCookie(cookieCall: CookieCall): Promise<OperatorCaller | undefined>;
 }
 
 const usedEveryMs = 60_000;
@@ -69,7 +75,7 @@ export function createOperatorCallers(
     };
   }
 
-  async function authenticateByCookie(call: CookieCall): Promise<OperatorCaller | undefined> {
+  async function findByCookie(call: CookieCall): Promise<OperatorCaller | undefined> {
     const given = cookies.read(call);
     if (given === undefined) return undefined;
     const caller = await openSession(given.token, given.isPoll);
@@ -82,12 +88,13 @@ export function createOperatorCallers(
       const token = readToken(authorization, schemes);
       const isByCookie = authorization === undefined && cookieCall !== undefined;
       const caller = isByCookie
-        ? await authenticateByCookie(cookieCall)
+        ? await findByCookie(cookieCall)
         : token === undefined
           ? undefined
           : await openSession(token, false);
       if (caller === undefined) throw new ApiError("AuthFailed");
       return caller;
     },
+    findByCookie,
   };
 }

@@ -4,6 +4,7 @@ import type { IdTokens } from "../auth/oidc.ts";
 import type { OperatorMarks } from "../auth/operator-marks.ts";
 import type { OperatorSessionCookies } from "../auth/operator-session-cookies.ts";
 import type { OperatorTokens } from "../auth/operator-tokens.ts";
+import type { OperatorCallers } from "../auth/operators.ts";
 import type { PasswordChanges } from "../auth/password-changes.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { Revocations } from "../auth/revocations.ts";
@@ -75,6 +76,7 @@ export interface Services {
   readonly operatorTokens: OperatorTokens;
   readonly operatorMarks: OperatorMarks;
   readonly operatorSessionCookies: OperatorSessionCookies;
+  readonly operatorCallers: OperatorCallers;
   readonly revocations: Revocations;
   readonly passwords: Passwords;
   readonly passwordChanges: PasswordChanges;

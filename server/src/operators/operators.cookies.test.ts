@@ -317,6 +317,32 @@ describe("/_/api/sessions", () => {
     assert.deepEqual(Object.keys(result.deployment), ["version", "region"]);
   });
 
+  it("returns the session of the cookie, or none and clears a dead cookie", async () => {
+    const find = (options: CallOptions) => test.call("GET /_/api/sessions/cookie", options);
+    const operator = await test.createOperator("Finder", "viewer");
+    const cookie = await cookieOf(operator);
+    const { result } = (await find(withCookie(cookie))).body;
+    const current = await test.call("GET /_/api/sessions/current", withCookie(cookie));
+    assert.deepEqual(result, { session: current.body.result });
+    const withoutSession = [
+      { headers: byPerson },
+      withCookie(cookie, { "sec-fetch-site": "same-origin" }),
+      withCookie(cookie, { ...byPerson, "sec-fetch-site": "same-site" }),
+      withCookie(cookie.replace("=", "=x")),
+      { token: operator.token, ...withCookie(cookie) },
+    ];
+    for (const options of withoutSession) {
+      const answer = await find(options);
+      assert.deepEqual([answer.status, answer.body.result], [200, {}]);
+    }
+    const headers = { "x-rollcall-console": "1", origin: "http://evil.example" };
+    assertNoOperator(await find(withCookie(cookie, headers)), foreign);
+    await test.call("DELETE /_/api/sessions/current", { token: cookie.split("=")[1] ?? "" });
+    const ended = await find(withCookie(cookie));
+    assert.deepEqual([ended.status, ended.body.result], [200, {}]);
+    assert.match(`${sessionCookies(ended)[0]}`, /=; .*Max-Age=0/);
+  });
+
   it("lists the live sessions of the caller with address and browser, newest first", async () => {
     const operator = await test.createOperator(undefined, "viewer");
     test.advance(1);

@@ -5,16 +5,18 @@ import {
 } from "../auth/operator-sessions.ts";
 import { build } from "../config/version.ts";
 import type { OperatorCaller } from "../contract/route.ts";
-import { Type } from "../contract/schema.ts";
+import { type Static, Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
 import { presentOperator } from "./operators.contract.ts";
 import { requireCurrentPassword } from "./operators.current-password.ts";
 import {
   CurrentSession,
   EndSessions,
+  FoundSession,
   ListSessions,
   ProvePassword,
   presentSession,
@@ -62,30 +64,60 @@ const getSession = operation({
   status: 200,
   result: CurrentSession,
   errors: [],
-  async handle({ caller: { operatorId, sessionId } }, { database, config, regions }) {
-    const [operator, session] = [
-      await findOperator(operatorId, database.reads),
-      await findOperatorSession(sessionId, database.reads),
-    ];
-    if (operator === undefined || session === undefined) throw new ApiError("AuthFailed"); // ended after the session check
-    const { created_at, expires_at, proved_at } = session;
-    const { operatorIdleMs, region, publicUrl } = config;
-    return {
-      id: sessionIdOf(sessionId, created_at),
-      operator: presentOperator(operator),
-      expires: formatDate(expires_at),
-      idleMs: operatorIdleMs,
-      created: formatDate(created_at),
-      proved: formatDate(proved_at ?? created_at),
-      deployment: {
-        version: build,
-        region,
-        ...(regions.others.length > 0 && { otherRegions: [...regions.others] }),
-        ...(publicUrl !== undefined && { publicUrl }),
-      },
-    };
+  async handle({ caller }, services) {
+    const session = await readSession(caller, services);
+    if (session === undefined) throw new ApiError("AuthFailed"); // ended after the session check
+    return session;
   },
 });
+
+/** The first call of the console. Browsers would log a refusal as an error of the page. */
+const findSession = operation({
+  method: "GET",
+  path: "/_/api/sessions/cookie",
+  operation: "findOperatorSession",
+  summary: "Read the session of this browser, if there is one",
+  description: "Answers without `session` if the call has no session cookie, or one whose session has ended.",
+  tag: "Operators",
+  caller: "anyone",
+  isBatchable: false, // batches ignore cookies
+  status: 200,
+  result: FoundSession,
+  errors: ["AuthFailed"],
+  async handle({ call }, services) {
+    const browser = call.authorization === undefined ? call.browser?.() : undefined;
+    const caller = browser && (await services.operatorCallers.findByCookie({ browser, isDownload: false }));
+    const session = caller && (await readSession(caller, services));
+    return session === undefined ? {} : { session };
+  },
+});
+
+async function readSession(
+  { operatorId, sessionId }: OperatorCaller,
+  { database, config, regions }: Services,
+): Promise<Static<typeof CurrentSession> | undefined> {
+  const [operator, session] = [
+    await findOperator(operatorId, database.reads),
+    await findOperatorSession(sessionId, database.reads),
+  ];
+  if (operator === undefined || session === undefined) return undefined;
+  const { created_at, expires_at, proved_at } = session;
+  const { operatorIdleMs, region, publicUrl } = config;
+  return {
+    id: sessionIdOf(sessionId, created_at),
+    operator: presentOperator(operator),
+    expires: formatDate(expires_at),
+    idleMs: operatorIdleMs,
+    created: formatDate(created_at),
+    proved: formatDate(proved_at ?? created_at),
+    deployment: {
+      version: build,
+      region,
+      ...(regions.others.length > 0 && { otherRegions: [...regions.others] }),
+      ...(publicUrl !== undefined && { publicUrl }),
+    },
+  };
+}
 
 const listSessions = operation({
   method: "GET",
@@ -187,4 +219,7 @@ async function readSubject(
 }
 
 /** The operations of operators on their sessions. */
-export const ownSessionOperations = [getSession, listSessions, deleteSession, endSession, endSessions, provePassword];
+export const ownSessionOperations = [
+  ...[getSession, findSession, listSessions, deleteSession],
+  ...[endSession, endSessions, provePassword],
+];

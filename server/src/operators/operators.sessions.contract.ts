@@ -74,6 +74,12 @@ export const CurrentSession = named(
   }),
 );
 
+export const FoundSession = named(
+  "FoundOperatorSession",
+  "The session of a browser, if there is one.",
+  Type.Object({ session: Type.Optional(CurrentSession) }),
+);
+
 export const ListedOperatorSession = named(
   "ListedOperatorSession",
   "A session in a list.",
