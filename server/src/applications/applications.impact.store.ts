@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { deviceUseMs } from "../auth/device-uses.ts";
+import { withoutTestCallers } from "../auth/test-callers.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { type Counted, counted, countMax } from "../lib/counted.ts";
@@ -48,7 +49,7 @@ export async function findImpact(
 
 function devicesOf(applicationId: string, subject: Subject, now: number): Condition {
   const all = sql`from devices as device where device.application_id = ${applicationId}`;
-  if (subject.kind === "application") return all;
+  if (subject.kind === "application") return sql`${all} ${withoutTestCallers("devices", applicationId)}`;
   if (subject.kind === "key") return sql`${all} and device.key_id = ${subject.id}`;
   const tokens = sql`from user_tokens as token where ${goodTokens(applicationId, now)} and token.user_id = ${subject.id}`;
   // A condition `id in (…)` would let SQLite walk all devices by their last use.

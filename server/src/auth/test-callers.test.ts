@@ -79,6 +79,14 @@ describe("test devices and users", () => {
       const sent = await sendBytes(test, each, pathOf(answer), 0, "bytes");
       assert.equal(sent.status, 204, sent.text);
     }
+    const { result: overview } = (await test.call(`GET ${path}/overview`, { token })).body;
+    const { devices, users } = overview.totals;
+    assert.deepEqual([devices.count, users.count], [0, 1]); // Tessa
+    const { body: impact } = await test.call(`GET ${path}/impact`, { token });
+    assert.deepEqual([impact.result.devices.count, impact.result.platforms], [0, []]);
+    const { body: listed } = await test.call("GET /_/api/applications?include=activity&pageSize=1000", { token });
+    const { activity } = listed.result.pageResults.find(({ id }: { id: string }) => id === appid);
+    assert.deepEqual([activity.devices.count, activity.users.count], [0, 1]);
     await test.app.statistics.save();
     const series = "calls,signUps,files,bytes,newUsers";
     const { body: statistics } = await test.call(`GET ${path}/statistics?series=${series}`, { token });

@@ -3,6 +3,7 @@ import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { countMax } from "../lib/counted.ts";
 import { spans, startOf } from "../lib/spans.ts";
+import { countedRows } from "./statistics.totals.ts";
 
 /** The current activity of an application, for a list of applications. */
 export interface Activity {
@@ -119,9 +120,7 @@ async function findTotal(
   const last =
     kept.find(({ application_id, kind }) => application_id === applicationId && kind === table)?.counted ?? 0;
   if (last > countMax) return { count: last, isExact: false };
-  const isThere = table === "users" ? sql`and deleted_at is null` : sql``;
-  const rows = sql`from ${sql.table(table)} where application_id = ${applicationId} ${isThere}`;
-  const { count, isMore } = await countRows(rows, queries);
+  const { count, isMore } = await countRows(countedRows(table, applicationId), queries);
   return { count, isExact: !isMore };
 }
 

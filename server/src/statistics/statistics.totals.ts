@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { withoutTestCallers } from "../auth/test-callers.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { countMax } from "../lib/counted.ts";
@@ -41,7 +42,7 @@ export async function findTotals(
   async function find(kind: CountedKind): Promise<Total> {
     const last = kept.find((each) => each.kind === kind);
     if (last === undefined || last.counted <= certainlyMany) {
-      const { count, isMore } = await countRows(sql`${rowsOf(kind, applicationId)} ${existing[kind]}`, queries);
+      const { count, isMore } = await countRows(countedRows(kind, applicationId), queries);
       if (!isMore) return { count, isExact: true };
     }
     const added = last === undefined ? 0 : (await readAdded(startOf("hour", last.counted_at)))[kind];
@@ -108,22 +109,19 @@ async function countStep(
   after: string,
   queries: Queries,
 ): Promise<CountedStep> {
-  const step = sql`select id ${rowsOf(kind, applicationId)} and id > ${after} ${existing[kind]} order by id`;
+  const step = sql`select id ${countedRows(kind, applicationId)} and id > ${after} order by id`;
   const { rows } = await sql<CountedStep>`
     select count(*) as counted, max(id) as last from (${step} limit ${sql.lit(rowsPerStep)}) as step`.execute(queries);
   return rows[0] ?? { counted: 0, last: null };
 }
 
-function rowsOf(kind: CountedKind, applicationId: string): RawBuilder<unknown> {
-  return sql`from ${sql.table(kind)} where application_id = ${applicationId}`;
+/** The rows of a kind that are not deleted, from `from` on, without test devices and test users. */
+export function countedRows(kind: CountedKind, applicationId: string): RawBuilder<unknown> {
+  const rows = sql`from ${sql.table(kind)} where application_id = ${applicationId}`;
+  if (kind === "checkins") return rows;
+  const existing = kind === "users" ? sql`and deleted_at is null` : sql``;
+  return sql`${rows} ${existing} ${withoutTestCallers(kind, applicationId)}`;
 }
-
-/** A condition for rows that are not deleted. */
-const existing: Readonly<Record<CountedKind, RawBuilder<unknown>>> = {
-  devices: sql``,
-  users: sql`and deleted_at is null`,
-  checkins: sql``,
-};
 
 async function putKeptCount(
   row: { readonly application_id: string; readonly kind: CountedKind; readonly counted: number },
