@@ -217,6 +217,23 @@ export const pageJourneys: Checks = {
     ]);
   },
 
+  async "the list of crashes names the platforms of their devices, and a crash does"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Everywhere" });
+    const { appid, appkey } = application;
+    for (const platform of ["iOS", "Android"]) {
+      const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform });
+      const headers = { Authorization: `Service ${device.accessToken}` };
+      const report = { stackTrace: "Error: everywhere\n    at draw (map.js:1:1)" };
+      await send(`${server.url}/devices/current/crashreports`, "POST", report, headers);
+    }
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/crashes`);
+    await page.getByRole("row").filter({ hasText: "Android, iOS" }).click(besideIds);
+    await page.getByText("2 reports from 2 devices (Android, iOS)").waitFor();
+  },
+
   async "the overview names the new versions of the app, marks them on its charts, and has them in their tables"(
     setup,
   ) {

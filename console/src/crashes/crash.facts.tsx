@@ -22,13 +22,14 @@ export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: numbe
 }
 
 export function GroupFacts({ group }: { readonly group: CrashGroup }) {
-  const { reports, devices, firstSeen, lastSeen, note } = group;
+  const { reports, devices, platforms, firstSeen, lastSeen, note } = group;
   const byDay = reportsByDay(group);
   const total = byDay.reports.reduce((sum, each) => sum + each, 0);
   return (
     <>
       <p className={styles.life}>
-        {formatCount(reports, "report")} from {formatCount(devices, "device")}, first <Time value={firstSeen} />, last{" "}
+        {formatCount(reports, "report")} from {formatCount(devices, "device")}
+        {platforms.length > 0 && ` (${showInvisible(platforms.join(", "))})`}, first <Time value={firstSeen} />, last{" "}
         <Time value={lastSeen} />
         <Decision group={group} />
       </p>

@@ -17,7 +17,7 @@ import { Time } from "../ui/time.tsx";
 import { reportsByDay } from "./crash.facts.tsx";
 
 const columns: readonly Column<CrashGroup>[] = [
-  { name: "Crash", width: "minmax(260px, 5fr)", narrow: "title", render: ({ title }) => showInvisible(title) },
+  { name: "Crash", width: "minmax(240px, 5fr)", narrow: "title", render: ({ title }) => showInvisible(title) },
   { name: "Reports", width: "90px", isNumber: true, render: ({ reports }) => formatNumber(reports) },
   { name: "Devices", width: "90px", isNumber: true, render: ({ devices }) => formatNumber(devices) },
   { name: "State", width: "minmax(110px, 1fr)", render: (group) => <CrashState group={group} /> },
@@ -26,14 +26,18 @@ const columns: readonly Column<CrashGroup>[] = [
     width: "112px",
     render: (group) => <Sparkline label="Reports of the last 14 days" values={reportsByDay(group).reports} tone={6} />,
   },
-  { name: "Versions", width: "minmax(130px, 1fr)", render: (group) => versionsOf(group) },
+  { name: "Versions", width: "minmax(84px, 1fr)", render: (group) => versionsOf(group) },
+  { name: "Platforms", width: "minmax(140px, 2fr)", render: (group) => platformsOf(group) },
   {
     name: "Reports and versions",
     width: "0",
     narrow: "line",
     isNarrowOnly: true,
     render: (group) =>
-      [formatCount(group.reports, "report"), formatCount(group.devices, "device"), versionsOf(group)]
+      [
+        ...[formatCount(group.reports, "report"), formatCount(group.devices, "device")],
+        ...[versionsOf(group), platformsOf(group)],
+      ]
         .filter((part) => part !== "")
         .join(" · "),
   },
@@ -125,4 +129,8 @@ function versionsOf({ versions }: CrashGroup): string {
   const [first, last] = [names[0], names.at(-1)];
   if (first === undefined || last === undefined) return "";
   return showInvisible(first === last ? first : `${first} – ${last}`);
+}
+
+function platformsOf({ platforms }: CrashGroup): string {
+  return showInvisible(platforms.join(", "));
 }

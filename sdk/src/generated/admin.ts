@@ -510,6 +510,8 @@ export interface CrashGroup {
   /** The number of devices that reported it. */
   readonly devices: number;
   readonly versions: readonly CrashGroupVersion[];
+  /** The platforms of these devices, at most 10. */
+  readonly platforms: readonly string[];
   /** Those of the last 14 that have reports. */
   readonly days: readonly CrashDay[];
   /** When the first report arrived. */

@@ -121,6 +121,17 @@ export function listCrashGroupVersions(
   return findVersions(queries, { applicationId, fingerprint, count });
 }
 
+/** The platforms of the devices that reported a group, in their order. */
+export async function listCrashGroupPlatforms(
+  applicationId: string,
+  fingerprint: string,
+  count: number,
+  queries: Queries,
+): Promise<string[]> {
+  const rows = await findPlatforms(queries, { applicationId, fingerprint, count });
+  return rows.map(({ platform }) => platform);
+}
+
 /** Finds a group, even if all its reports were deleted. */
 export async function findCrashGroup(
   applicationId: string,
@@ -148,6 +159,17 @@ const findVersions = prepare<{ applicationId: string; fingerprint: string; count
       .where("fingerprint", "=", parameter("fingerprint"))
       .orderBy("last_seen_at", "desc")
       .orderBy("app_version", "desc")
+      .limit(rowLimit(parameter("count"))),
+);
+
+const findPlatforms = prepare<{ applicationId: string; fingerprint: string; count: number }, { platform: string }>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("crash_group_platforms")
+      .select("platform")
+      .where("application_id", "=", parameter("applicationId"))
+      .where("fingerprint", "=", parameter("fingerprint"))
+      .orderBy("platform")
       .limit(rowLimit(parameter("count"))),
 );
 

@@ -34,8 +34,12 @@ function stackOf(name: string, line = 1): string {
   return `TypeError: ${name} is ${line}\n    at ${name} (https://x.example/a.js:${line}:2)`;
 }
 
-async function register(application: NewApplication, appVersion?: string): Promise<{ token: string; id: string }> {
-  const body = { ...application, platform: "test", osVersion: "19", ...(appVersion !== undefined && { appVersion }) };
+async function register(
+  application: NewApplication,
+  appVersion?: string,
+  platform = "test",
+): Promise<{ token: string; id: string }> {
+  const body = { ...application, platform, osVersion: "19", ...(appVersion !== undefined && { appVersion }) };
   const token = (await test.call("POST /devices", { body })).body.result.accessToken;
   return { token, id: (await test.call("GET /devices/current", { token })).body.result.id };
 }
@@ -83,7 +87,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
     test.advance(dayMs - (test.now() % dayMs)); // all reports on one day
     const [first, second, silent] = [
       await register(application, "1.0"),
-      await register(application, "2.0"),
+      await register(application, "2.0", "other"),
       await register(application),
     ];
     const times: number[] = [];
@@ -113,6 +117,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
             { appVersion: "1.0", reports: 2, firstSeen: date(t0), lastSeen: date(t3) },
             { appVersion: "2.0", reports: 1, firstSeen: date(t2), lastSeen: date(t2) },
           ],
+          platforms: ["other", "test"],
           days: [{ start: date(t0 - (t0 % dayMs)), reports: 4 }],
           firstSeen: date(t0),
           lastSeen: date(t4),
@@ -124,6 +129,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
           reports: 1,
           devices: 1,
           versions: [{ appVersion: "1.0", reports: 1, firstSeen: date(t1), lastSeen: date(t1) }],
+          platforms: ["test"],
           days: [{ start: date(t1 - (t1 % dayMs)), reports: 1 }],
           firstSeen: date(t1),
           lastSeen: date(t1),

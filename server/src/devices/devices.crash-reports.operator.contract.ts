@@ -88,6 +88,9 @@ export function readGroupSearch({
 /** The maximum number of app versions that a group shows. */
 export const versionsMax = 20;
 
+/** The maximum number of platforms that a group shows: any client can report any platform. */
+export const platformsMax = 10;
+
 const CrashGroupVersion = named(
   "CrashGroupVersion",
   "The reports of a crash from one version of the app.",
@@ -159,6 +162,7 @@ export const CrashGroup = named(
     reports: Type.Integer({ description: "The number of reports." }),
     devices: Type.Integer({ description: "The number of devices that reported it." }),
     versions: Type.Array(CrashGroupVersion),
+    platforms: { ...Type.Array(Type.String()), description: "The platforms of these devices, at most 10." },
     days: { ...Type.Array(CrashDay), description: "Those of the last 14 that have reports." },
     firstSeen: { ...WireDate, description: "When the first report arrived." },
     lastSeen: { ...WireDate, description: "When the last report arrived." },
@@ -188,7 +192,11 @@ export const daysShown = 14;
 type Days = readonly Pick<CrashGroupDayRow, "day" | "reports">[];
 
 export function presentCrashGroup(
-  group: CrashGroupRow & { readonly versions: readonly CrashGroupVersionRow[]; readonly days: Days },
+  group: CrashGroupRow & {
+    readonly versions: readonly CrashGroupVersionRow[];
+    readonly platforms: readonly string[];
+    readonly days: Days;
+  },
 ): Static<typeof CrashGroup> {
   const { resolved_in, reopened_at, note } = group;
   const ignoreUntil = presentIgnoreUntil(group);
@@ -203,6 +211,7 @@ export function presentCrashGroup(
       firstSeen: formatDate(first_seen_at),
       lastSeen: formatDate(last_seen_at),
     })),
+    platforms: [...group.platforms],
     days: presentDays(group.days),
     firstSeen: formatDate(group.first_seen_at),
     lastSeen: formatDate(group.last_seen_at),

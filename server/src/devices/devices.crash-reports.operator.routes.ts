@@ -8,6 +8,7 @@ import type { Services } from "../operations/services.ts";
 import { dayMs, dayOf, listCrashDays, listCrashVersions } from "./devices.crash-days.store.ts";
 import {
   findCrashGroup,
+  listCrashGroupPlatforms,
   listCrashGroups,
   listCrashGroupVersions,
   updateCrashGroup,
@@ -23,6 +24,7 @@ import {
   daysShown,
   ListCrashGroups,
   ListCrashReports,
+  platformsMax,
   presentCrashGroup,
   presentCrashStatistics,
   presentListedCrashReport,
@@ -56,17 +58,13 @@ const listGroups = operation({
     await requireApplication(appid, database.reads);
     const { position, size, filters } = request;
     const page = await listCrashGroups(appid, readGroupSearch(filters), position, size, database.reads, call.work);
-    const rows = await withVersionsAndDays(appid, page.rows, services);
+    const rows = await withDetails(appid, page.rows, services);
     return paging.present(listing, caller, request, { ...page, rows }, presentCrashGroup);
   },
 });
 
 /** Adds what a group shows from other tables. */
-async function withVersionsAndDays(
-  appid: string,
-  groups: readonly CrashGroupRow[],
-  { database: { reads }, clock }: Services,
-) {
+async function withDetails(appid: string, groups: readonly CrashGroupRow[], { database: { reads }, clock }: Services) {
   if (groups.length === 0) return [];
   const to = dayOf(clock.now()) + dayMs;
   const fingerprints = groups.map(({ fingerprint }) => fingerprint);
@@ -76,6 +74,7 @@ async function withVersionsAndDays(
     groups.map(async (group) => ({
       ...group,
       versions: await listCrashGroupVersions(appid, group.fingerprint, versionsMax, reads),
+      platforms: await listCrashGroupPlatforms(appid, group.fingerprint, platformsMax, reads),
       days: daysByGroup.get(group.fingerprint) ?? [],
     })),
   );
@@ -84,7 +83,7 @@ async function withVersionsAndDays(
 /** @throws ApiError ItemDoesNotExist */
 async function presentFound(appid: string, group: CrashGroupRow | undefined, services: Services) {
   if (group === undefined) throw new ApiError("ItemDoesNotExist");
-  const [found] = await withVersionsAndDays(appid, [group], services);
+  const [found] = await withDetails(appid, [group], services);
   if (found === undefined) throw new ApiError("ItemDoesNotExist");
   return presentCrashGroup(found);
 }
