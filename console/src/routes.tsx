@@ -211,7 +211,7 @@ const explorer = createRoute({
   getParentRoute: () => frame,
   path: "/apps/$appid/explorer",
   staticData: { title: "Explorer" },
-  validateSearch: (given) => textsOf(given, ["operation", "path"]),
+  validateSearch: (given) => textsOf(given, ["operation", "path", "body"]),
   component: screenOf(() => import("./explorer/explorer.screen.tsx"), "ExplorerScreen"),
 });
 

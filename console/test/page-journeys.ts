@@ -234,6 +234,33 @@ export const pageJourneys: Checks = {
     await page.getByText("2 reports from 2 devices (Android, iOS)").waitFor();
   },
 
+  async "a step of Start leads to its call in the explorer, whose test callers count in no total"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Tried" });
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/start`);
+    const arrived = page.getByRole("complementary", { name: "What has arrived" });
+    for (const [step, tick] of [
+      ["Check in", "First check-in"],
+      ["Report an event", "First event"],
+      ["Several calls in one", "First batch"],
+    ] as const) {
+      const opening = page.waitForEvent("popup");
+      await page.getByRole("link", { name: `Try it in the explorer: ${step}` }).click();
+      const explorer = await opening;
+      await explorer.getByRole("button", { name: "Send", exact: true }).click();
+      await explorer
+        .getByRole("region", { name: "Answer" })
+        .getByText(/^20[01]/)
+        .waitFor();
+      await explorer.close();
+      await arrived.getByRole("listitem").filter({ hasText: tick }).and(page.locator("[data-done]")).waitFor();
+    }
+    await page.goto(`${server.url}/_/console/#/apps/${application.appid}/overview`);
+    await page.getByRole("heading", { name: "No device has registered yet" }).waitFor();
+  },
+
   async "the overview names the new versions of the app, marks them on its charts, and has them in their tables"(
     setup,
   ) {

@@ -13,7 +13,7 @@ import { OperationWork } from "./explorer.work.tsx";
 /** Every operation of apps, which can be tried as a test device or a test user. */
 export function ExplorerScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/explorer" });
-  const { operation: id, path } = useSearch({ from: "/frame/apps/$appid/explorer" });
+  const { operation: id, path, body } = useSearch({ from: "/frame/apps/$appid/explorer" });
   const { data, error, refetch } = useQuery(openapiQuery);
   const operations = useMemo(() => (data === undefined ? [] : readOperations(data)), [data]);
   const open = operations.find((operation) => operation.id === id);
@@ -33,10 +33,11 @@ export function ExplorerScreen() {
             </div>
           ) : (
             <OperationWork
-              key={`${open.id} ${path}`}
+              key={`${open.id} ${path} ${body}`}
               appid={appid}
               operation={open}
               path={path}
+              body={body}
               catalogue={data["x-error-catalogue"]}
             />
           )}

@@ -31,16 +31,18 @@ interface OperationWorkProps {
   readonly operation: ExplorerOperation;
   /** The path of a call that was answered, to try it again. */
   readonly path: string | undefined;
+  /** A body to begin with, as JSON. */
+  readonly body: string | undefined;
   readonly catalogue: readonly CataloguedError[];
 }
 
 /** One operation: its parameters, its caller, the answer, and the failures that it declares. */
-export function OperationWork({ appid, operation, path, catalogue }: OperationWorkProps) {
+export function OperationWork({ appid, operation, path, body, catalogue }: OperationWorkProps) {
   const [values, setValues] = useState<FieldValues>(() => ({
     ...(operation.id === "registerDevice" && { appid, platform: "console" }),
     ...(path !== undefined && valuesOfPath(operation.path, path)),
   }));
-  const [json, setJson] = useState<string>();
+  const [json, setJson] = useState(body);
   const [file, setFile] = useState<File>();
   const isEditor = useRole("editor"); // viewers make no test callers
   const [caller, setCaller] = useState<CallerKind>(

@@ -7,6 +7,7 @@ import { useArrivedKinds, useFirstDevice } from "../api/start.ts";
 import { showInvisible } from "../lib/format.ts";
 import CircleCheckBig from "../lib/icons/circle-check-big.ts";
 import CircleDashed from "../lib/icons/circle-dashed.ts";
+import FlaskConical from "../lib/icons/flask-conical.ts";
 import KeyRound from "../lib/icons/key-round.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { useNewKey } from "../lib/new-keys.ts";
@@ -34,6 +35,7 @@ export function StartScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/start" });
   const { with: language } = useSearch({ from: "/frame/apps/$appid/start" });
   const program = programs.find(({ id }) => id === language);
+  const isEditor = useRole("editor"); // viewers make no test callers
   const [appkey, setKey] = useNewKey(appid);
   const kinds = useArrivedKinds(appid);
   const [isDone, setDone] = useState(false);
@@ -95,6 +97,7 @@ export function StartScreen() {
                     <h2>{step.title}</h2>
                     <p>{step.lead}</p>
                     <Snippet text={step.text(appid, appkey ?? placeholder)} />
+                    {isEditor && <TryStep appid={appid} step={step} />}
                   </li>
                 ))}
               </ol>
@@ -109,6 +112,23 @@ export function StartScreen() {
         <Arrivals appid={appid} arrivals={arrivals} refused={calls.filter(({ status }) => status >= 400)} />
       </div>
     </Page>
+  );
+}
+
+/** Leads to the call in the explorer, in a tab of its own: the key is shown until this page is left. */
+function TryStep({ appid, step: { operation, title, example } }: { readonly appid: string; readonly step: Step }) {
+  const { path, body } = example;
+  return (
+    <Link
+      to="/apps/$appid/explorer"
+      params={{ appid }}
+      search={{ operation, path, body: body && JSON.stringify(body, undefined, 2) }}
+      target="_blank"
+      className={styles.try}
+      aria-label={`Try it in the explorer: ${title}`}
+    >
+      <FlaskConical size={14} aria-hidden /> Try it in the explorer
+    </Link>
   );
 }
 

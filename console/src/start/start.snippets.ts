@@ -10,6 +10,8 @@ export interface Step {
   /** In the list of what has arrived. */
   readonly arrived: string;
   readonly lead: string;
+  /** The call of the step, for the explorer. */
+  readonly example: { readonly path?: string; readonly body?: object };
   readonly text: (appid: string, appkey: string) => string;
 }
 
@@ -23,6 +25,7 @@ export const shellSteps: readonly Step[] = [
     title: "Register a device",
     arrived: "First device",
     lead: "An app does this once, with the id of the application and a key. It gets the token of its device.",
+    example: {},
     text: (appid, appkey) =>
       [
         `ROOT=${serviceRoot()}`,
@@ -42,6 +45,7 @@ export const shellSteps: readonly Step[] = [
     title: "Sign up a user",
     arrived: "First user",
     lead: "On this device, with a name that is unique in the application. The answer has the token of the user.",
+    example: { body: { username: "ada", password: "correct horse" } },
     text: () =>
       [
         `PERSON=$(curl -s $ROOT/users ${json} \\`,
@@ -55,6 +59,7 @@ export const shellSteps: readonly Step[] = [
     title: "Check in",
     arrived: "First check-in",
     lead: "As this user, at a place.",
+    example: { body: { location: "48.2082,16.3738", comment: "Hello" } },
     text: () =>
       [
         `curl -s $ROOT/checkins ${json} \\`,
@@ -68,6 +73,7 @@ export const shellSteps: readonly Step[] = [
     title: "Report an event",
     arrived: "First event",
     lead: "As the device, with values to count and to group by.",
+    example: { path: "/metrics/events/screen-opened", body: { values: { screen: "map", tiles: 12 } } },
     text: () =>
       [
         `curl -s $ROOT/metrics/events/screen-opened ${json} \\`,
@@ -81,6 +87,7 @@ export const shellSteps: readonly Step[] = [
     title: "Upload a file",
     arrived: "First file",
     lead: "As this user: any file. Pictures and videos have fields of their own, at /pictures and /videos.",
+    example: { body: { friendlyName: "Greeting" } },
     text: () =>
       [
         `echo Hello | curl -s $ROOT/blobs -H "Authorization: Service $PERSON" \\`,
@@ -92,6 +99,14 @@ export const shellSteps: readonly Step[] = [
     title: "Several calls in one",
     arrived: "First batch",
     lead: "Up to 200 calls in one request, each with its own answer.",
+    example: {
+      body: {
+        requests: [
+          { method: "GET", path: "/users/me" },
+          { method: "POST", path: "/checkins", parameters: { location: "48.21,16.37" } },
+        ],
+      },
+    },
     text: () =>
       [
         `curl -s $ROOT/batch ${json} -H "Authorization: Service $PERSON" -d '{"requests": [`,
