@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { noEnvFile, rollcall, serverEnvironment } from "../../server/test/running-server.ts";
 import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
 import { type Checks, connect, hold, openSignedIn, send, signIn } from "./suite.ts";
@@ -259,6 +264,23 @@ export const pageJourneys: Checks = {
     }
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/overview`);
     await page.getByRole("heading", { name: "No device has registered yet" }).waitFor();
+  },
+
+  async "the deployment says how old its newest backup is"(setup) {
+    const { server } = setup;
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/`);
+    await page.getByText("none by rollcall backup").waitFor();
+    const folder = mkdtempSync(path.join(tmpdir(), "rollcall-backup-"));
+    const backup = [rollcall, "backup", path.join(folder, "a.backup"), "--fast", "--without-files"];
+    try {
+      const env = { ...serverEnvironment, DATA_DIR: server.dataDir };
+      execFileSync(process.execPath, backup, { cwd: noEnvFile, env, stdio: ["ignore", "ignore", "inherit"] });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    await page.keyboard.press("r");
+    await page.getByText(/ \([\d.]+ [kM]B, without files\)$/).waitFor();
   },
 
   async "the overview names the new versions of the app, marks them on its charts, and has them in their tables"(

@@ -50,7 +50,7 @@ function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
   return new Map([...known, ...(busiest?.pageResults ?? []).map(({ id, name }) => [id, name] as const)]);
 }
 
-export function Storage({ storage }: { readonly storage: Deployment["storage"] }) {
+export function Storage({ deployment: { storage, backup } }: { readonly deployment: Deployment }) {
   const { databaseBytes, files, bytes, orphanedObjects, freeBytes, diskBytes } = storage;
   return (
     <section className={styles.part}>
@@ -68,9 +68,26 @@ export function Storage({ storage }: { readonly storage: Deployment["storage"] }
               </span>
             ) : undefined,
           ],
+          [
+            "Newest backup",
+            backup === undefined ? "none by rollcall backup" : <BackupAge key="backup" backup={backup} />,
+          ],
         ]}
       />
     </section>
+  );
+}
+
+function BackupAge({
+  backup: { created, bytes, isWithoutFiles },
+}: {
+  readonly backup: NonNullable<Deployment["backup"]>;
+}) {
+  return (
+    <>
+      <Time value={created} /> ({formatBytes(bytes)}
+      {isWithoutFiles && ", without files"})
+    </>
   );
 }
 

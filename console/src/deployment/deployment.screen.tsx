@@ -72,7 +72,7 @@ export function DeploymentScreen() {
           <Processes processes={data.processes} />
           <div className={styles.columns}>
             <Busiest calls={calls.data} />
-            <Storage storage={data.storage} />
+            <Storage deployment={data} />
             <Facts deployment={data} />
           </div>
           <ChangedSettings settings={data.settings} />
