@@ -81,7 +81,7 @@ async function digestOfSources(): Promise<string> {
     ...globSync("{src,public,scripts}/**/*.*", { cwd: root }),
   ];
   const hash = createHash("sha256");
-  for (const file of [...sources.sort(), "../package-lock.json"]) {
+  for (const file of [...sources.sort(), "../package-lock.json", "../server/src/lib/origins.ts"]) {
     hash.update(`${file.replaceAll(path.sep, "/")}\0`).update(await readFile(path.join(root, file)));
   }
   return hash.digest("hex");

@@ -208,16 +208,22 @@ export const pageJourneys: Checks = {
     assert.equal(await dialog.getByText(`Pages of ${second}`).count(), 0);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });
-    await field.fill(`${first}\n${second}`);
+    await field.fill(`https://*.example.com\n${second}`);
     await save.click();
-    await page.getByText("Saved: Access.").waitFor();
+    await page.getByText("Saved: Access.").waitFor(); // the wildcard has the first
+    await field.fill(second);
+    await save.click();
+    await dialog.getByText(`Pages of ${first} cannot call any more.`).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Discard" }).click();
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=limits`);
     await page.getByText(`Busiest minute of a device in the last 24 hours: ${peaks.caller} calls`).waitFor();
     await page.getByText(`POST /checkins ${peaks["POST /checkins"]} calls`).waitFor();
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=storage`);
     await page.getByText("In use: 0 bytes.").waitFor();
     assert.deepEqual((await call("GET", `/applications/${application.appid}/settings`)).result.origins, [
-      first,
+      "https://*.example.com",
       second,
     ]);
   },

@@ -1,3 +1,4 @@
+import { OriginList } from "../../../server/src/lib/origins.ts";
 import type { Settings } from "../api/settings.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import type { SeenOrigin } from "./settings.origins.tsx";
@@ -262,12 +263,12 @@ function shutOutPages(
   seen: readonly SeenOrigin[] | undefined,
 ): string[] {
   if (!Array.isArray(after)) return []; // not set, or text of the document that the server refuses
-  const isLost = (origin: unknown) => !after.includes(origin) && (before?.includes(origin) ?? true);
+  const [old, next] = [before && listOf(before), listOf(after)];
   if (seen === undefined) {
-    const isNoneLost = before?.every((origin) => !isLost(origin)) ?? false;
+    const isNoneLost = before?.every((entry) => after.includes(entry) || next.has(String(entry))) ?? false;
     return isNoneLost ? [] : ["Web pages of origins that are not in the list cannot call."];
   }
-  const lost = seen.filter(({ origin }) => isLost(origin));
+  const lost = seen.filter(({ origin }) => !next.has(origin) && (old?.has(origin) ?? true));
   const rest = lost.length - namedMax;
   return [
     ...lost
@@ -278,4 +279,8 @@ function shutOutPages(
       ),
     ...(rest > 0 ? [`Nor can pages of ${formatNumber(rest)} more origins that called in the last 24 hours.`] : []),
   ];
+}
+
+function listOf(origins: readonly unknown[]): OriginList {
+  return new OriginList(origins.filter((origin) => typeof origin === "string"));
 }
