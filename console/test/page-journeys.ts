@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Locator } from "playwright-core";
 import { noEnvFile, rollcall, serverEnvironment } from "../../server/test/running-server.ts";
 import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
@@ -228,21 +229,73 @@ export const pageJourneys: Checks = {
     ]);
   },
 
-  async "the list of crashes names the platforms of their devices, and a crash does"(setup) {
+  async "operations, types of events and texts of mails are chosen and typed in fields, not as JSON"(setup) {
     const { server } = setup;
     const call = await connect(server);
-    const { result: application } = await call("POST", "/applications", { name: "Everywhere" });
-    const { appid, appkey } = application;
-    for (const platform of ["iOS", "Android"]) {
-      const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform });
-      const headers = { Authorization: `Service ${device.accessToken}` };
-      const report = { stackTrace: "Error: everywhere\n    at draw (map.js:1:1)" };
-      await send(`${server.url}/devices/current/crashreports`, "POST", report, headers);
-    }
+    const { result: application } = await call("POST", "/applications", { name: "Fields" });
+    const at = `/applications/${application.appid}/settings`;
+    await call("PATCH", at, { events: { types: ["User.*"] }, limits: { streams: 7 } });
+    const settings = async () => (await call("GET", at)).result;
     const page = await openSignedIn(setup);
-    await page.goto(`${server.url}/_/console/#/apps/${appid}/crashes`);
-    await page.getByRole("row").filter({ hasText: "Android, iOS" }).click(besideIds);
-    await page.getByText("2 reports from 2 devices (Android, iOS)").waitFor();
+    const [save, discard] = ["Save", "Discard"].map((name) => page.getByRole("button", { name, exact: true }));
+    const open = (part: string) =>
+      page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=${part}`);
+    const saveAs = async (title: string) => {
+      await save?.click();
+      await page.getByText(`Saved: ${title}.`).waitFor();
+    };
+    const add = async (group: Locator, operation: string) => {
+      await group.getByLabel("Add an operation").selectOption(operation);
+      await group.getByRole("button", { name: "Add" }).click();
+    };
+
+    await open("access");
+    const disabled = page.getByRole("group", { name: "Disabled operations" });
+    await add(disabled, "POST /checkins");
+    await add(disabled, "POST /users");
+    await disabled.getByRole("button", { name: "Remove POST /checkins" }).click();
+    await saveAs("Access");
+    assert.deepEqual((await settings()).disabledOperations, ["POST /users"]);
+
+    await open("limits");
+    const limits = page.getByRole("group", { name: "Single operations" });
+    await add(limits, "POST /checkins");
+    const limit = limits.getByRole("group", { name: "POST /checkins" });
+    await save?.click();
+    await limits.getByText("POST /checkins: Calls a second, as a number").waitFor();
+    await limit.getByLabel("Calls a second").fill("0.5");
+    await limit.getByLabel("Burst").fill("10");
+    await saveAs("Limits");
+    const operations = { "POST /checkins": { perSecond: 0.5, burst: 10 } };
+    assert.deepEqual((await settings()).limits, { streams: 7, operations });
+
+    await open("mail");
+    const code = page.getByRole("group", { name: "Mail with a reset code" });
+    await code.getByLabel("Subject").fill("Your code");
+    await save?.click();
+    await page.getByText("it needs a subject and a text, or neither").waitFor();
+    await code.getByLabel("Text").fill("It is @ResetCode.");
+    await saveAs("Mail");
+    const resetCode = { subject: "Your code", body: "It is @ResetCode." };
+    assert.deepEqual((await settings()).mail.texts, { resetCode });
+
+    await open("events");
+    const types = page.getByRole("group", { name: "Types that are recorded" });
+    const box = (name: string) => types.getByRole("checkbox", { name, exact: true });
+    assert.ok(await box("user.signed_in").isChecked(), "it is of a kind that is chosen");
+    assert.ok(await box("user.signed_in").isDisabled());
+    await box("user.*").uncheck();
+    await types.getByText("Nothing is chosen, which means all events.").waitFor();
+    await discard?.click();
+    await box("user.*").uncheck();
+    await box("user.signed_in").check();
+    await box("checkin.created").check();
+    await box("checkin.*").check();
+    await saveAs("Events");
+    assert.deepEqual((await settings()).events.types, ["user.signed_in", "checkin.*"]);
+    await types.getByText("All events").click();
+    await saveAs("Events");
+    assert.equal((await settings()).events?.types, undefined);
   },
 
   async "a step of Start leads to its call in the explorer, whose test callers count in no total"(setup) {
@@ -270,6 +323,23 @@ export const pageJourneys: Checks = {
     }
     await page.goto(`${server.url}/_/console/#/apps/${application.appid}/overview`);
     await page.getByRole("heading", { name: "No device has registered yet" }).waitFor();
+  },
+
+  async "the list of crashes names the platforms of their devices, and a crash does"(setup) {
+    const { server } = setup;
+    const call = await connect(server);
+    const { result: application } = await call("POST", "/applications", { name: "Everywhere" });
+    const { appid, appkey } = application;
+    for (const platform of ["iOS", "Android"]) {
+      const { result: device } = await send(`${server.url}/devices`, "POST", { appid, appkey, platform });
+      const headers = { Authorization: `Service ${device.accessToken}` };
+      const report = { stackTrace: "Error: everywhere\n    at draw (map.js:1:1)" };
+      await send(`${server.url}/devices/current/crashreports`, "POST", report, headers);
+    }
+    const page = await openSignedIn(setup);
+    await page.goto(`${server.url}/_/console/#/apps/${appid}/crashes`);
+    await page.getByRole("row").filter({ hasText: "Android, iOS" }).click(besideIds);
+    await page.getByText("2 reports from 2 devices (Android, iOS)").waitFor();
   },
 
   async "the deployment says how old its newest backup is"(setup) {

@@ -1,14 +1,17 @@
 import type { ReactNode } from "react";
 import type { EffectiveSettings, Settings } from "../api/settings.ts";
 import { formatBytes, formatDuration, formatNumber, showInvisible } from "../lib/format.ts";
+import { EventTypes } from "../shell/event-types.tsx";
 import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
 import { Time } from "../ui/time.tsx";
 import { Amount } from "./settings.amount.tsx";
+import { OperationLimits, Rate } from "./settings.limits.tsx";
+import { MailTexts } from "./settings.mail-texts.tsx";
 import styles from "./settings.module.css";
 import { Operations } from "./settings.operations.tsx";
 import type { Field } from "./settings.parts.ts";
 import { Providers } from "./settings.providers.tsx";
-import { isObject, joinRate, splitRate, valueAt } from "./settings.values.ts";
+import { isObject, linesOf, valueAt } from "./settings.values.ts";
 
 interface SettingFieldProps {
   readonly field: Field;
@@ -56,12 +59,32 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
       </Checkbox>
     );
   }
-  if (kind === "providers")
-    return <Providers path={path} label={label} hint={hint} text={text} isReadOnly={isReadOnly} onText={onText} />;
   const rest = { path, label, hint, text, isReadOnly, onText };
+  if (kind === "providers") return <Providers {...rest} />;
   if (kind === "ms" || kind === "bytes") return <Amount kind={kind} {...rest} />;
   if (kind === "operations") return <Operations {...rest} />;
-  if (kind === "rate") return <Rate path={path} label={label} text={text} isReadOnly={isReadOnly} onText={onText} />;
+  if (kind === "operationLimits") return <OperationLimits {...rest} />;
+  if (kind === "mailTexts") return <MailTexts {...rest} />;
+  if (kind === "eventTypes") {
+    return (
+      <EventTypes
+        label={label}
+        name={path}
+        hint={hint}
+        patterns={linesOf(text)}
+        isEmptyAll
+        isReadOnly={isReadOnly}
+        onChange={(patterns) => onText(patterns.includes("*") ? "" : patterns.join("\n"))}
+      />
+    );
+  }
+  if (kind === "rate") {
+    return (
+      <FieldGroup label={label} name={path}>
+        <Rate rate={text} isReadOnly={isReadOnly} onRate={onText} />
+      </FieldGroup>
+    );
+  }
   return (
     <TextField
       label={label}
@@ -70,34 +93,12 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
       value={text}
       onChange={onText}
       isReadOnly={isReadOnly}
-      isLong={kind === "list" || kind === "json"}
+      isLong={kind === "list"}
       inputMode={kind === "number" ? "numeric" : undefined}
-      isCode={kind === "list" || kind === "json"}
+      isCode={kind === "list"}
       autoComplete="off"
       spellCheck="false"
     />
-  );
-}
-
-interface RateProps extends Pick<SettingFieldProps, "text" | "isReadOnly" | "onText"> {
-  readonly path: string;
-  readonly label: string;
-}
-
-/** Two numbers: in the long run, and after a pause. */
-function Rate({ path, label, text, isReadOnly, onText }: RateProps) {
-  const [perSecond, burst] = splitRate(text);
-  const common = { isReadOnly, inputMode: "decimal", autoComplete: "off" } as const;
-  return (
-    <FieldGroup label={label} name={path}>
-      <TextField
-        label="Calls a second"
-        value={perSecond}
-        onChange={(next) => onText(joinRate(next, burst))}
-        {...common}
-      />
-      <TextField label="Burst" value={burst} onChange={(next) => onText(joinRate(perSecond, next))} {...common} />
-    </FieldGroup>
   );
 }
 
@@ -129,12 +130,15 @@ function Standing({ field: { path, kind }, settings, effective: { defaults, chan
   );
 }
 
+const withoutDefault: ReadonlySet<string> = new Set(["flag", "providers", "operationLimits", "mailTexts"]);
+
 function formatDefault(kind: string, value: unknown): string | undefined {
-  if (value === undefined || kind === "json" || kind === "flag" || kind === "providers") return undefined;
+  if (value === undefined || withoutDefault.has(kind)) return undefined;
   if (kind === "ms") return formatDuration(Number(value));
   if (kind === "bytes") return formatBytes(Number(value));
   if (kind === "number") return formatNumber(Number(value));
-  if (kind === "list" || kind === "operations")
+  if (kind === "eventTypes" && Array.isArray(value) && value.includes("*")) return "all";
+  if (kind === "list" || kind === "operations" || kind === "eventTypes")
     return Array.isArray(value) && value.length > 0 ? value.join(", ") : "none";
   if (kind === "rate") return formatRate(Object(value));
   return showInvisible(String(value));

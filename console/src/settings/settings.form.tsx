@@ -17,7 +17,16 @@ import { SeenOrigins, useSeenOrigins } from "./settings.origins.tsx";
 import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
 import { RetentionLoss } from "./settings.retention.tsx";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
-import { changeOf, type Draft, draftOf, settingsAfter, splitRate, UnreadableField, undoOf } from "./settings.values.ts";
+import {
+  changeOf,
+  type Draft,
+  draftOf,
+  type LimitRow,
+  settingsAfter,
+  splitRate,
+  UnreadableField,
+  undoOf,
+} from "./settings.values.ts";
 
 interface SettingsFormProps {
   readonly appid: string;
@@ -133,15 +142,23 @@ function ChangedMeanwhile({ fields, before, settings, effective }: ChangedMeanwh
 }
 
 function inWords(kind: Field["kind"], text: string): string {
-  if (kind === "rate") {
-    const [perSecond, burst] = splitRate(text);
-    return [perSecond && `${perSecond} a second`, burst && `bursts of ${burst}`]
-      .filter((part) => part !== "")
-      .join(", ");
-  }
-  if (kind === "list" || kind === "operations") return text.split("\n").map(showInvisible).join(", ");
+  if (kind === "rate") return wordsOfRate(text);
+  if (kind === "list" || kind === "operations" || kind === "eventTypes")
+    return text.split("\n").map(showInvisible).join(", ");
+  if (kind === "operationLimits") return wordsOfLimits(text);
   if (kind === "ms") return formatDuration(Number(text));
   return kind === "bytes" ? formatBytes(Number(text)) : showInvisible(text);
+}
+
+function wordsOfRate(rate: string): string {
+  const [perSecond, burst] = splitRate(rate);
+  return [perSecond && `${perSecond} a second`, burst && `bursts of ${burst}`].filter((part) => part !== "").join(", ");
+}
+
+function wordsOfLimits(text: string): string {
+  const rows: readonly LimitRow[] = JSON.parse(text);
+  const words = rows.map(({ operation, rate }) => `${showInvisible(operation)}: ${wordsOfRate(rate)}`);
+  return words.length === 0 ? "none" : words.join("; ");
 }
 
 /** @throws CallError that names the field, so that the form shows it there */

@@ -3,8 +3,10 @@ import type { Settings } from "../api/settings.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import type { SeenOrigin } from "./settings.origins.tsx";
 
-/** How a value is entered: `list` and `operations` one to a line, `json` as the documentation writes it, `ms` and `bytes` with a unit. */
-type FieldKind = "text" | "number" | "ms" | "bytes" | "rate" | "list" | "operations" | "json" | "flag" | "providers";
+/** How a value is entered: `list` one to a line, `ms` and `bytes` with a unit. */
+type FieldKind =
+  | ("text" | "number" | "ms" | "bytes" | "rate" | "list" | "flag")
+  | ("operations" | "operationLimits" | "eventTypes" | "mailTexts" | "providers");
 
 export interface Field {
   /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
@@ -39,7 +41,7 @@ export const parts: readonly Part[] = [
         path: "disabledOperations",
         label: "Disabled operations",
         kind: "operations",
-        hint: "One to a line. Their calls get AuthAPICallDisabledByDeveloper.",
+        hint: "Their calls get AuthAPICallDisabledByDeveloper.",
       },
       {
         path: "signedRequests",
@@ -103,8 +105,8 @@ export const parts: readonly Part[] = [
       {
         path: "limits.operations",
         label: "Single operations",
-        kind: "json",
-        hint: 'Such as {"POST /checkins": {"perSecond": 1, "burst": 10}}.',
+        kind: "operationLimits",
+        hint: "For each device; for sign-ups and logins, for each address.",
       },
     ],
   },
@@ -163,8 +165,8 @@ export const parts: readonly Part[] = [
       {
         path: "mail.texts",
         label: "Own texts",
-        kind: "json",
-        hint: '{"resetCode": {"subject": "…", "body": "… @ResetCode …"}, "notice": {"subject": "…", "body": "… @Notice …"}}',
+        kind: "mailTexts",
+        hint: "In place of the service’s own. Empty: those of the service.",
       },
     ],
   },
@@ -215,8 +217,8 @@ export const parts: readonly Part[] = [
       {
         path: "events.types",
         label: "Types that are recorded",
-        kind: "list",
-        hint: "One to a line: checkin.created, checkin.* or *. Empty: all.",
+        kind: "eventTypes",
+        hint: "Apps, streams and webhooks receive no others.",
       },
     ],
   },

@@ -28,6 +28,14 @@ export function splitRate(rate: string): readonly [perSecond: string, burst: str
   return [perSecond, burst];
 }
 
+/** The lines of a text, without blank ones. */
+export function linesOf(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
 function text(value: unknown): string {
   return value === undefined ? "" : String(value);
 }
@@ -40,10 +48,11 @@ export function valueAt(settings: Settings, path: string): unknown {
 
 function show({ kind }: Field, value: unknown): string {
   if (typeof kind !== "string" && value === undefined) return kind[0]?.value ?? "";
-  if (value === undefined) return kind === "providers" ? "[]" : "";
-  if (kind === "json") return JSON.stringify(value, undefined, 2);
-  if (kind === "providers") return isObject(value) ? JSON.stringify(rowsOfProviders(value)) : "[]";
-  if (kind === "rate") return isObject(value) ? joinRate(text(value["perSecond"]), text(value["burst"])) : "";
+  if (kind === "providers") return JSON.stringify(rowsOfProviders(membersOf(value)));
+  if (kind === "operationLimits") return JSON.stringify(rowsOfLimits(membersOf(value)));
+  if (kind === "mailTexts") return JSON.stringify(rowsOfMailTexts(membersOf(value)));
+  if (kind === "rate") return rateOf(value);
+  if (value === undefined) return "";
   return Array.isArray(value) ? value.join("\n") : String(value);
 }
 
@@ -82,9 +91,10 @@ function read({ kind, path }: Field, text: string): unknown {
   const given = text.trim();
   if (kind === "flag") return given === "true" ? true : undefined;
   if (given === "" || (typeof kind !== "string" && given === kind[0]?.value)) return undefined;
-  if (kind === "list" || kind === "operations") return given.split(/\s*\n\s*/);
-  if (kind === "json") return parse(path, given);
+  if (kind === "list" || kind === "operations" || kind === "eventTypes") return linesOf(given);
   if (kind === "providers") return readProviders(path, given);
+  if (kind === "operationLimits") return readLimits(path, given);
+  if (kind === "mailTexts") return readMailTexts(path, given);
   if (kind === "rate") return readRate(path, text);
   if (kind === "number" || kind === "ms" || kind === "bytes") {
     if (!/^\d+$/.test(given)) throw new UnreadableField(path, "A whole number, without separators.");
@@ -103,7 +113,7 @@ export interface ProviderRow {
 
 function rowsOfProviders(providers: Record<string, unknown>): ProviderRow[] {
   return Object.entries(providers).map(([name, provider]) => {
-    const { issuer, audience, jwksUrl } = isObject(provider) ? provider : {};
+    const { issuer, audience, jwksUrl } = membersOf(provider);
     return { name, issuer: text(issuer), audience: text(audience), jwksUrl: text(jwksUrl) };
   });
 }
@@ -117,23 +127,74 @@ function readProviders(path: string, given: string): object | undefined {
   return rows.length === 0 ? undefined : Object.fromEntries(providers);
 }
 
-function readRate(path: string, text: string): object {
+/** The limit of one operation. */
+export interface LimitRow {
+  readonly operation: string;
+  /** As `joinRate` joins it. */
+  readonly rate: string;
+}
+
+function rowsOfLimits(limits: Record<string, unknown>): LimitRow[] {
+  return Object.entries(limits).map(([operation, limit]) => ({ operation, rate: rateOf(limit) }));
+}
+
+function readLimits(path: string, given: string): object | undefined {
+  const rows: readonly LimitRow[] = JSON.parse(given);
+  const limits = rows.map(({ operation, rate }) => [operation, readRate(path, rate, `${operation}: `)] as const);
+  return rows.length === 0 ? undefined : Object.fromEntries(limits);
+}
+
+/** The texts that an application can have in place of those of the service. */
+export const mailTexts = {
+  resetCode: { title: "Mail with a reset code", placeholder: "@ResetCode", meaning: "the code" },
+  notice: { title: "Notice about the account", placeholder: "@Notice", meaning: "what has changed" },
+} as const satisfies Record<keyof NonNullable<NonNullable<Settings["mail"]>["texts"]>, object>;
+
+const mailTextKinds = ["resetCode", "notice"] as const satisfies readonly (keyof typeof mailTexts)[];
+
+/** A text in the form of its input fields. */
+export interface MailTextRow {
+  readonly kind: keyof typeof mailTexts;
+  readonly subject: string;
+  readonly body: string;
+}
+
+function rowsOfMailTexts(texts: Record<string, unknown>): MailTextRow[] {
+  return mailTextKinds.map((kind) => {
+    const { subject, body } = membersOf(texts[kind]);
+    return { kind, subject: text(subject), body: text(body) };
+  });
+}
+
+function readMailTexts(path: string, given: string): object | undefined {
+  const rows: readonly MailTextRow[] = JSON.parse(given);
+  const set = rows.filter(({ subject, body }) => subject.trim() !== "" || body.trim() !== "");
+  const half = set.find(({ subject, body }) => subject.trim() === "" || body.trim() === "");
+  if (half !== undefined)
+    throw new UnreadableField(path, `${mailTexts[half.kind].title}: it needs a subject and a text, or neither.`);
+  return set.length === 0 ? undefined : Object.fromEntries(set.map(({ kind, ...rest }) => [kind, rest]));
+}
+
+/** A limit as the text of its two fields. */
+function rateOf(limit: unknown): string {
+  const { perSecond, burst } = membersOf(limit);
+  return joinRate(text(perSecond), text(burst));
+}
+
+/** @param subject begins the message of a refusal */
+function readRate(path: string, text: string, subject = ""): object {
   const [perSecond, burst] = splitRate(text).map((part) => part.trim());
   const isNumber = (part: string | undefined) => /^\d+(\.\d+)?$/.test(part ?? "");
   if (!isNumber(perSecond) || (burst !== "" && !isNumber(burst))) {
-    throw new UnreadableField(path, "Calls a second, as a number such as 20 or 0.5; the burst may be empty.");
+    throw new UnreadableField(path, `${subject}Calls a second, as a number such as 20 or 0.5; the burst may be empty.`);
   }
   return { perSecond: Number(perSecond), ...(burst !== "" && { burst: Number(burst) }) };
 }
 
-function parse(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UnreadableField(path, `This is no JSON: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { refetch } from "../api/refetch.ts";
 import { type CreatedWebhook, changeWebhook, createWebhook, type Webhook } from "../api/webhooks.ts";
 import { CallError } from "../lib/call-error.ts";
+import { EventTypes } from "../shell/event-types.tsx";
 import { useRole } from "../shell/session.ts";
 import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
@@ -18,7 +19,7 @@ interface FormProps {
 /** The fields of a webhook as texts. */
 interface Draft {
   readonly url: string;
-  readonly types: string;
+  readonly types: readonly string[];
   readonly name: string;
   readonly format: Webhook["format"];
   readonly headers: string;
@@ -32,7 +33,7 @@ const fields = ["url", "types", "name", "format", "headers", "concurrency", "tim
 
 const newDraft: Draft = {
   url: "",
-  types: "*",
+  types: ["*"],
   name: "",
   format: "standard",
   headers: "",
@@ -119,7 +120,7 @@ interface FieldsProps {
 
 function Fields({ draft, onDraft, headersHint }: FieldsProps) {
   const isOwner = useRole("owner");
-  const field = (name: Exclude<keyof Draft, "trueLocations" | "format">) => ({
+  const field = (name: Exclude<keyof Draft, "types" | "trueLocations" | "format">) => ({
     name,
     value: draft[name],
     autoComplete: "off",
@@ -128,12 +129,11 @@ function Fields({ draft, onDraft, headersHint }: FieldsProps) {
   return (
     <>
       <TextField label="URL" type="url" placeholder="https://…" autoFocus isRequired {...field("url")} />
-      <TextField
+      <EventTypes
         label="Events"
-        hint="Types such as checkin.created, checkin.* or *, with commas in between."
-        isRequired
-        isCode
-        {...field("types")}
+        name="types"
+        patterns={draft.types}
+        onChange={(types) => onDraft({ ...draft, types })}
       />
       <TextField label="Name" hint="For operators. May be empty." {...field("name")} />
       <TextField label="Headers" hint={headersHint} isLong isCode rows={2} spellCheck="false" {...field("headers")} />
@@ -168,7 +168,7 @@ function draftOf(webhook: Webhook): Draft {
     timeoutMs: String(timeoutMs),
     perSecond: String(perSecond),
   };
-  return { url, types: types.join(", "), name, format, headers: "", trueLocations, ...numbers };
+  return { url, types, name, format, headers: "", trueLocations, ...numbers };
 }
 
 /** @throws CallError that names the field */
@@ -176,7 +176,7 @@ function readDraft(draft: Draft) {
   const { url, types, name, format, trueLocations } = draft;
   return {
     url: url.trim(),
-    types: types.split(",").map((each) => each.trim()),
+    types: [...types],
     name,
     format,
     headers: readHeaders(draft.headers),

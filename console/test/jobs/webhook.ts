@@ -20,7 +20,11 @@ export async function tellOthers(setup: Setup): Promise<void> {
   await create();
   await dialog.locator("[data-invalid]").first().waitFor();
   await hand.fill(dialog.getByLabel("URL"), receiver.url);
-  await hand.fill(dialog.getByRole("textbox", { name: "Events" }), "user.*, device.registered");
+  await hand.tick(dialog, "All events");
+  await create();
+  await dialog.getByText("types must have").waitFor();
+  await hand.tick(dialog, "user.*");
+  await hand.tick(dialog, "device.registered");
   await create();
   const secret = await dialog.getByText(/^whsec_/).innerText();
   const keepSecret = async () => {

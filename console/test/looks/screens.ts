@@ -74,6 +74,7 @@ export const screens: readonly Screen[] = [
     at: "#/apps/$appid/webhooks",
     act: (page) => page.getByRole("button", { name: "New webhook" }).click(),
   },
+  { name: "webhook-types", at: "#/apps/$appid/webhooks", act: chooseTypes },
   { name: "webhook", at: "#/apps/$appid/webhooks/$webhookId" },
   { name: "webhook-facts", at: "#/apps/$appid/webhooks/$webhookId?tab=facts" },
   { name: "webhook-delete", at: "#/apps/$appid/webhooks/$webhookId", act: chooseOfWebhook(/^Delete/) },
@@ -89,6 +90,13 @@ export const screens: readonly Screen[] = [
     }),
   ),
   { name: "settings-providers", at: "#/apps/$appid/settings?part=sign-in", act: addProvider },
+  { name: "settings-limit", at: "#/apps/$appid/settings?part=limits", act: addOperation },
+  { name: "settings-operations", at: "#/apps/$appid/settings?part=access", act: addOperation },
+  {
+    name: "settings-types",
+    at: "#/apps/$appid/settings?part=events",
+    act: (page) => page.getByText("All events").click(),
+  },
   { name: "settings-delete", at: "#/apps/$appid/settings", act: askToDelete },
   { name: "settings-shut-out", at: "#/apps/$appid/settings?part=json", act: shutOut },
   { name: "deployment", at: "#/", act: (page) => page.getByRole("heading", { name: "Processes" }).waitFor() },
@@ -116,9 +124,20 @@ export const screens: readonly Screen[] = [
   { name: "users-many", at: "#/apps/$many/users" },
 ];
 
+async function chooseTypes(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.getByText("All events").click();
+  await page.getByText("user.*").click();
+}
+
 async function addProvider(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Add a provider" }).click();
   await page.getByLabel("Name", { exact: true }).fill("Example");
+}
+
+async function addOperation(page: Page): Promise<void> {
+  await page.getByLabel("Add an operation").selectOption("POST /checkins");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
 }
 
 async function askToDelete(page: Page): Promise<void> {
