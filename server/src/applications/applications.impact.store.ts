@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { deviceUseMs } from "../auth/device-uses.ts";
-import { withoutTestCallers } from "../auth/test-callers.ts";
+import { withoutTestCallers } from "../auth/without-test-callers.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { type Counted, counted, countMax } from "../lib/counted.ts";

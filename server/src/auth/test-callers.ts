@@ -1,4 +1,3 @@
-import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../contract/route.ts";
 import type { Queries, Transaction } from "../db/database.ts";
 import { ApiError } from "../lib/errors.ts";
@@ -99,15 +98,6 @@ async function endOldest(
       .execute();
     await revocations.endDeviceTokens(applicationId, device_id, transaction);
   }
-}
-
-/** The condition that leaves out those of an application's devices or users whom operators made to try calls. */
-export function withoutTestCallers(table: "devices" | "users", applicationId: string): RawBuilder<unknown> {
-  const column = sql.ref(table === "devices" ? "device_id" : "user_id");
-  // Few rows, which both engines read once.
-  return sql`and id not in (
-    select ${column} from test_callers where application_id = ${applicationId} and ${column} is not null
-  )`;
 }
 
 /** Some test callers that are to be erased, of all applications. */

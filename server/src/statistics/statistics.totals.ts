@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { withoutTestCallers } from "../auth/test-callers.ts";
+import { withoutTestCallers } from "../auth/without-test-callers.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { countMax } from "../lib/counted.ts";
