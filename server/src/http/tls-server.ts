@@ -26,7 +26,8 @@ export function createTlsServer(
   options: ServerOptions,
   log: Logger,
 ): TlsServer {
-  const server = nodeHttps().createServer({ ...options, ...contextOf(certificate) });
+  // As with http: a client that half-closes its connection receives the answers to what it has sent.
+  const server = nodeHttps().createServer({ ...options, ...contextOf(certificate), allowHalfOpen: true });
   let ends = endOf(certificate);
   const watch = watchCertificate(files, certificate, {
     replace(next) {

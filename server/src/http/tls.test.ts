@@ -138,6 +138,14 @@ describe("https", () => {
     assert.equal((await shakeHands({ minVersion: "TLSv1.3" })).version, "TLSv1.3");
   });
 
+  // spec/transport#pipelining
+  it("answers all pipelined requests of a client that half-closes its connection after them", async () => {
+    const socket = connect({ port: test.port, host: "127.0.0.1", ca: authorities });
+    socket.setEncoding("latin1").end("GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1_500));
+    const text = (await Array.fromAsync(socket as AsyncIterable<string>)).join("");
+    assert.equal(text.match(/HTTP\/1\.1 200 /g)?.length, 1_500);
+  });
+
   it("refuses a broken request in the envelope over TLS too", async () => {
     const socket = connect({ port: test.port, host: "127.0.0.1", ca: authorities });
     socket.write("NONSENSE\r\n\r\n");
