@@ -4,6 +4,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
+import { readOpenFilesMax } from "../server/src/http/http-server.ts";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
 import { createApi } from "./api.ts";
 import { createDeployment } from "./deployment.ts";
@@ -24,7 +25,15 @@ const uploadBytes = 2_000_000;
 const pieces = 8;
 const pauseMs = 300;
 const answersMs = 20_000;
-const relaxMs = 30_000;
+/** Bodies that stop just before their end: fewer if they would take more than this share of the open files. */
+const slowBodies = 12_000;
+const shareOfOpenFiles = 2 / 3;
+const slowBodyBytes = 16_000;
+const unsentBytes = 10;
+/** How many connections are opened at a time, which is less than a listener queues. */
+const crowd = 100;
+const holdMs = 5_000;
+const relaxMs = 60_000;
 const residentGrowthMax = 100_000_000;
 /**
  * A sixth of the bytes that the flood requests. Most of the growth is garbage of the pages that were built, which V8
@@ -67,6 +76,9 @@ export const flood: Scenario = {
       "GET",
     );
     await sendAll({ server, head: page, body: Buffer.alloc(0), count: pages }, tally);
+    const slow = body.subarray(0, slowBodyBytes);
+    const count = Math.min(slowBodies, Math.floor(readOpenFilesMax() * shareOfOpenFiles));
+    await holdAll({ server, head: headOf("/checkins", token, slow), body: slow, count }, tally);
     const peak = memory(server, "VmHWM") - idle;
 
     const deadline = performance.now() + relaxMs;
@@ -133,8 +145,32 @@ async function sendAll({ server, head, body, count }: Wave, tally: Tally): Promi
   for (const socket of sockets) socket.destroy();
 }
 
-/** A connection that closes after its response; a page is read to its end. */
-function open({ port }: Server, tally: Tally): Socket {
+/** Sends many bodies except for their last bytes, each over a connection that stays open for a while. */
+async function holdAll({ server, head, body, count }: Wave, tally: Tally): Promise<void> {
+  const sent = Buffer.concat([Buffer.from(head), body.subarray(0, -unsentBytes)]);
+  const refusedBefore = tally.unavailable;
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const some = Array.from({ length: crowd }, () => open(server, tally, { staysOpen: true }));
+    for (const socket of some) socket.write(sent);
+    await Promise.all(some.map(untilConnected));
+    sockets.push(...some);
+  }
+  await sleep(holdMs);
+  const refused = tally.unavailable - refusedBefore;
+  tally.faults += sockets.length;
+  tally.sent += sockets.length;
+  tally.remarks.push(`${refused} of ${sockets.length} slow bodies refused`);
+  if (refused === 0 && count === slowBodies) tally.wrong.push("no slow body was refused");
+  for (const socket of sockets) socket.destroy();
+}
+
+function untilConnected(socket: Socket): Promise<unknown> {
+  return new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
+}
+
+/** A connection that closes after its response, unless it stays open; a page is read to its end. */
+function open({ port }: Server, tally: Tally, { staysOpen = false } = {}): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.setEncoding("latin1");
   let text = "";
@@ -151,12 +187,12 @@ function open({ port }: Server, tally: Tally): Socket {
     if (status === undefined) return;
     if (status === "503") tally.unavailable += 1;
     else if (status === "201" || status === "200") tally.answered += 1;
-    else tally.wrong.push(text.slice(0, 200));
+    else if (!staysOpen || status !== "400") tally.wrong.push(text.slice(0, 200)); // 400: its time was over
     if (status === "503" && !/\r\nretry-after: \d+\r\n/i.test(text)) tally.wrong.push("a 503 without Retry-After");
     if (status === "200") {
       const length = Number(/\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1]);
       left = length - (text.length - text.indexOf("\r\n\r\n") - 4);
-    } else socket.destroy();
+    } else if (!staysOpen) socket.destroy();
   });
   return socket;
 }

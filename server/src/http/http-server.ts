@@ -95,7 +95,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
 }
 
 /** The number of files and connections that the process may have open. */
-function readOpenFilesMax(): number {
+export function readOpenFilesMax(): number {
   if (process.platform !== "linux") return openFilesDefault;
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
   return soft === undefined ? openFilesDefault : Number(soft);
