@@ -8,7 +8,7 @@ import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
 import type { Queries } from "../src/db/database.ts";
 import { readPage } from "../src/db/search/page.ts";
-import { rowsByCell } from "../src/db/search/scope.ts";
+import { type CellEntry, entriesOf, rowsByCell, rowsByTie, rowsInCells } from "../src/db/search/scope.ts";
 import { rowsGatheredMax, type Search, searchPage } from "../src/db/search/search.ts";
 import type { OwnedRow } from "../src/db/tables.ts";
 import { listCrashDays } from "../src/devices/devices.crash-days.store.ts";
@@ -412,6 +412,24 @@ describe("the statements of a search walk an index in the order of the listing",
       assert.ok(first?.parameters.includes(range.from));
       const bounds = second?.parameters.filter((value) => value === key[0]);
       assert.equal(bounds?.length, 2, "the bound of the range, and the comparison with the key");
+    }
+  });
+
+  it("a crowd is found in the index of cells alone, and its rows by their keys", async () => {
+    const search = ownedSearch(checkinKind, test.application.appid, me.id, {});
+    for (const scope of search.scopes) {
+      const explained: Omit<Explained, "what">[] = [];
+      const cells = [{ from: 0, to: Number.MAX_SAFE_INTEGER }];
+      const entries = await rowsInCells<CellEntry>([entriesOf(scope)], cells, 10, explaining(explained));
+      assert.ok(entries.length > 0);
+      const ids = entries.map(({ id }) => id);
+      assert.equal((await rowsByTie<OwnedRow>(scope, ids, explaining(explained))).length, ids.length);
+      const [found, read] = explained;
+      if (hasCostPlanner) assert.match(read?.plan ?? "", /checkins_pkey/);
+      else {
+        assert.match(found?.plan ?? "", /COVERING INDEX checkins_(own|shared)_cell/);
+        assert.match(read?.plan ?? "", /SEARCH checkins USING PRIMARY KEY \(application_id=\? AND id=\?\)/);
+      }
     }
   });
 

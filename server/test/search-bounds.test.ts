@@ -120,6 +120,30 @@ describe("a search that would examine more rows than one call may", () => {
     }
   });
 
+  it("pages through a crowd that is far away, in both directions", async () => {
+    const center = destination(vienna, 250, 300_000);
+    for (const [sortOrder, sign] of [
+      ["distance", 1],
+      ["-distance", -1],
+    ] as const) {
+      const meters = (row: CheckinRow) => sign * distanceMeters(center, row);
+      const ids = expected(() => true, meters).slice(0, 150);
+      const query = { sortOrder, locationRange: `${text(center)},310000`, pageSize: 50 };
+      const seen: string[] = [];
+      let last: CheckinsPage | undefined;
+      for (let n = 0; n < 3; n += 1) {
+        const before = statementsRun();
+        last = await readCheckins(test, last === undefined ? query : { pagingToken: last.nextToken ?? "" }, reader);
+        assert.ok(statementsRun() - before < statementsMax, `${statementsRun() - before} statements`);
+        seen.push(...idsOf(last));
+      }
+      // The reversed order has the ids of equal distances the other way round; there are none among these.
+      assert.deepEqual(seen, ids);
+      const back = await readCheckins(test, { pagingToken: last?.previousToken ?? "" }, reader);
+      assert.deepEqual(idsOf(back), ids.slice(50, 100));
+    }
+  });
+
   it("ends with an empty page when nothing is found", async () => {
     const pages = await walk({ tag: "t0", description: "d1", sortOrder: "-lastModified", pageSize: 10 });
     assert.ok(pages.length > 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { rounds } from "../../test/rounds.ts";
-import { type CellRange, cellOf, cellsOfBox, cellsOfRange, cellsOfRing, isInRange } from "./cells.ts";
+import { type CellRange, cellOf, cellsOfBox, cellsOfRange, cellsOfRing, centerOfCell, isInRange } from "./cells.ts";
 import { distanceMeters, type Location, type LocationRange } from "./locations.ts";
 
 const cellsMax = 2 ** 52;
@@ -29,6 +29,17 @@ describe("cellOf", () => {
   it("interleaves the bits of both indexes, longitude first", () => {
     fc.assert(
       fc.property(location, (place) => assert.equal(cellOf(place), naiveCell(place))),
+      { numRuns: rounds(1000) },
+    );
+  });
+
+  it("is undone by centerOfCell, to within half a meter", () => {
+    fc.assert(
+      fc.property(location, (place) => {
+        const center = centerOfCell(cellOf(place));
+        assert.equal(cellOf(center), cellOf(place));
+        assert.ok(distanceMeters(center, place) < 0.5);
+      }),
       { numRuns: rounds(1000) },
     );
   });

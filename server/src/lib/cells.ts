@@ -37,6 +37,15 @@ export function cellOf(location: Location): number {
   return interleave(indexOf(location.lng, 180), indexOf(location.lat, 90));
 }
 
+/** The location in the middle of a cell. */
+export function centerOfCell(cell: number): Location {
+  const high = Math.floor(cell / sideMax);
+  const low = cell % sideMax;
+  const x = (gather(high >>> 1) << 13) | gather(low >>> 1);
+  const y = (gather(high) << 13) | gather(low);
+  return { lat: ((y + 0.5) / sideMax) * 180 - 90, lng: ((x + 0.5) / sideMax) * 360 - 180 };
+}
+
 /** Whether a location is in the area or on its border. Longitudes 180 and -180 are the same meridian. */
 export function isInRange(location: Location, range: LocationRange): boolean {
   if (range.shape === "circle") return distanceMeters(range.center, location) <= range.radiusMeters;
@@ -152,6 +161,15 @@ function spread(index: number): number {
   result = (result | (result << 4)) & 0x0f0f0f0f;
   result = (result | (result << 2)) & 0x33333333;
   return (result | (result << 1)) & 0x55555555;
+}
+
+/** Moves bit 2n of an integer to bit n: the inverse of `spread`. */
+function gather(index: number): number {
+  let result = index & 0x55555555;
+  result = (result | (result >>> 1)) & 0x33333333;
+  result = (result | (result >>> 2)) & 0x0f0f0f0f;
+  result = (result | (result >>> 4)) & 0x00ff00ff;
+  return (result | (result >>> 8)) & 0x1fff;
 }
 
 function isBetween(lng: number, west: number, east: number): boolean {

@@ -1,11 +1,21 @@
 import { type CallWork, yieldWork } from "../../lib/call-work.ts";
-import { type CellRange, cellsOfRange, cellsOfRing, isInRange } from "../../lib/cells.ts";
+import { type CellRange, cellsOfRange, cellsOfRing, centerOfCell, isInRange } from "../../lib/cells.ts";
 import type { Key } from "../../lib/keyset.ts";
 import { distanceMeters, halfRoundMeters, type Location, type LocationRange } from "../../lib/locations.ts";
 import type { Queries } from "../database.ts";
 import type { Order } from "./conditions.ts";
-import { hasMoreInCells, rowsByCell, rowsInCells, type Scope } from "./scope.ts";
-import { distinctRows, eachRow, isOnSide, mergeStreams, type Stream, sortRows, streamOf, type Take } from "./stream.ts";
+import { listLengthMax } from "./list-lengths.ts";
+import { type CellEntry, entriesOf, hasMoreInCells, rowsByCell, rowsByTie, rowsInCells, type Scope } from "./scope.ts";
+import {
+  distinctRows,
+  eachChunk,
+  isOnSide,
+  mergeStreams,
+  type Stream,
+  sortRows,
+  streamOf,
+  type Take,
+} from "./stream.ts";
 
 /** The region of the map to search. */
 export interface Area<Row> {
@@ -93,7 +103,7 @@ type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
 function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row: Row) => Key {
   const middle = middleOf(area.range);
   // Sorting, merging and filtering need the key of a row many times.
-  const known = new WeakMap<Row, Key>();
+  const known = new Map<Row, Key>();
   return (row) => {
     let key = known.get(row);
     if (key === undefined) {
@@ -117,8 +127,12 @@ const ringMetersMin = 2;
  * would read the same crowded rows again.
  */
 const ringShareMin = 1 / 64;
-/** Rows per statement when a ring holds many rows. */
-const crowdRowsAtOnce = 500;
+/** Index entries per statement when a ring holds many rows. */
+const crowdEntriesAtOnce = 4_000;
+/** So many entries of a crowd cost as much as a row. */
+const entriesPerRow = 8;
+/** A location is less than this away from the middle of its cell, rounding included. */
+const cellMetersMax = 1;
 /** A crowded ring justifies more ranges, which match fewer rows outside the ring. */
 const crowdRangesMax = 96;
 /** So does one that is thin beside its radius: a few ranges match many times as many rows as it has. */
@@ -138,6 +152,21 @@ interface RingWalk<Row> {
   /** True when there are no rows beyond the edge. */
   isDone: boolean;
   width: number;
+  /** The rest of a ring beyond the edge, if it is a crowd. */
+  crowd?: Crowd | undefined;
+}
+
+/**
+ * Many rows of a ring, by the entries of the index of cells alone: a cell is so small that it decides which rows are
+ * next, and only these are read.
+ */
+interface Crowd {
+  /** In walk order. */
+  readonly entries: readonly { readonly id: string; readonly meters: number }[];
+  /** The first entry whose row may be beyond the edge of the walk. */
+  first: number;
+  /** Where the ring ends. */
+  readonly end: number;
 }
 
 /**
@@ -153,58 +182,121 @@ function createRingStream<Row extends { readonly id: string }>(
   const { range } = area;
   const middle = middleOf(range);
   const farthest = Math.min(boundingRadius(range), halfRoundMeters);
+  const entryScope = entriesOf(scope);
   let walk: RingWalk<Row> | undefined;
 
   /**
-   * Returns the rows of a ring, or undefined if there are too many and the ring can be narrowed. Counts them before
+   * Returns the rows of a ring, or its crowd if there are many, or undefined if the ring can be narrowed. Counts the rows before
    * reading them, because a row costs many times its index entry.
    */
   async function gatherRing(
-    inner: number,
-    outer: number,
+    { isInward, edge }: RingWalk<Row>,
+    next: number,
     wanted: number,
     work: CallWork | undefined,
-  ): Promise<Row[] | undefined> {
+  ): Promise<{ readonly rows: readonly Row[] } | { readonly crowd: Crowd } | undefined> {
+    const [inner, outer] = isInward ? [next, edge] : [edge, next];
     const isThin = outer - inner < outer * thinShare;
     const cells = cellsOfRing(middle, inner, outer, isThin ? crowdRangesMax : undefined);
     const isNarrowest = outer - inner <= Math.max(ringMetersMin, outer * ringShareMin);
     const rowsMax = Math.max(Math.min(Math.max(wanted * 4, fewRows), rowsGatheredMax), wanted * spareRowsMax);
-    if (!isNarrowest && (await hasMoreInCells(scope, cells, rowsMax, queries))) return undefined;
+    const hasMore = await hasMoreInCells(scope, cells, rowsMax, queries);
+    if (!hasMore) return { rows: await gatherRows(cells, rowsMax, work) };
+    return isNarrowest ? { crowd: await gatherCrowd(inner, outer, isInward, work) } : undefined;
+  }
+
+  async function gatherRows(
+    cells: readonly CellRange[],
+    rowsMax: number,
+    work: CallWork | undefined,
+  ): Promise<readonly Row[]> {
     if (rowsMax <= rowsGatheredMax) {
       const found = await rowsInCells<Row>([scope], cells, rowsGatheredMax, queries);
       work?.examined(found.length);
-      if (found.length < rowsGatheredMax) return found;
+      if (found.length < rowsGatheredMax) return found; // otherwise rows have been added since the count
     }
-    // A whole crowd is read, because its nearest row is known only after the last one.
-    const crowd: Row[] = [];
+    const rows: Row[] = [];
+    for await (const chunk of chunksIn<Row>(scope, cells, rowsGatheredMax, queries, work)) rows.push(...chunk);
+    work?.examined(2 * rows.length); // twice, because they are sorted as well
+    return rows;
+  }
+
+  async function gatherCrowd(
+    inner: number,
+    outer: number,
+    isInward: boolean,
+    work: CallWork | undefined,
+  ): Promise<Crowd> {
+    const entries: { id: string; meters: number }[] = [];
+    const cells = cellsOfRing(middle, inner, outer, crowdRangesMax);
     let examined = 0;
-    for await (const row of crowdIn<Row>(scope, cellsOfRing(middle, inner, outer, crowdRangesMax), queries, work)) {
-      const meters = Number(order.keyOf(row)[0]);
-      examined += 1;
-      if (meters >= inner && meters <= outer) crowd.push(row);
+    for await (const chunk of chunksIn<CellEntry>(entryScope, cells, crowdEntriesAtOnce, queries, work)) {
+      examined += chunk.length;
+      for (const { id, entry_cell } of chunk) {
+        const meters = distanceMeters(middle, centerOfCell(entry_cell));
+        if (meters >= inner - cellMetersMax && meters <= outer + cellMetersMax) entries.push({ id, meters });
+      }
     }
-    work?.examined(examined); // a second time, because they are sorted as well
-    return crowd;
+    work?.examined(Math.ceil(examined / entriesPerRow));
+    entries.sort(isInward ? (a, b) => b.meters - a.meters : (a, b) => a.meters - b.meters);
+    return { entries, first: 0, end: isInward ? inner : outer };
+  }
+
+  /** Reads the next rows of a crowd, and moves the edge of the walk behind them. */
+  async function widenInCrowd(to: RingWalk<Row>, crowd: Crowd, wanted: number, work: CallWork | undefined) {
+    const { entries, first, end } = crowd;
+    const sign = to.isInward ? -1 : 1;
+    const last = entries[first + Math.max(wanted - to.rows.length, fewRows) - 1];
+    const reached = last === undefined ? end : last.meters + sign * cellMetersMax;
+    const next = sign * (end - reached) <= 0 ? end : reached;
+    const ids: string[] = [];
+    let index = first;
+    for (let entry = entries[index]; entry !== undefined; entry = entries[++index]) {
+      const beyond = sign * (entry.meters - next);
+      if (beyond > cellMetersMax) break;
+      ids.push(entry.id);
+      if (beyond <= -cellMetersMax) crowd.first = index + 1;
+    }
+    const rows: Row[] = [];
+    for (let start = 0; start < ids.length; start += listLengthMax) {
+      if (start > 0) await yieldWork(work);
+      rows.push(...(await rowsByTie<Row>(scope, ids.slice(start, start + listLengthMax), queries)));
+    }
+    work?.examined(2 * rows.length); // each is looked up by its key, which costs twice a row of a listing
+    advance(to, distinctRows(rows), next);
+    if (next === end) to.crowd = undefined;
+  }
+
+  /** Adds the rows of a ring to the walk, and moves its edge. @returns how many of them are in the ring and the area */
+  function advance(to: RingWalk<Row>, ring: readonly Row[], next: number): number {
+    const { isInward, edge, start } = to;
+    const [inner, outer] = isInward ? [next, edge] : [edge, next];
+    const isNew = (meters: number) => meters >= inner && meters <= outer && (edge === start || meters !== edge);
+    const rows = ring.filter((row) => isNew(Number(order.keyOf(row)[0])) && isInArea(area, row));
+    to.rows.push(...sortRows(rows, order, directionOf(isInward)));
+    to.edge = next;
+    to.isDone = next === (isInward ? 0 : farthest);
+    return rows.length;
   }
 
   async function widen(to: RingWalk<Row>, wanted: number, work: CallWork | undefined): Promise<void> {
-    const { isInward, edge, start } = to;
+    const { isInward, edge } = to;
     for (;;) {
+      if (to.crowd !== undefined) return widenInCrowd(to, to.crowd, wanted, work);
       const next = isInward ? Math.max(edge - to.width, 0) : Math.min(edge + to.width, farthest);
-      const [inner, outer] = isInward ? [next, edge] : [edge, next];
-      const ring = await gatherRing(inner, outer, wanted, work);
+      const ring = await gatherRing(to, next, wanted, work);
       if (ring === undefined) {
         to.width /= 4;
         await yieldWork(work);
         continue;
       }
-      const isNew = (meters: number) => meters >= inner && meters <= outer && (edge === start || meters !== edge);
-      const rows = ring.filter((row) => isNew(Number(order.keyOf(row)[0])) && isInArea(area, row));
-      to.rows.push(...sortRows(rows, order, directionOf(isInward)));
-      to.edge = next;
-      to.isDone = next === (isInward ? 0 : farthest);
+      if ("crowd" in ring) {
+        to.crowd = ring.crowd;
+        continue;
+      }
+      const count = advance(to, ring.rows, next);
       const missing = Math.max(wanted - to.rows.length, 1);
-      const enough = widthFor(missing, { inner, outer, count: rows.length }, isInward);
+      const enough = widthFor(missing, { edge, next, count }, isInward);
       to.width = Math.min(Math.max(enough, to.width * 2), to.width * widerMax);
       return;
     }
@@ -252,39 +344,41 @@ function createRingStream<Row extends { readonly id: string }>(
 /** The width of the next ring that probably has so many rows, if they are as dense there as in this one. */
 function widthFor(
   wanted: number,
-  { inner, outer, count }: { readonly inner: number; readonly outer: number; readonly count: number },
+  { edge, next, count }: { readonly edge: number; readonly next: number; readonly count: number },
   isInward: boolean,
 ): number {
+  const [inner, outer] = isInward ? [next, edge] : [edge, next];
   const area = ((outer ** 2 - inner ** 2) / count) * wanted * spareRows;
   return isInward ? inner - Math.sqrt(Math.max(inner ** 2 - area, 0)) : Math.sqrt(outer ** 2 + area) - outer;
 }
 
-/** Reads all rows in some cells with statements that return a few hundred rows each. */
-async function* crowdIn<Row extends { readonly id: string }>(
+/** Reads all rows in some cells, about `rowsAtOnce` with each statement. */
+async function* chunksIn<Row extends { readonly id: string }>(
   scope: Scope,
   cells: readonly CellRange[],
+  rowsAtOnce: number,
   queries: Queries,
   work: CallWork | undefined,
-): AsyncGenerator<Row, void, undefined> {
-  await yieldWork(work);
+): AsyncGenerator<readonly Row[], void, undefined> {
   const [first, ...others] = cells;
   if (first === undefined) return;
   if (others.length === 0) {
-    yield* eachRow(rowsByCell<Row>(scope, first, queries), crowdRowsAtOnce, work);
+    yield* eachChunk(rowsByCell<Row>(scope, first, queries), rowsAtOnce, work);
     return;
   }
-  if (!(await hasMoreInCells(scope, cells, rowsGatheredMax, queries))) {
+  if (!(await hasMoreInCells(scope, cells, rowsAtOnce, queries))) {
     // Rows may have been added since the count.
-    const rows = await rowsInCells<Row>([scope], cells, rowsGatheredMax * 2, queries);
-    work?.examined(rows.length);
-    if (rows.length < rowsGatheredMax * 2) {
-      yield* rows;
+    const rows = await rowsInCells<Row>([scope], cells, rowsAtOnce * 2, queries);
+    if (rows.length < rowsAtOnce * 2) {
+      yield rows;
       return;
     }
   }
   const middleAt = cells.length >> 1;
-  yield* crowdIn<Row>(scope, cells.slice(0, middleAt), queries, work);
-  yield* crowdIn<Row>(scope, cells.slice(middleAt), queries, work);
+  for (const half of [cells.slice(0, middleAt), cells.slice(middleAt)]) {
+    await yieldWork(work);
+    yield* chunksIn<Row>(scope, half, rowsAtOnce, queries, work);
+  }
 }
 
 /** A key between the rows up to the edge, edge included, and the rows beyond it. */

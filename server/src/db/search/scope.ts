@@ -7,6 +7,7 @@ import { hasLateralJoins } from "../dialect.ts";
 import { compilable, prepareShapes } from "../prepared.ts";
 import { rowLimit } from "../row-limit.ts";
 import { type Condition, condition, type Order, type Parameter } from "./conditions.ts";
+import { padList } from "./list-lengths.ts";
 import { type Stream, sortRows, type Taken } from "./stream.ts";
 
 /** Rows of a table or join that meet all conditions: a part of a search that one index answers. */
@@ -272,6 +273,33 @@ export function rowsInCells<Row>(
     count,
     queries,
   );
+}
+
+/** An entry of the index of a scope's cells. */
+export interface CellEntry {
+  /** The scope's `tie`. */
+  readonly id: string;
+  readonly entry_cell: number;
+}
+
+/** The index entries of a scope's cells, without its `rowCondition`: an index-only scan where possible. */
+export function entriesOf({ rowCondition: _, constants: __, ...scope }: Scope): Scope {
+  const { shape, cell = sql``, tie = "id" } = scope;
+  return { ...scope, shape: `${shape} entries`, select: sql`${sql.ref(tie)} as id, ${cell} as entry_cell` };
+}
+
+/** Returns the rows of a scope with these values of its `tie`, unordered. */
+export async function rowsByTie<Row>(scope: Scope, ties: readonly string[], queries: Queries): Promise<Row[]> {
+  const whole = withAllConditions(scope);
+  const { from, tie = "id" } = scope;
+  const list = padList(ties);
+  const values: Record<string, unknown> = { ...valuesOf(whole) };
+  for (const [index, value] of list.entries()) values[`tie ${index}`] = value;
+  return runShape<Row>(queries, `${shapeOf(whole)} of ${list.length} ties`, values, (parameter) => {
+    const listed = sql.join(list.map((_, index) => sql`${parameter(`tie ${index}`)}`));
+    const conditions = sql`${conditionsOf(whole, parameter)} and ${sql.ref(tie)} in (${listed})`;
+    return compilable(sql<Row>`select ${selectOfScope(whole, parameter)} from ${from} where ${conditions}`, queries);
+  });
 }
 
 /**

@@ -140,15 +140,24 @@ export async function takeAfterOffset<Row>(
  * Iterates over all rows of a stream in chunks, yielding to the event loop between them. Rows that are added or deleted
  * meanwhile may or may not appear.
  */
-export async function* eachRow<Row>(
+export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): AsyncGenerator<Row, void, undefined> {
+  for await (const rows of eachChunk(stream, rowsAtOnce)) yield* rows;
+}
+
+/**
+ * Like {@link eachRow}, chunk by chunk.
+ *
+ * @param work ends the walk when its client has disconnected; the rows are not counted
+ */
+export async function* eachChunk<Row>(
   stream: Stream<Row>,
   rowsAtOnce: number,
   work?: CallWork,
-): AsyncGenerator<Row, void, undefined> {
+): AsyncGenerator<readonly Row[], void, undefined> {
   let bound: Take["bound"];
   for (;;) {
-    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce }, work);
-    yield* rows;
+    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsAtOnce) return;
     bound = { side: "after", key: stream.keyOf(last) };
