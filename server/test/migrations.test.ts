@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -272,6 +272,22 @@ describe("migrate", () => {
       assert.deepEqual(await readSchema(url), schema);
       assert.equal((await database.reads.selectFrom("applications").selectAll().execute()).length, 1);
     });
+  });
+
+  it("takes over the column and the indexes of check-ins that an operator has added in advance", async (t) => {
+    const [url, usual] = [await createEmpty(), await createEmpty()];
+    if (url.startsWith("file:")) return t.skip("SQLite builds no index beside writes");
+    const page = readFileSync(new URL("../../docs/run/upgrades.md", import.meta.url), "utf8");
+    const statements = /```sql\n(.*?)```/s.exec(page)?.[1]?.split(";").slice(0, -1) ?? [];
+    assert.equal(statements.length, 3);
+    const at = migrations.findIndex(({ name }) => name === "0063-checkins-occurred");
+    await withDatabase(url, (database) => migrate(database, undefined, { list: migrations.slice(0, at) }));
+    const client = postgres(url, { max: 1 });
+    for (const statement of statements) await client.unsafe(statement);
+    await client.end();
+    await withDatabase(url, migrate);
+    await withDatabase(usual, migrate);
+    assert.deepEqual(await readSchema(url), await readSchema(usual));
   });
 
   it("an error in the seed rolls back the migration", async () => {

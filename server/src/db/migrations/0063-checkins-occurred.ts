@@ -7,13 +7,14 @@ import type { Migration } from "./migration.ts";
  */
 export const checkinsOccurred: Migration = {
   name: "0063-checkins-occurred",
-  statements: ({ integer }) => [
-    sql`alter table checkins add column occurred_at ${integer}`,
+  statements: ({ addColumn, integer }) => [
+    sql`alter table checkins ${addColumn} occurred_at ${integer}`,
     sql`
-      create index checkins_own_occurred
+      create index if not exists checkins_own_occurred
       on checkins (application_id, user_id, coalesce(occurred_at, created_at), created_at, id)`,
     sql`
-      create index checkins_shared_occurred on checkins (application_id, coalesce(occurred_at, created_at), created_at, id)
+      create index if not exists checkins_shared_occurred
+      on checkins (application_id, coalesce(occurred_at, created_at), created_at, id)
       where read_permission = 1`,
   ],
 };
