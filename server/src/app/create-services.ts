@@ -65,7 +65,7 @@ import { loadApplicationSettings, loadOidcProvider } from "../tenancy/applicatio
 import { createPolicies } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
 import { createResetDelays } from "../users/users.password.delays.ts";
-import { createReuseGuard, type ReusedToken } from "../users/users.reused-tokens.ts";
+import { createReuseGuard, type ReusedToken } from "../users/users.signing.ts";
 import { createWebhookRunner, type RunnerBounds } from "../webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "../webhooks/webhooks.secrets.ts";
 import { createPeers } from "../workers/peers.ts";

@@ -97,16 +97,16 @@ async function requireSelf(
   throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
 }
 
-/** The hash that the current password matched, and the hash of the new password. */
+/** The hash that the current password matched, and the hash of the new password, if any. */
 interface VerifiedPassword {
   readonly from: string;
   readonly to: string | undefined;
 }
 
 /**
- * Verifies currentPassword for a new password or another address.
+ * Verifies `currentPassword` before a change of password or address.
  *
- * @returns undefined when there was nothing to verify
+ * @returns undefined when the request needs no verification
  */
 async function verifyPassword(
   { applicationId, userId, deviceId }: UserCaller,
@@ -126,7 +126,7 @@ async function verifyPassword(
   const isOtherEmail = user !== undefined && !isSameAddress(user.email, changedText(user.email, email));
   if (password === undefined && !isOtherEmail) return undefined;
   const from = user?.password_hash ?? "";
-  // Counted with the failed logins of this user, because the guesses are for the same password.
+  // Counted with the user's failed logins, because the guesses are for the same password.
   const nameKey = user?.user_name_key ?? "";
   const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
   const ticket = userTicket(applicationId, call, userId);
@@ -148,7 +148,7 @@ async function verifyPassword(
   return verified;
 }
 
-/** Writes the changes. @returns the user after and before, and the mails to send */
+/** Writes the changes. @returns the user before and after, and the mails to send */
 async function writeChanges(
   given: Static<typeof ChangeUser>,
   password: VerifiedPassword | undefined,
@@ -174,7 +174,10 @@ async function writeChanges(
   return { now, before, put };
 }
 
-/** @throws ApiError AuthAccessTokenInvalid, AuthBadUsernameOrPassword when the password is no longer the verified one */
+/**
+ * @throws ApiError AuthAccessTokenInvalid; AuthBadUsernameOrPassword when the password has changed since its
+ * verification
+ */
 async function lockUser(
   { applicationId, userId }: UserCaller,
   password: VerifiedPassword | undefined,
@@ -191,7 +194,7 @@ async function lockUser(
 }
 
 /**
- * The columns of a changed address.
+ * Returns the columns of a changed address.
  *
  * @throws ApiError ParameterMissingRequiredValue where the application requires the password
  */
@@ -211,7 +214,7 @@ async function changeEmail(
   }
   const now = clock.now();
   const signedInAt = (await findSession(caller, queries))?.created_at;
-  // Clocks of processes differ slightly; a sign-in further in the future was stored by a wrong clock.
+  // Clocks of processes differ slightly. A sign-in further in the future was stored under a wrong clock.
   const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
   return changedEmailColumns(before, email, hasProved || isFresh, now);
 }

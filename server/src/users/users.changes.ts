@@ -9,7 +9,7 @@ import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import { findUserByName } from "./users.store.ts";
 
 /**
- * The changed columns of a PATCH, except password and address: fields that were not sent stay.
+ * Returns the columns that a PATCH changes, except password and address. Absent fields do not change.
  *
  * @throws ApiError ParameterOutOfRange, ItemAlreadyExists
  */
@@ -33,15 +33,15 @@ export async function changedUserColumns(
     ...(gender !== undefined && { gender: genders.indexOf(gender) }),
     ...(dateOfBirth !== undefined && { date_of_birth: dateOfBirth }),
     ...(location !== undefined &&
-      // Clients send whole objects back: an unchanged location keeps its fuzzed location.
-      !isThere(user, location) &&
+      // Clients send complete objects back, so an unchanged location must not get another fuzzed location.
+      !isUnchanged(user, location) &&
       (await fuzzing.locateAs("profile", { applicationId, userId, setterId: userId, location }, queries))),
     ...(celebMode !== undefined && { celeb_mode: celebMode ? 1 : 0 }),
     ...(locationFuzzing !== undefined && (await fuzzingColumns(user, locationFuzzing, fuzzing, queries))),
   };
 }
 
-/** The unique index refuses taken names, except for names from the time when blanks counted. */
+/** The unique index refuses taken names, except names stored by releases that distinguished names by blanks. */
 async function changedNameKey(user: UserRow, userName: string, queries: Queries): Promise<string> {
   const key = requireUserNameKey(userName);
   const holder = await findUserByName(user.application_id, userName, queries);
@@ -50,7 +50,7 @@ async function changedNameKey(user: UserRow, userName: string, queries: Queries)
   return user.user_name_key;
 }
 
-/** A change of the setting needs background work: see `privacy/reshifting.ts`. */
+/** Changing the setting starts background work: see `privacy/reshifting.ts`. */
 async function fuzzingColumns(user: UserRow, isOn: boolean, fuzzing: Fuzzing, queries: Queries) {
   const location_fuzzing = isOn ? 1 : 0;
   if (location_fuzzing === user.location_fuzzing) return {};
@@ -62,6 +62,6 @@ async function fuzzingColumns(user: UserRow, isOn: boolean, fuzzing: Fuzzing, qu
   };
 }
 
-function isThere({ lat, lng, seen_lat }: UserRow, location: Location): boolean {
+function isUnchanged({ lat, lng, seen_lat }: UserRow, location: Location): boolean {
   return lat === location.lat && lng === location.lng && seen_lat !== null;
 }

@@ -72,7 +72,7 @@ export const ChangeUser = Type.Object({
 });
 
 export const LoginUser = Type.Object({
-  // Without bounds: a text that is too long, or cannot be stored, is an unknown name or a wrong password.
+  // No length limits: an unstorable or too long value is an unknown name or a wrong password.
   username: Text({ refusedAs: "AuthBadUsernameOrPassword", description: "In any case." }),
   password: Text({
     keepsEmpty: true,
@@ -81,7 +81,7 @@ export const LoginUser = Type.Object({
   }),
 });
 
-/** Not by email: by comparing with their own address, users could find out those of all others. */
+/** Not by email: the order relative to their own address would reveal the addresses of other users. */
 export const userOrders = ["created", "lastModified", "userName", "firstName", "lastName", "gender"] as const;
 
 export const SearchUsers = Type.Object({
@@ -121,7 +121,7 @@ const ownUser = Type.Object({
 
 export const OwnUser = named("OwnUser", "A user, as the user sees it.", ownUser);
 
-/** The view that other users of the application have of a user: most optional fields are absent. */
+/** What other users of the application see of a user: most optional fields are absent. */
 export const ShownUser = named(
   "ShownUser",
   "A user, as other users of the application see it: without most of the optional fields.",
@@ -182,14 +182,14 @@ export const UserToken = named(
 
 export const UserTokenPage = PageOf(UserToken);
 
-/** The address that serves the bytes of a picture without a token. */
+/** Returns the URL that serves a picture without a token. */
 export type PictureUrl = (applicationId: string, pictureId: string) => string;
 
 export function presentOwnUser(user: ProfileRow, pictureUrl: PictureUrl): Static<typeof OwnUser> {
   return { ...presentProfile(user), ...presentPicture(user, pictureUrl) };
 }
 
-/** The whole profile of a user, without the address of the profile picture. */
+/** Returns the complete profile of a user, without the URL of the profile picture. */
 export function presentProfile(user: ProfileRow): Static<typeof OwnUser> {
   const gender = genders[user.gender ?? -1];
   const location = shownLocation(user, true);
@@ -208,7 +208,7 @@ export function presentProfile(user: ProfileRow): Static<typeof OwnUser> {
   };
 }
 
-/** Presents a user as this reader sees it. */
+/** Presents a user as `readerId` sees it. */
 export function presentUser(user: ProfileRow, readerId: string, pictureUrl: PictureUrl): Static<typeof ShownUser> {
   if (user.id === readerId) return presentOwnUser(user, pictureUrl);
   const picture = user.is_picture_shared === 1 && presentPicture(user, pictureUrl);

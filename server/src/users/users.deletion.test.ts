@@ -47,7 +47,7 @@ async function assertTokenEnded(token: string): Promise<void> {
   }
 }
 
-/** The number of a user's rows in each table, without tables that have none. */
+/** Counts a user's rows in each table that has some. */
 async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record<string, number>> {
   const { reads } = app.database;
   const counts: Record<string, number> = {};
@@ -61,7 +61,7 @@ async function rowsOf({ id }: TestUser, { app }: TestApp = test): Promise<Record
   return counts;
 }
 
-/** A user with rows in every table. */
+/** Signs up a user with rows in every table. */
 async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   const user = await app.signUp();
   const { id, token } = user;
@@ -109,9 +109,10 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   return user;
 }
 
-/** Marks a user as deleted, and leaves the user's rows to be erased. */
+/** Marks a user as deleted without erasing the user's rows. */
 async function markDeleted({ id }: TestUser): Promise<void> {
-  const revocations = createRevocations({ invalidateTokenCache: () => {} }, test.app.events); // others detect the commit
+  // Other processes detect the commit.
+  const revocations = createRevocations({ invalidateTokenCache: () => {} }, test.app.events);
   await other.app.database.write((transaction) =>
     updateUserDeleted(test.application.appid, id, test.now(), { revocations, events: test.app.events }, transaction),
   );
@@ -124,7 +125,7 @@ async function find(reader: TestUser, query: string, app = test): Promise<unknow
 }
 
 describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
-  it("answers 200 true, by either name; every token of the user is refused in every process, and no row is left", async () => {
+  it("answers 200 true, by either name; every process refuses the user's tokens, and no row remains", async () => {
     for (const [name, app] of [
       ["me", test],
       ["own", test],
@@ -154,7 +155,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     await assertTokenEnded(user.token);
   });
 
-  it("answers 404 to other users for the user and the shared objects, and searches find neither", async () => {
+  it("hides the user and the shared objects from other users: 404 by id, and absent from searches", async () => {
     const user = await signUpWithAll();
     const reader = await test.signUp();
     const [shared] = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
@@ -170,7 +171,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     assertError(gone, 404, "ItemDoesNotExist", 769, "The item does not exist.");
   });
 
-  it("leaves other users and their shared objects untouched", async () => {
+  it("does not touch other users and their shared objects", async () => {
     const bystander = await signUpWithAll();
     const elsewhere = await test.signUp(bystander.userName, await test.createApplication());
     const user = await signUpWithAll();
@@ -192,7 +193,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
     assert.deepEqual(await rowsOf(user), {});
   });
 
-  it("refuses or erases concurrent writes as well", async () => {
+  it("refuses or erases the rows of concurrent writes", async () => {
     for (let round = 0; round < 3; round++) {
       const user = await signUpWithAll();
       const { token, deviceToken, userName, password } = user;
@@ -223,7 +224,7 @@ describe("DELETE /users/{userId}: spec/users#delete-a-user", () => {
 });
 
 describe("a user whose rows are still being erased", () => {
-  it("is hidden from all other users from the moment of the deletion, in every search and by id", async () => {
+  it("is hidden from all other users, in every search and by id, as soon as the deletion is committed", async () => {
     const user = await signUpWithAll();
     const reader = await test.signUp();
     const shared = (await find(reader, `/checkins?userID=${user.id}`)) as { id: string }[];
@@ -255,7 +256,7 @@ describe("a user whose rows are still being erased", () => {
     assert.deepEqual(await rowsOf(user), {});
   });
 
-  it("is erased in bounded steps, which can stop and resume at any point", async () => {
+  it("is erased in bounded steps, and the erasure can stop and resume at any point", async () => {
     const user = await signUpWithAll(test, 1_200);
     await markDeleted(user);
     const { appid } = test.application;
@@ -274,7 +275,7 @@ describe("a user whose rows are still being erased", () => {
     assert.equal(await left(), 0);
   });
 
-  it("gets an answer before thousands of rows are erased, and maintenance finishes after a shutdown", async () => {
+  it("is deleted with a response before thousands of rows are erased; maintenance completes the erasure after a shutdown", async () => {
     const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const user = await signUpWithAll(leaving, 5_000);
     const reader = await leaving.signUp();

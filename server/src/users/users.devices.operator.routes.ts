@@ -43,7 +43,7 @@ async function isDevice(applicationId: string, id: string, queries: Queries): Pr
   return (await found.where("id", "=", id).executeTakeFirst()) !== undefined;
 }
 
-/** The users with a token on a device, each once, in the order of their ids. */
+/** Streams the users with a token on a device, once each, ordered by id. */
 export function usersOfDevice(applicationId: string, deviceId: string, queries: Queries): Stream<UserRow> {
   const scope: Scope = {
     shape: "users of a device",

@@ -25,8 +25,8 @@ import {
   OperatedUserWithCounts,
 } from "./users.operator.contract.ts";
 import { presentWithCounts, requireOperatedUser } from "./users.operator.reading.ts";
+import { putMailWithCode } from "./users.password.codes.ts";
 import { requirePlaceholder, SendPasswordReset } from "./users.password.contract.ts";
-import { putMailWithCode } from "./users.password.mail.ts";
 import { putEmailNotices, storeProfile } from "./users.profile.store.ts";
 import { runInSteps, type StepLimits } from "./users.steps.ts";
 import { findUserByName, insertUser, newUserRow } from "./users.store.ts";
@@ -49,7 +49,8 @@ const createOperatedUser = operation({
     const { username, password, email, firstName, lastName, gender, dateOfBirth, tag } = parameters;
     await requireApplication(appid, database.reads);
     const user_name_key = requireUserNameKey(username);
-    if ((await findUserByName(appid, username, database.reads)) !== undefined) throw userNameTaken(); // saves the hash
+    // Avoids hashing a password in vain.
+    if ((await findUserByName(appid, username, database.reads)) !== undefined) throw userNameTaken();
     const ticket = operatorTicket(call, caller.operatorId);
     const password_hash = await database.outsideTransaction(`password ${password}`, () =>
       passwords.hash(password, ticket),
@@ -60,7 +61,7 @@ const createOperatedUser = operation({
       user_name: username,
       user_name_key,
       password_hash,
-      email: email || null, // blanks alone are none
+      email: email || null, // a blank address means no address
       first_name: firstName ?? null,
       last_name: lastName ?? null,
       gender: gender === undefined ? null : genders.indexOf(gender),
@@ -104,7 +105,7 @@ const changeOperatedUser = operation({
   },
 });
 
-/** The changes that the audit log may hold, without the names, which are the user's. */
+/** The changes that the audit log stores. Names are omitted, because they are personal data. */
 function auditedColumns({ email, celeb_mode, location_fuzzing }: UserRow) {
   return { email, celebMode: celeb_mode === 1, locationFuzzing: location_fuzzing === 1 };
 }
@@ -122,7 +123,7 @@ function changeProfile(
     const email = changedText(before.email, given.email);
     const changed = {
       ...(await changedUserColumns(before, given, fuzzing, queries)),
-      // An operator vouches for the address: codes go there at once.
+      // An operator vouches for the address, so codes go there immediately.
       ...(!isSameAddress(before.email, email) && changedEmailColumns(before, email, true, modified_at)),
       modified_at,
     };
@@ -155,10 +156,10 @@ const sendPasswordReset = operation({
   },
 });
 
-/** @throws ApiError for a mail that was not written */
-function requireMail(put: PutMail | "noAddress" | "youngCode"): PutMail {
+/** Returns the mail, or reports why it was not written. @throws ApiError */
+function requireMail(put: PutMail | "noAddress" | "recentCode"): PutMail {
   if (put === "noAddress") throw new ApiError("ParameterOutOfRange", "The user has no e-mail address.");
-  if (put === "youngCode") throw tooMany("A code was mailed to the user less than a minute ago.", 60);
+  if (put === "recentCode") throw tooMany("A code was mailed to the user less than a minute ago.", 60);
   if (put.refusedFor !== undefined) throw refusals[put.refusedFor]();
   return put;
 }

@@ -32,7 +32,7 @@ const mailsSent = () => waitUntil(() => test.app.background.runningCount === 0);
 
 // spec/operators#edit-users
 describe("users that operators create and edit", () => {
-  it("log in with the given password, and have no token before", async () => {
+  it("log in with the given password, and have no token until then", async () => {
     const given = { username: "Ada", password: "correct horse", firstName: "Ada", dateOfBirth: "/Date(0)/" };
     const { status, body } = await ask("POST /users", { ...given, email: "ada@example.com", gender: "Female" });
     assert.equal(status, 201);
@@ -68,7 +68,7 @@ describe("users that operators create and edit", () => {
     assert.ok(!/correct|Ada|example/i.test(JSON.stringify(entry)), JSON.stringify(entry));
   });
 
-  it("are changed only in names, address and privacy, and an empty text clears a field", async () => {
+  it("are changed only in names, address and privacy; an empty string clears a field", async () => {
     const user = await test.signUp();
     const profile = { firstName: "Jane", lastName: "Doe", email: `jane-${user.id}@example.com` };
     const given = { ...profile, username: `Jane ${user.id}`, celebMode: true, locationFuzzing: true };
@@ -96,7 +96,7 @@ describe("users that operators create and edit", () => {
     });
   });
 
-  it("get codes at a new address at once; the former one gets a notice, and its codes end", async () => {
+  it("receive codes at a new address immediately; the former address receives a notice, and its codes become invalid", async () => {
     const user = await signUpWithMail(test);
     assert.equal((await ask(`POST /users/${user.id}/password-reset`, {})).status, 200);
     await mailsSent();
@@ -119,7 +119,7 @@ describe("users that operators create and edit", () => {
 
 // spec/operators#mail-a-reset-code-for-a-user
 describe("reset codes that operators mail", () => {
-  it("are sent in the application's own text, or in the operator's as it is; the audit log holds neither text nor code", async () => {
+  it("use the application's own mail or the operator's unchanged; the audit log contains neither body nor code", async () => {
     const user = await signUpWithMail(test);
     await ask("PATCH /settings", { mail: { templates: "fixed" } });
     assert.equal((await ask(`POST /users/${user.id}/password-reset`, {})).body.result, true);
@@ -141,7 +141,7 @@ describe("reset codes that operators mail", () => {
     await ask("PATCH /settings", { mail: null });
   });
 
-  it("are not sent for a reported reason", async () => {
+  it("are refused with the reason", async () => {
     const user = await test.signUp();
     const send = (body = {}) => ask(`POST /users/${user.id}/password-reset`, body);
     assertError(await send(), 400, "ParameterOutOfRange", 514, "The user has no e-mail address.");
@@ -167,7 +167,7 @@ describe("reset codes that operators mail", () => {
 
 // spec/operators#export-a-user
 describe("GET …/users/{userId}/export", () => {
-  it("sends the archive that POST sends, to editors only, with the same entry in the audit log", async () => {
+  it("sends the same archive as POST, to editors only, with the same entry in the audit log", async () => {
     const user = await test.signUp();
     const path = `/_/api/applications/${test.application.appid}/users/${user.id}/export`;
     const viewer = await test.createOperator("a viewer of exports", "viewer");

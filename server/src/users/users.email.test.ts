@@ -44,7 +44,7 @@ async function signUp(): Promise<{ user: TestUser; addresses: [string, string, s
 describe("blanks and invisible characters around an address", () => {
   const copied = (address: string) => `\ufeff ${address}\u00a0\u200b\n`;
 
-  it("are left out at the sign-up, in a change and in a search, and cost no mail", async () => {
+  it("are trimmed at sign-up, in changes and in searches, and trigger no mail", async () => {
     const device = await test.registerDevice();
     const address = "blank@example.com";
     const given = { username: "blank", password: "correct horse", email: copied(address) };
@@ -73,7 +73,7 @@ describe("blanks and invisible characters around an address", () => {
     assert.equal("email" in (await test.call("POST /users", { token: device, body: blank })).body.result, false);
   });
 
-  it("that an earlier version stored cost no mail either", async () => {
+  it("trigger no mail if an earlier release stored them", async () => {
     const { user, addresses } = await signUp();
     const [owner, next] = addresses;
     await test.app.database.write(({ queries }) =>
@@ -91,7 +91,7 @@ describe("blanks and invisible characters around an address", () => {
 
 // spec/users#request-a-reset-code
 describe("an address that cannot receive a mail", () => {
-  it("is stored; a code that is not sent to it is named in the log, and in the audit log for operators", async () => {
+  it("is stored; the log and the operators' audit log report a code that was not sent to it", async () => {
     const user = await test.signUp();
     for (const email of ["nobody", "a@b, c@d", "a\u200bb@example.com"]) {
       assert.equal((await change(user, { email })).body.result.email, email);
@@ -148,7 +148,7 @@ describe("a stolen token cannot take over the account by changing its address: h
     assert.deepEqual(await codesTo(user, ...addresses), [owner]);
   });
 
-  it("a first address that a client sets later gets no codes for seven days", async () => {
+  it("a first address that a client sets later receives no codes for seven days", async () => {
     const user = await test.signUp();
     const addresses = newAddresses(user);
     test.advance(tenMinutesMs + 1);
@@ -160,8 +160,8 @@ describe("a stolen token cannot take over the account by changing its address: h
 });
 
 // spec/mail#changed-addresses
-describe("a change of the address that takes effect at once", () => {
-  it("is made within ten minutes after the sign-in, or with the password; the former address is notified", async () => {
+describe("a change of the address takes effect immediately", () => {
+  it("within ten minutes after the sign-in, or with the password; the former address is notified", async () => {
     const { user, addresses } = await signUp();
     const [owner, next, last] = addresses;
     await change(user, { email: next });
@@ -173,7 +173,7 @@ describe("a change of the address that takes effect at once", () => {
     assert.match(mailsTo(test, next).at(-1) ?? "", /was changed/);
   });
 
-  it("is refused with a wrong password; setting the same address again is no change", async () => {
+  it("not with a wrong password; setting the same address again changes nothing", async () => {
     const { user, addresses } = await signUp();
     const [owner, next] = addresses;
     const wrong = await change(user, { email: next, currentPassword: "wrong" });
@@ -182,7 +182,7 @@ describe("a change of the address that takes effect at once", () => {
     assert.deepEqual(mailsTo(test, owner), []);
   });
 
-  it("requires the password where the application demands it", async () => {
+  it("only with the password where the application requires it", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Strict", application);
@@ -197,7 +197,7 @@ describe("a change of the address that takes effect at once", () => {
   });
 
   // spec/mail#notices
-  it("sends at most twenty notices a day to the addresses of a user", async () => {
+  it("with at most twenty notices per day to the addresses of a user", async () => {
     const user = await signUpWithMail(test);
     const addresses = Array.from({ length: 25 }, (_, n) => `n${n}-${user.id}@example.com`);
     for (const email of addresses) assert.equal((await change(user, { email })).status, 200);

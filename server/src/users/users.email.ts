@@ -1,7 +1,7 @@
 import type { UserRow } from "../db/tables.ts";
 import { trimAddress } from "../lib/mail-addresses.ts";
 
-/** The time after its sign-in in which a token may change the address with immediate effect. */
+/** How long after its sign-in a token may change the address with immediate effect. */
 export const freshSignInMs = 600_000;
 const heldMs = 604_800_000;
 const establishedMs = 86_400_000;
@@ -9,15 +9,17 @@ const establishedMs = 86_400_000;
 type EmailColumns = Pick<UserRow, "email" | "held_email" | "held_until" | "email_changed_at">;
 
 /**
- * The address for reset codes. For seven days after a change without proof it is the former address, so that a stolen
- * token cannot take the account over. Null when there is none.
+ * Returns the address for reset codes, or null. For seven days after an unproven change it is the former address, so
+ * that a stolen token cannot take over the account.
  */
 export function addressForCodes(user: EmailColumns, now: number): string | null {
   const address = isHeld(user, now) ? user.held_email : user.email;
-  return address && trimAddress(address); // earlier versions stored blanks around it
+  return address && trimAddress(address); // earlier releases did not trim addresses
 }
 
-/** Whether a change keeps the address: clients send whole profiles back, and earlier versions stored blanks around it. */
+/**
+ * Whether a change keeps the address: clients send complete profiles back, and earlier releases did not trim addresses.
+ */
 export function isSameAddress(stored: string | null, given: string | null): boolean {
   return stored === given || (stored !== null && trimAddress(stored) === given);
 }
@@ -27,9 +29,9 @@ function isHeld({ held_until }: EmailColumns, now: number): boolean {
 }
 
 /**
- * The columns of a changed address.
+ * Returns the columns of a changed address.
  *
- * @param isProven whether the caller has just proven to be the user; otherwise codes keep going to the former address
+ * @param isProven whether the caller has just authenticated as the user; otherwise codes still go to the former address
  */
 export function changedEmailColumns(
   before: EmailColumns,
@@ -42,15 +44,15 @@ export function changedEmailColumns(
   return {
     email,
     email_changed_at: now,
-    // Of several changes the first one decides, because the addresses in between were not proven either.
+    // The first of several changes decides, because the later addresses were not proven either.
     held_email: isHolding ? address : null,
     held_until: isHolding ? now + heldMs : null,
   };
 }
 
 /**
- * The columns after a reset by code. The owner of the held address has proven to be the user, so an unproven change is
- * undone; otherwise codes would go to the changed address after the seven days.
+ * Returns the columns after a reset by code. The owner of the held address has authenticated, so an unproven change is
+ * reverted; otherwise codes would go to the changed address after the seven days.
  *
  * @param codeCreatedAt when the code was mailed
  */
@@ -65,7 +67,7 @@ export interface EmailNotice {
   readonly isEstablished: boolean;
 }
 
-/** The notices of a change, to the addresses that received mails before it. */
+/** Returns the notices of a change, for the addresses that received mails before it. */
 export function emailNotices(
   before: EmailColumns & Pick<UserRow, "created_at">,
   after: EmailColumns,
@@ -76,7 +78,7 @@ export function emailNotices(
   return addresses
     .filter((address) => address !== null)
     .filter((address) => address !== after.email)
-    .sort() // a fixed lock order prevents deadlocks between users who change the same addresses at once
+    .sort() // a fixed lock order prevents deadlocks between concurrent swaps of addresses
     .map((to) => ({ to, isEstablished, text: to === addressForCodes(after, now) ? heldText : changedText }));
 }
 

@@ -15,8 +15,8 @@ import { userDeletedEvent } from "./users.events.ts";
 import { findUser, updateUser } from "./users.store.ts";
 
 /**
- * Deletes a user as others see it: ends the tokens, frees the name and clears personal data from the row. The user's
- * objects cannot be found from here on; {@link eraseUser} erases them.
+ * Marks a user as deleted: revokes the tokens, frees the name and clears personal data from the row. From here on no
+ * client can find the user's objects; {@link eraseUser} erases them.
  */
 export async function updateUserDeleted(
   applicationId: string,
@@ -47,7 +47,7 @@ export async function updateUserDeleted(
 
 const rowsPerStep = 250;
 
-/** Erases some of a user's rows. @returns how many, less than `rowsPerStep` when none are left */
+/** Erases some of a user's rows. @returns how many; fewer than `rowsPerStep` when no rows are left */
 type Eraser = (applicationId: string, userId: string, queries: Queries, dialect: Dialect) => Promise<number>;
 
 const uploadsPerStep = 10; // each has many segments
@@ -89,7 +89,10 @@ type Release<Row> = (
   queries: Queries,
 ) => Promise<void>;
 
-/** Releases the quota of erased files, but not of those that another request deletes; maintenance erases the bytes. */
+/**
+ * Releases the quota of the files that this transaction deleted. Files that a concurrent request deletes release theirs
+ * there; maintenance erases the bytes.
+ */
 const releaseFiles: Release<FileRow> = async ({ applicationId, userId }, deleted, queries) => {
   if (deleted.length === 0) return;
   await markForErasure(
@@ -101,7 +104,7 @@ const releaseFiles: Release<FileRow> = async ({ applicationId, userId }, deleted
   await refundUsage(applicationId, userId, { bytes, files: deleted.length }, queries);
 };
 
-/** Small and personal data come before objects and files. */
+/** Small and personal data is erased before objects and files. */
 const erasers: readonly Eraser[] = [
   ...userTablesInErasureOrder.map(
     (table): Eraser =>
@@ -112,16 +115,16 @@ const erasers: readonly Eraser[] = [
   (applicationId, userId, queries) => clearSomeLocations(applicationId, userId, rowsPerStep, queries),
   (application_id, userId, queries) =>
     deleteSomeRows("metadata", { application_id, object_id: userId }, rowsPerStep, queries),
-  eraseSomeUploads, // before the files that they could still become
+  eraseSomeUploads, // before the files, because an upload can still become one
   ...ownedTableNames.map((table) => (table === "files" ? ownedEraser(table, releaseFiles) : ownedEraser(table))),
   (application_id, user_id, queries) => deleteSomeRows("file_usage", { application_id, user_id }, rowsPerStep, queries),
 ];
 
 /**
- * Erases the rows of a deleted user, and the user last, a bounded number in each transaction. Can be stopped and
+ * Erases the rows of a deleted user, a bounded number per transaction, and the user's own row last. Can be stopped and
  * resumed at any point.
  *
- * @returns false when there is more to do: it stopped after `stepsMax` transactions, or rows were added meanwhile
+ * @returns false when rows are left: it stopped after `stepsMax` transactions, or a concurrent request added rows
  */
 export async function eraseUser(
   applicationId: string,
@@ -150,16 +153,17 @@ export async function eraseUser(
     );
     return true;
   } catch (error) {
-    if (isForeignKeyViolation(error)) return false; // a request was still writing rows to a table that had been erased
+    // A concurrent request wrote rows to a table that was already erased.
+    if (isForeignKeyViolation(error)) return false;
     throw error;
   }
 }
 
 /**
- * Erases some objects of a user that have no metadata left, otherwise some of their metadata. Objects are locked before
- * their metadata, in the same order as by requests that change or delete one, which prevents deadlocks.
+ * Erases some objects of a user that have no metadata left, otherwise some of their metadata. Locks objects before
+ * their metadata, as requests do that change or delete one, to prevent deadlocks.
  *
- * @returns "more" when metadata is left; the rows that this transaction has deleted, and how many it has found
+ * @returns "more" when metadata is left; otherwise the rows that this transaction deleted, and how many it found
  */
 async function eraseSomeOwned<Row extends OwnedRow>(
   table: OwnedTableName,

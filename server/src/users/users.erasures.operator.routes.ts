@@ -33,5 +33,5 @@ const listErasures = operation({
   },
 });
 
-/** The progress of erasures, for operators. */
+/** Lists unfinished erasures, for operators. */
 export const erasureOperatorOperations = [listErasures];

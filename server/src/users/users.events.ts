@@ -1,7 +1,7 @@
 import type { UserRow } from "../db/tables.ts";
 import type { NewEvent } from "../event-log/recorder.ts";
 
-/** Fields of results, and the columns that hold them. */
+/** Fields of results, and the columns that store them. */
 const fieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
   userName: ["user_name"],
   firstName: ["first_name"],
@@ -21,7 +21,7 @@ const ownFieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
 
 type Shown = Pick<UserRow, "id" | "celeb_mode">;
 
-/** A change of a profile. A user with celebMode looks deleted to others. */
+/** The event of a changed profile. To others, a user who sets celebMode looks deleted. */
 export function userChangedEvent(before: UserRow, after: UserRow): NewEvent {
   const isOther = ([, columns]: [string, readonly (keyof UserRow)[]]) =>
     columns.some((column) => before[column] !== after[column]);
@@ -39,7 +39,7 @@ export function userDeletedEvent({ id, celeb_mode }: Shown): NewEvent {
   return { type: "user.deleted", objectId: id, userId: id, wasShown: celeb_mode === 0 };
 }
 
-/** The events of an account; no client is notified of sign-ups and of disabled users. */
+/** The events of an account. Clients receive no event when a user signs up or is disabled. */
 export function accountEvent(
   what: "created" | "disabled" | "enabled" | "signed_in" | "signed_out",
   userId: string,

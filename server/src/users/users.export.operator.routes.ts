@@ -41,7 +41,7 @@ const downloadUser = operation({
     const archive = await openExport(path, services);
     const { appid, userId } = path;
     const event = { ...calledBy(caller, call), action: "exportUser", applicationId: appid, target: userId };
-    await database.write(({ queries }) => audit.record(event, queries)); // before the first byte
+    await database.write(({ queries }) => audit.record(event, queries)); // committed before the first byte is sent
     return archive;
   },
 });
@@ -53,7 +53,7 @@ async function openExport(
   await requireOperatedUser(appid, userId, database.reads);
   const isThere = async () => (await findUser(appid, userId, database.reads)) !== undefined;
   const owner = { applicationId: appid, userId };
-  const { archiveUser } = await import("../owned/user-archive.ts"); // not at the start: it loads node:zlib
+  const { archiveUser } = await import("../owned/user-archive.ts"); // loaded on demand, because it loads node:zlib
   return new ArchiveResult({
     contentType: "application/zip",
     fileName: `${userId}.zip`,

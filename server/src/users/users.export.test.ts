@@ -23,7 +23,7 @@ after(async () => {
 const pathOf = (userId: string, { appid } = test.application) => `/_/api/applications/${appid}/users/${userId}/export`;
 
 interface Export {
-  /** The files by their names in the archive. */
+  /** The files by name in the archive. */
   readonly files: ReadonlyMap<string, Buffer>;
   // biome-ignore lint/suspicious/noExplicitAny: rows of many shapes
   rows(name: string): any[];
@@ -31,7 +31,7 @@ interface Export {
   readonly manifest: any;
 }
 
-/** Exports a user, and verifies the manifest against every byte. */
+/** Exports a user, and verifies every byte against the manifest. */
 async function exportUser(userId: string, application = test.application): Promise<Export> {
   const { status, headers, bytes } = await download(test, pathOf(userId, application), {
     token: operator,
@@ -67,7 +67,7 @@ async function exportUser(userId: string, application = test.application): Promi
 const date = (ms: number) => `/Date(${ms})/`;
 const hostileText = '../../etc/passwd\r\nSet-Cookie: a=b "\u202E" <script>%00';
 
-/** A user with data of every kind. */
+/** Signs up a user with data of every kind. */
 async function signUpWithAll(neighbour: TestUser) {
   const user = await test.signUp();
   const { token } = user;
@@ -190,7 +190,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     );
     const { signedUrl: ____, ...shownPicture } = files.picture;
     const { signedUrl: _____, ...shownBlob } = files.blob;
-    // Hostile file names are data here, and never names of entries.
+    // Hostile file names appear as data, never as names of entries.
     const fileNames = new Map(rows("files.ndjson").map((row) => [row.entry, row.fileName]));
     const described = [
       { entry: pictureName, fileName: fileNames.get(pictureName), ...shownPicture },
@@ -206,7 +206,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
       assert.match(name, /^(files\/[a-z]{3}_[0-9a-z]{26}\.[a-z]{3}|[a-z]+\.(nd)?json)$/);
   });
 
-  it("returns no data of another user, and no secrets", async () => {
+  it("contains no data of another user, and no secrets", async () => {
     const neighbour = await test.signUp();
     const { user } = await signUpWithAll(neighbour);
     const { files } = await exportUser(user.id);
@@ -237,7 +237,7 @@ describe("POST /_/api/applications/{appid}/users/{userId}/export", () => {
     assertError(await answer(jane.id, other), 404, "ItemDoesNotExist", 769, "The item does not exist.");
   });
 
-  it("exports a disabled user as well, and lists a file whose bytes are lost as missing", async () => {
+  it("exports a disabled user, and lists a file whose bytes are lost as missing", async () => {
     const jane = await test.signUp();
     const blob = await upload(test, jane.token, "/blobs", dataPart("x"));
     await test.app.bytes.deleteAll(filePrefix(test.application.appid, blob.id));

@@ -10,7 +10,7 @@ import { presentOperatedToken, presentOperatedUser } from "./users.operator.cont
 import { findUser } from "./users.store.ts";
 
 const tokensAtOnce = 500;
-/** With tokens on more devices than this, a device may appear twice. */
+/** Above this number of devices, a device may be exported twice. */
 const devicesRememberedMax = 10_000;
 
 /** Exports a user's profile, live tokens and their devices. */

@@ -18,7 +18,7 @@ function logIn(username: unknown, password: unknown, token = deviceToken, app = 
 }
 
 describe("POST /users/login: spec/users#log-in", () => {
-  it("answers 200 with the user's fields as at creation with a new token, its expiry and the time of this login", async () => {
+  it("answers 200 with the same fields as at creation, a new token, its expiry and the time of this login", async () => {
     const body = { username: "Jane", password: "correct horse", email: "jane@example.com", firstName: "Jane" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
     test.advance(1_000);
@@ -35,7 +35,7 @@ describe("POST /users/login: spec/users#log-in", () => {
     assertResult(await test.call("GET /users/me", { token: accessToken }), 200, profile);
   });
 
-  it("returns tokens of one user or several that are valid at the same time", async () => {
+  it("issues tokens that are valid concurrently, for one user or several", async () => {
     const jack = await test.signUp("Jack");
     const jill = await test.signUp("Jill");
     const again = (await logIn("Jack", jack.password)).body.result.accessToken;
@@ -54,7 +54,7 @@ describe("POST /users/login: spec/users#log-in", () => {
     assert.equal((await logIn("Jim", jim.password, token)).body.result.id, jim.id);
   });
 
-  it("matches the name in any case and Unicode form, and the password in any Unicode form but only in its case", async () => {
+  it("matches the name in any case and Unicode form, and the password in any Unicode form but only its own case", async () => {
     const body = { username: "Zoë Straße", password: "Pässwörd" };
     const created = (await test.call("POST /users", { token: deviceToken, body })).body.result;
     for (const username of ["zoë strasse", "ZOE\u0308 STRASSE"]) {
@@ -67,7 +67,7 @@ describe("POST /users/login: spec/users#log-in", () => {
 });
 
 describe("POST /users/login: spec/errors#credential-errors", () => {
-  it("answers 403 AuthBadUsernameOrPassword without a message, for an unknown user and a wrong password alike", async () => {
+  it("answers 403 AuthBadUsernameOrPassword without a message, identically for an unknown user and a wrong password", async () => {
     await test.signUp("Known");
     for (const [username, password] of [
       ["Known", "wrong"],
@@ -93,7 +93,7 @@ describe("POST /users/login: spec/errors#credential-errors", () => {
     assertError(await logIn(userName, password), 403, "AuthBadUsernameOrPassword", 262);
   });
 
-  it("costs the same hashing for an unknown user as for a wrong password", async (t) => {
+  it("hashes as much for an unknown user as for a wrong password", async (t) => {
     const app = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2" });
     t.after(() => app.close());
     const { userName, deviceToken: token } = await app.signUp();
@@ -106,7 +106,7 @@ describe("POST /users/login: spec/errors#credential-errors", () => {
         processorTimes[kind].push(user + system);
       }
     }
-    // Compares processor work, not time, with a wide margin: without the hash an unknown user would cost a tenth.
+    // Compares processor time with a wide margin: without the hash an unknown user would cost a tenth.
     const ratio = median(processorTimes.unknown) / median(processorTimes.known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
@@ -174,7 +174,7 @@ describe("POST /users/login after the cost of passwords was raised", () => {
 });
 
 describe("POST /users/login while the password is being changed", () => {
-  it("succeeds with the password that was right when it began, but its token is refused", async (t) => {
+  it("accepts the password that was valid when the login began, but its token is refused", async (t) => {
     const slow = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" });
     t.after(() => slow.close());
     const { id, userName, password, deviceToken: token, token: userToken } = await slow.signUp();
@@ -199,7 +199,7 @@ describe("POST /users/login while the password is being changed", () => {
     for (let attempt = 0; attempt < 10; attempt++) {
       await setPassword(before.password_hash, 0);
       const login = logIn(userName, password, token, slow);
-      // As many queries as a login makes before its hash, which takes a while.
+      // As many queries as a login makes before it hashes, which takes a while.
       await slow.call("GET /users/me", { token: userToken });
       await setPassword(changed, 1);
       const answer = await login;

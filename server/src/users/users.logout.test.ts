@@ -19,7 +19,7 @@ function assertTokenEnded(answer: Answer): void {
 }
 
 describe("POST /users/me/logout: spec/users#log-out", () => {
-  it("answers 200 with only a new device token of the same device and its expiry", async () => {
+  it("answers 200 with only a new token of the same device and its expiry", async () => {
     const { token, deviceToken } = await test.signUp();
     const answer = await logOut(token);
     const { accessToken } = answer.body.result;
@@ -39,7 +39,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assert.equal(again.body.result.id, id);
   });
 
-  it("answers 401 AuthAccessTokenInvalid for the token used, on the very next request and for a second logout", async () => {
+  it("revokes the token: the next request and a second logout answer 401 AuthAccessTokenInvalid", async () => {
     const { token } = await test.signUp();
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
     await logOut(token);
@@ -48,7 +48,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assertTokenEnded(await test.call("POST /users", { token, body: { username: "Late", password: "correct" } }));
   });
 
-  it("keeps the user's other tokens, other users' tokens and the device's own token valid", async () => {
+  it("revokes neither the user's other tokens, nor other users' tokens, nor the device's own token", async () => {
     const { token, deviceToken, userName, password } = await test.signUp();
     const other = await test.signUp();
     const body = { username: userName, password };
@@ -59,7 +59,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
   });
 
-  it("accepts an empty body, and ignores any body", async () => {
+  it("accepts an empty body, and ignores the content of any body", async () => {
     for (const body of ["", undefined, { token: 1, userID: [] }]) {
       const { token } = await test.signUp();
       assert.equal((await logOut(token, body)).status, 200);
@@ -74,7 +74,7 @@ describe("POST /users/me/logout: spec/users#log-out", () => {
     assert.equal((await test.call("POST /users/login", { token: deviceToken, body })).status, 200);
   });
 
-  it("succeeds for at least one of ten concurrent logouts with one token, and the others fail only for the ended token", async () => {
+  it("succeeds for at least one of ten concurrent logouts with one token; the others fail only because the token is revoked", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 10 }, () => logOut(token)));
     assert.ok(answers.some(({ status }) => status === 200));

@@ -52,7 +52,7 @@ describe("userNameKey: spec/users#user-names", () => {
     assert.equal(new Set(names.map(userNameKey)).size, names.length);
   });
 
-  it("is the same for every character in either case and in every form", () => {
+  it("is the same for every character in upper and lower case and in every Unicode form", () => {
     const different: string[] = [];
     for (let code = 1; code <= 0x1_ffff; code++) {
       const name = String.fromCodePoint(code);
@@ -76,7 +76,7 @@ describe("userNameKey: spec/users#user-names", () => {
     );
   });
 
-  it("refuses, and does not truncate, a name of 256 characters whose key is too long for an index", () => {
+  it("refuses, instead of truncating, a name of 256 characters whose key is too long for an index", () => {
     assert.throws(
       () => requireUserNameKey("\uFDFA".repeat(256)), // one character that folds to eighteen
       (error) => error instanceof ApiError && error.condition === "ParameterOutOfRange",

@@ -67,7 +67,7 @@ export const SearchOperatedUsers = Type.Object({
   ...pagingParameters,
 });
 
-/** The operator view of a user: the user's own view, and whether it is disabled. Never the hash of the password. */
+/** The operator view of a user: the user's own view and the account state, without the password hash. */
 const OperatedUser = extended("OperatedUser", "A user, as operators see it.", OwnUser, {
   hasPassword: Type.Boolean({ description: "False for users who only sign in with an identity provider." }),
   disabled: Type.Optional({ ...WireDate, description: "When the user was disabled; absent for other users." }),
@@ -76,7 +76,7 @@ export const OperatedUserPage = PageOf(OperatedUser);
 
 const { location: _, ...signUpMembers } = CreateUser.properties;
 
-/** As at a sign-up, except for the location, which only the user may set. */
+/** As at sign-up, except for the location, which only the user may set. */
 export const CreateOperatedUser = Type.Object(signUpMembers);
 
 export const ChangeOperatedUser = Type.Object({
@@ -88,7 +88,7 @@ export const ChangeOperatedUser = Type.Object({
   locationFuzzing: ChangeUser.properties.locationFuzzing,
 });
 
-/** Counting stops here. */
+/** Counts stop at this number. */
 export const countMax = 1_000;
 
 const Count = Type.Integer({ description: `At most ${countMax}, then a minimum.` });

@@ -15,7 +15,7 @@ export async function requireOperatedUser(applicationId: string, userId: string,
   return user;
 }
 
-/** A user with the number of objects. */
+/** A user with the number of objects of each kind. */
 export async function presentWithCounts(user: UserRow, { database }: Pick<CommandServices, "database">) {
   const counts = await countOfUser(user.application_id, user.id, database.reads);
   return { ...presentOperatedUser(user), counts };

@@ -94,16 +94,16 @@ function namePrefixFilter(prefix: string): Filter<UserRow> {
   };
 }
 
-/** An identifier has as many holders as there are systems; no more than these are found. */
+/** An identifier may exist in several external systems. The search finds at most this many holders. */
 const holdersMax = 100;
 
-/** A few users who are found by an index of their own, and the condition that names the statement. */
+/** Rows that a separate index finds, and the condition that names the statement. */
 interface Few {
   readonly few: NonNullable<Scope["few"]>;
   readonly isOneOf: Condition;
 }
 
-/** The users with an identifier, whatever the system. */
+/** The users with an identifier, in any external system. */
 function holdersOf(applicationId: string, identifier: string): Few {
   const values = { identityApplication: applicationId, identifier };
   return {
@@ -119,7 +119,7 @@ function holdersOf(applicationId: string, identifier: string): Few {
 
 const namesakesMax = 100;
 
-/** The users whose first or last name begins with the text, or both. */
+/** The users whose first or last name begins with the text. */
 function namesakesOf(applicationId: string, text: string): Few {
   const ranges = nameRangesOf(text);
   if (ranges.length === 0)
@@ -147,7 +147,7 @@ function intersectionOf(fews: readonly Few[]): Pick<Scope, "few"> {
   };
 }
 
-/** Matches at most two users, so its shape is no equality: see `Condition.shape`. */
+/** Matches up to two users, so its shape must not name an equality: see `Condition.shape`. */
 function hasName(userName: string): Condition {
   return condition(
     "has name",
@@ -228,7 +228,7 @@ export const enableUser = operation({
   handle: ({ path: { appid, userId } }, services: CommandServices) => setDisabled(appid, userId, false, services),
 });
 
-/** A user who is already disabled keeps the original time. */
+/** Disabling a disabled user again preserves the original time. */
 async function setDisabled(applicationId: string, userId: string, isDisabled: boolean, services: CommandServices) {
   const { database, revocations, clock, events } = services;
   const changed = await database.write(async (transaction) => {
@@ -285,7 +285,8 @@ export const removeUser = operation({
       throw new ApiError("ParameterOutOfRange", "confirm must be the id of the user.", { parameter: "confirm" });
     const { database, clock } = services;
     await database.write(async (transaction) => {
-      await lockRow(database.dialect, "users", appid, userId, transaction.queries); // of concurrent calls one succeeds
+      // Serializes concurrent deletions, so that one of them succeeds.
+      await lockRow(database.dialect, "users", appid, userId, transaction.queries);
       await requireOperatedUser(appid, userId, transaction.queries);
       await updateUserDeleted(appid, userId, clock.now(), services, transaction);
     });
@@ -294,5 +295,5 @@ export const removeUser = operation({
   },
 });
 
-/** The operators' views of an application's users, and the operations on them. */
+/** Operators find, read, disable and delete users, and revoke their tokens. */
 export const userOperatorOperations = [searchUsers, getUser, disableUser, enableUser, endTokensOfUser, removeUser];

@@ -9,7 +9,7 @@ export async function countOfUser(applicationId: string, userId: string, queries
   const [counts] = await countAll(queries, { applicationId, userId });
   if (counts === undefined) throw new Error("A select of numbers has a row");
   const numbers = Object.entries(counts).map(([name, count]) => [name, Number(count)] as const);
-  return Object.fromEntries(numbers) as UserCounts; // of the same names
+  return Object.fromEntries(numbers) as UserCounts; // the columns have the names of the fields
 }
 
 const some = sql.lit(countMax);
@@ -21,7 +21,7 @@ const countAll = prepare<{ applicationId: string; userId: string }, UserCounts>(
   const goodTokens = sql`${own("user_tokens")} and own.user_version = (
     select token_version from users where application_id = ${parameter("applicationId")} and id = ${parameter("userId")}
   )`;
-  // Repeats the condition of the partial index, because SQLite cannot derive it from a bound value.
+  // Repeats the condition of the partial index, because SQLite cannot infer it from a bound value.
   const metadata = sql`
     select 1 from metadata where application_id = ${parameter("applicationId")} and slot = ${parameter("userId")} and slot <> ''
     union all

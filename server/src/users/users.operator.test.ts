@@ -42,7 +42,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
       test.advance(1_000);
       users.push(await test.signUp(name, application));
     }
-    const [zoe, adam, percent, underscore] = users as [TestUser, TestUser, TestUser, TestUser]; // as many as names
+    const [zoe, adam, percent, underscore] = users as [TestUser, TestUser, TestUser, TestUser]; // one per name
     await test.call("PATCH /users/me", { token: zoe.token, body: { celebMode: true, email: "z@example.org" } });
     assert.equal((await ask(`POST /users/${adam.id}/disable`, application, {})).status, 200);
     const find = async (query: string) => {
@@ -77,7 +77,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
     }
   });
 
-  it("finds users by how name and address begin, literally, in every order", async () => {
+  it("finds users by prefix of name and address, literally, in every order", async () => {
     const application = await test.createApplication();
     const users: TestUser[] = [];
     for (const [name, email] of [
@@ -114,7 +114,7 @@ describe("GET /_/api/applications/{appid}/users", () => {
     assert.deepEqual(await find("sortOrder=lastLogin&disabled=false"), [anton, percent, berta, anna]);
   });
 
-  it("finds users by an identifier in another system, exactly, and only those of the application", async () => {
+  it("finds users by an exact identifier in another system, only in this application", async () => {
     const [jane, john] = [await test.signUp(), await test.signUp()];
     const elsewhere = await test.createApplication();
     const foreign = await test.signUp("foreign", elsewhere);
@@ -231,7 +231,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
     });
   });
 
-  it("answers 404 for a user who is unknown, of another application or deleted, and for a path that leads elsewhere", async () => {
+  it("answers 404 for a user who is unknown, of another application or deleted, and for a path with the wrong application", async () => {
     const other = await test.createApplication();
     const jane = await test.signUp("Jane", other);
     assertGone(await ask(`GET /users/${jane.id}`));
@@ -247,7 +247,7 @@ describe("GET /_/api/applications/{appid}/users/{userId}", () => {
 
 // spec/operators#disabled-users
 describe("disabling a user", () => {
-  it("refuses logins and the next request of every token in every process; enabling makes the same tokens valid", async () => {
+  it("refuses logins and, in every process, the next request of every token; enabling makes the same tokens valid again", async () => {
     const jane = await test.signUp();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const me = (app: TestApp) => app.call("GET /users/me", { token: jane.token });
@@ -282,7 +282,7 @@ describe("disabling a user", () => {
 });
 
 describe("tokens of a user", () => {
-  it("are listed without the token texts, and ended one by one or all at once, from the next request on", async () => {
+  it("are listed without the token strings; revoking one or all of them affects the next request", async () => {
     const jane = await test.signUp();
     const { accessToken } = (await login(jane)).body.result;
     const { pageResults } = (await ask(`GET /users/${jane.id}/tokens`)).body.result;
@@ -320,7 +320,7 @@ describe("DELETE /_/api/applications/{appid}/users/{userId}", () => {
     assert.equal((await test.call("GET /users/me", { token: jane.token })).status, 200);
   });
 
-  it("erases all that the user owns, even a disabled one; the tokens end, and the name is free", async () => {
+  it("erases everything that the user owns, also of a disabled user; the tokens are revoked, and the name is free", async () => {
     const jane = await test.signUp();
     for (let n = 0; n < 3; n += 1) await test.call("POST /checkins", { token: jane.token, body: { location: "1,2" } });
     await test.call("PUT /metadata/me/key", { token: jane.token, body: { value: 1 } });

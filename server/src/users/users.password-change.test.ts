@@ -13,7 +13,7 @@ let test: TestApp;
 /** Another process on the same database. */
 let other: TestApp;
 before(async () => {
-  // On a busy machine, processes that do not reach the shared counters in time would refuse some of the changes.
+  // On a busy machine, some changes would be refused while processes wait for the shared counters.
   test = await startTestApp({ RATE_LIMITS: "off" });
   other = await startTestApp({ RATE_LIMITS: "off", DATABASE_URL: test.config.databaseUrl });
 });
@@ -38,7 +38,7 @@ async function tokenOf(user: TestUser, password = old): Promise<string> {
   return body.result.accessToken;
 }
 
-/** In every process, and on a path that does not load the user again. */
+/** Asserts that every process accepts the token, on a path that does not reload the user. */
 async function assertAlive(token: string, apps: readonly TestApp[] = [test, other]): Promise<void> {
   for (const app of apps) assert.equal((await app.call("GET /checkins?pageSize=1", { token })).status, 200);
 }
@@ -52,7 +52,7 @@ async function assertTokenEnded(token: string, apps: readonly TestApp[] = [test,
 }
 
 describe("PATCH /users/me with a password: spec/users#change-the-password", () => {
-  it("answers 200 with the profile without the password, after which the old password is wrong and the new one right", async () => {
+  it("answers 200 with the profile without the password; then the old password is wrong and the new one right", async () => {
     const user = await test.signUp();
     const { result: profile } = (await test.call("GET /users/me", { token: user.token })).body;
     test.advance(1_000);
@@ -84,7 +84,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
     assert.equal((await logIn(user, old)).status, 200);
   });
 
-  it("answers 400 ParameterOutOfRange for fewer than 4 or more than 1,024 characters, the empty text included", async () => {
+  it("answers 400 ParameterOutOfRange for fewer than 4 or more than 1,024 characters, including the empty string", async () => {
     const user = await test.signUp();
     for (const [password, rule] of [
       ["", "password must have at least 4 characters."],
@@ -93,7 +93,7 @@ describe("PATCH /users/me with a password: spec/users#change-the-password", () =
       ["x".repeat(1_025), "password must have at most 1024 characters."],
     ]) {
       const answer = await change(user.token, { password, currentPassword: old });
-      assertError(answer, 400, "ParameterOutOfRange", 514, rule as string); // of each pair the second is the rule
+      assertError(answer, 400, "ParameterOutOfRange", 514, rule as string); // the second entry of each pair is the rule
     }
     assert.equal((await change(user.token, { password: 1234, currentPassword: old })).status, 200);
     assert.equal((await logIn(user, "1234")).status, 200);
@@ -124,7 +124,7 @@ describe("the tokens of a user whose password was changed", () => {
     const bystander = await test.signUp();
     const others = [user.token, await tokenOf(user), (await logIn(user, old, other)).body.result.accessToken];
     const current = await tokenOf(user);
-    for (const token of [...others, current]) await assertAlive(token); // now cached
+    for (const token of [...others, current]) await assertAlive(token); // caches the tokens
     await change(current, { password: "a new one", currentPassword: old }, other);
     for (const token of others) await assertTokenEnded(token);
     await assertAlive(current);
@@ -145,7 +145,7 @@ describe("the tokens of a user whose password was changed", () => {
     assert.equal(pageResults.length, 1);
   });
 
-  it("stay ended if they had ended before", async () => {
+  it("stay revoked if they were revoked before", async () => {
     const user = await test.signUp();
     const ended = await tokenOf(user);
     await test.call("POST /users/me/logout", { token: ended });
@@ -178,7 +178,7 @@ describe("PATCH /users/me with a password, concurrent with other requests", () =
     assert.equal((await logIn(user, old)).status, 403);
   });
 
-  it("leaves no valid token of a login with the old password", async () => {
+  it("revokes the token of a concurrent login with the old password", async () => {
     for (let round = 0; round < 5; round++) {
       const user = await test.signUp();
       const [changed, ...logins] = await Promise.all([
@@ -195,7 +195,7 @@ describe("PATCH /users/me with a password, concurrent with other requests", () =
     }
   });
 
-  it("keeps a concurrent rename", async () => {
+  it("preserves a concurrent rename", async () => {
     const user = await test.signUp();
     const second = await tokenOf(user);
     const [password, rename] = await Promise.all([

@@ -4,10 +4,10 @@ import { ApiError } from "../lib/errors.ts";
 import { codePlaceholders } from "../mail/mail-texts.ts";
 import { NewPassword } from "./users.contract.ts";
 
-/** The placeholder of the code in the text of the mail. */
+/** The placeholder for the code in the body of the mail. */
 const resetCodePlaceholder = codePlaceholders.resetCode;
 
-// Without bounds: a name that is too long is an unknown one.
+// No length limit: a name that is too long is an unknown one.
 const userName = Text({ description: "The name of the user, in any case." });
 
 const mailSubject = Text({ maxLength: 256, description: "Subject of the mail." });
@@ -22,13 +22,13 @@ export const RequestPasswordReset = Type.Object({
   body: mailBody,
 });
 
-/** An operator's text in place of the application's own. */
+/** A mail in the operator's words, instead of the application's. */
 export const SendPasswordReset = Type.Object({
   subject: Type.Optional(mailSubject),
   body: Type.Optional(mailBody),
 });
 
-/** @throws ApiError ParameterIncorrectFormat for a text without the placeholder of the code */
+/** @throws ApiError ParameterIncorrectFormat for a body without the placeholder for the code */
 export function requirePlaceholder(body: string): void {
   if (body.includes(resetCodePlaceholder)) return;
   throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`, { parameter: "body" });

@@ -2,18 +2,18 @@ import { setTimeout } from "node:timers/promises";
 import { ApiError } from "../lib/errors.ts";
 
 /**
- * Every request is answered after this time, longer than the work takes, so that timing does not reveal who has an
- * account.
+ * Every request is answered after this time, which is longer than the work takes, so that timing does not reveal which
+ * users exist.
  */
 export const answerAfterMs = 200;
-/** Requests of one application that may wait for their answer. */
+/** Maximum number of requests of one application that wait for their answer. */
 const waitingPerApplicationMax = 64;
 
-/** Delays the answers to requests for a reset code, with counters in the memory of this process. */
+/** Delays the answers to requests for a reset code. The counters are per process. */
 export interface ResetDelays {
-  /** @throws ApiError ServiceUnavailable when too many requests of the application wait for their answer */
+  /** @throws ApiError ServiceUnavailable when too many requests of the application wait */
   requireSlot(applicationId: string): void;
-  /** Resolves when a request of the application may be answered. */
+  /** Resolves when the request may be answered. */
   wait(applicationId: string): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export function createResetDelays(): ResetDelays {
   const waiting = new Map<string, number>();
   return {
     requireSlot(applicationId) {
-      // Counts requests, not mails, because the number of mails would reveal which users exist.
+      // Counts requests, because the number of mails would reveal which users exist.
       if ((waiting.get(applicationId) ?? 0) >= waitingPerApplicationMax) {
         throw new ApiError("ServiceUnavailable", "Too many password resets are in progress. Try again.");
       }

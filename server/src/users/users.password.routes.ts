@@ -8,10 +8,9 @@ import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { settledEmailColumns } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
-import { digestResetCode } from "./users.password.codes.ts";
+import { digestResetCode, putMailWithCode } from "./users.password.codes.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
-import { putMailWithCode } from "./users.password.mail.ts";
 import { deleteResetCode, type ResetCode, tryResetCode } from "./users.password.store.ts";
 import { findUser, findUserByName, updateUser } from "./users.store.ts";
 
@@ -47,14 +46,14 @@ async function mailResetCode(
   services: Services,
 ): Promise<void> {
   const { database, mailer, mails, audit } = services;
-  await mailer.load(); // for unknown users as well
+  await mailer.load(); // also for unknown users, so that timing does not reveal them
   const found = await findUserByName(applicationId, userName, database.reads);
   if (found === undefined) return;
   const put = await database.write(({ queries }) =>
     putMailWithCode(applicationId, found.id, { given: { subject, body } }, services, queries),
   );
   if (typeof put !== "object") return;
-  // The answer must not reveal it to the caller, but operators can help the user.
+  // The response must not reveal the refusal, but the audit log lets operators help the user.
   if (put.refusedFor === "form") {
     await audit.note({
       ...event,
@@ -101,7 +100,7 @@ const resetPassword = operation({
   },
 });
 
-/** @returns false when the code is wrong or has ended */
+/** @returns false when the code is wrong or expired */
 async function setPassword(
   { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
   { resetCode, newPassword }: Static<typeof ResetPassword>,
@@ -110,14 +109,14 @@ async function setPassword(
   { database, passwords, revocations, audit, clock, events }: Services,
 ): Promise<boolean> {
   const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
-  // Outside the transaction, so that a rollback does not refund the try.
+  // Outside the transaction, so that a rollback does not refund the attempt.
   const tried = `reset code ${code.userId} ${code.digest}`;
-  const isAlike = await database.outsideTransaction(
+  const isMatch = await database.outsideTransaction(
     tried,
     () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
     { hasEffect: true },
   );
-  if (!isAlike) return false;
+  if (!isMatch) return false;
   const passwordHash = await passwords.hash(newPassword, ticket);
   return database.write(async (transaction) => {
     const { queries } = transaction;

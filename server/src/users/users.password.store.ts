@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 
 const triesMax = 5;
 
-/** A user's code, as it is stored. */
+/** A user's code, as stored. */
 export interface ResetCode {
   readonly applicationId: string;
   readonly userId: string;
@@ -24,10 +24,10 @@ export async function putResetCode(
     .execute();
 }
 
-const youngMs = 60_000;
+const recentMs = 60_000;
 
-/** True while the user has a valid code that is younger than a minute. */
-export async function hasYoungResetCode(
+/** Whether the user has a valid code younger than a minute. */
+export async function hasRecentResetCode(
   applicationId: string,
   userId: string,
   now: number,
@@ -40,15 +40,15 @@ export async function hasYoungResetCode(
     .where("user_id", "=", userId)
     .where("tries_left", ">", 0)
     .where("expires_at", ">", now)
-    .where("created_at", ">", now - youngMs)
-    .where("created_at", "<", now + youngMs) // a code from further in the future was made by a wrong clock
+    .where("created_at", ">", now - recentMs)
+    .where("created_at", "<", now + recentMs) // a code from further in the future was created under a wrong clock
     .executeTakeFirst();
   return code !== undefined;
 }
 
 /**
- * Compares a code with the stored one while that has tries left. A wrong code costs a try in the same statement, so
- * concurrent guesses cannot exceed the remaining tries.
+ * Compares a code with the stored one while it has attempts left. A wrong code costs an attempt in the same statement,
+ * so that concurrent guesses cannot exceed the limit.
  */
 export async function tryResetCode(
   { applicationId, userId, digest }: ResetCode,
@@ -77,9 +77,9 @@ export async function deleteResetCodes(applicationId: string, userId: string, qu
 }
 
 /**
- * Uses up a code that has been found right.
+ * Deletes a code that matched, because it is valid once.
  *
- * @returns when it was mailed; undefined when another call used or replaced it
+ * @returns when it was mailed; undefined when a concurrent call used or replaced it
  */
 export async function deleteResetCode(
   { applicationId, userId, digest }: ResetCode,

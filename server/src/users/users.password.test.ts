@@ -55,7 +55,7 @@ async function signUpWithMail(): Promise<TestUser & { email: string }> {
   return { ...user, email };
 }
 
-/** The mails to an address, oldest first. */
+/** Returns the mails to an address, oldest first. */
 function mailsTo(email: string, app = test): string[] {
   const folder = join(app.config.dataDir, "mail");
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".eml")) : [];
@@ -75,7 +75,7 @@ function codeIn(mail = ""): string {
 async function codeFor({ userName, email }: { userName: string; email: string }): Promise<string> {
   const before = mailsTo(email).length;
   assertResult(await ask(userName), 200, true);
-  // The answer comes after a fixed time, regardless of the mail.
+  // The response comes after a fixed time, regardless of the mail.
   while (mailsTo(email).length === before) await new Promise((resolve) => setTimeout(resolve, 5));
   return codeIn(mailsTo(email).at(-1));
 }
@@ -84,11 +84,11 @@ function assertWrong(answer: Answer): void {
   assertError(answer, 400, "ParameterOutOfRange", 514, wrongCode);
 }
 
-// Every answer takes a fifth of a second, so these tests run concurrently.
-const atOnce = { concurrency: true };
+// Every response takes a fifth of a second, so these tests run concurrently.
+const concurrently = { concurrency: true };
 
-describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => {
-  it("answers 200 true, and sends a mail with the code at every placeholder", async () => {
+describe("POST /users/password: spec/users#request-a-reset-code", concurrently, () => {
+  it("answers 200 true, and mails the code at every placeholder", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const [mail = "", ...more] = mailsTo(user.email);
@@ -109,7 +109,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     );
   });
 
-  it("answers 200 true without a mail for an unknown user, one without an address and one of another application", async () => {
+  it("answers 200 true without a mail for an unknown user, a user without an address and a user of another application", async () => {
     const without = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     await test.call("PATCH /users/me", { token: stranger.token, body: { email: "stranger@example.com" } });
@@ -126,7 +126,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assertResult(await ask(user.userName, {}, test, user.token), 200, true);
   });
 
-  it("lets a subject inject no headers, and an address no other recipient (hostile.md 23)", async () => {
+  it("encodes any subject and address, so that neither can inject a header or a recipient (hostile.md 23)", async () => {
     const user = await signUpWithMail();
     const before = mailsTo(user.email).length;
     assertResult(await ask(user.userName, { subject: "Hi\r\nBcc: victim\r\n\r\nBuy!" }), 200, true);
@@ -165,12 +165,12 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
       assertError(await ask("Jane", sent), 400, error, number, message);
   });
 
-  it("answers 503 ServiceUnavailable above 64 waiting requests of one application, and serves other applications", async () => {
+  it("answers 503 ServiceUnavailable above 64 waiting requests of one application, and still serves other applications", async () => {
     const [declare] = userPasswordOperations;
     assert.ok(declare);
     const route = declare({
       ...({} as Services),
-      background: { run() {}, runningCount: 0, async stop() {} }, // background work is not under test
+      background: { run() {}, runningCount: 0, async stop() {} }, // disables background work, which is not under test
       database: test.app.database,
       resetDelays: createResetDelays(),
     });
@@ -195,7 +195,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assert.equal(await handle(), true);
   });
 
-  it("sends the mail through SMTP_URL if set, and the server waits for it when it shuts down", async (t) => {
+  it("sends the mail through SMTP_URL, and a shutdown waits until it is sent", async (t) => {
     const arrived: { to: string | undefined; mail: string }[] = [];
     const isStopping = Promise.withResolvers<void>();
     const smtp = new SMTPServer({
@@ -210,7 +210,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     const listener = smtp.listen(0, "127.0.0.1");
     await once(listener, "listening");
     t.after(() => new Promise<void>((resolve) => smtp.close(resolve)));
-    const { port } = listener.address() as { port: number }; // it listens on TCP
+    const { port } = listener.address() as { port: number }; // a TCP listener has an address object
     const app = await startTestApp({
       DATABASE_URL: test.config.databaseUrl,
       SMTP_URL: `smtp://127.0.0.1:${port}`,
@@ -230,7 +230,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
     assertResult(await reset(user.userName, codeIn(arrived[0]?.mail)), 200, true);
   });
 
-  it("answers 200 true even when the mail cannot be sent, which the log reports without the address", async (t) => {
+  it("answers 200 true even when the mail cannot be sent; the log reports the failure without the address", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, SMTP_URL: "smtp://127.0.0.1:1" });
     t.after(() => app.close());
     const user = await signUpWithMail();
@@ -242,7 +242,7 @@ describe("POST /users/password: spec/users#request-a-reset-code", atOnce, () => 
   });
 });
 
-describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
+describe("PATCH /users/password: spec/users#use-a-reset-code", concurrently, () => {
   it("answers 200 true: the new password is right, the old one wrong, and every token of the user is refused", async () => {
     const user = await signUpWithMail();
     const other = await test.signUp();
@@ -280,7 +280,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assertWrong(await reset(user.userName, code));
   });
 
-  it("tolerates four wrong attempts, and the fifth ends the code", async () => {
+  it("accepts the code after four wrong attempts, and invalidates it at the fifth", async () => {
     const [patient, hasty] = [await signUpWithMail(), await signUpWithMail()];
     const codes = await Promise.all([codeFor(patient), codeFor(hasty)]);
     await Promise.all(Array.from({ length: 5 }, async () => assertWrong(await reset(hasty.userName, invented))));
@@ -322,7 +322,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal(expires_at, app.now() + 2_000);
   });
 
-  it("replaces the old code by a new one with its own attempts", async () => {
+  it("replaces the old code with a new one that has its own attempts", async () => {
     const user = await signUpWithMail();
     const old = await codeFor(user);
     await Promise.all(Array.from({ length: 5 }, () => reset(user.userName, invented)));
@@ -331,7 +331,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assertResult(await reset(user.userName, code), 200, true);
   });
 
-  it("gives a wrong code and a code of another, deleted or unknown user or another application the same answer", async () => {
+  it("answers a wrong code and a code of another, deleted or unknown user or another application identically", async () => {
     const [user, other, gone] = [await signUpWithMail(), await signUpWithMail(), await signUpWithMail()];
     const [code, goneCode] = await Promise.all([codeFor(other), codeFor(gone)]);
     await test.call("DELETE /users/me", { token: gone.token });
@@ -362,7 +362,7 @@ describe("PATCH /users/password: spec/users#use-a-reset-code", atOnce, () => {
     assert.equal(await logIn(user.userName, "new password"), 200);
   });
 
-  it("answers 400 for a new password of fewer than 4 characters and missing or non-text parameters, and the code stays valid", async () => {
+  it("answers 400 for a new password of fewer than 4 characters and missing or non-text parameters; the code stays valid", async () => {
     const user = await signUpWithMail();
     const code = await codeFor(user);
     const short = "newPassword must have at least 4 characters.";

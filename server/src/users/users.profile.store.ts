@@ -10,10 +10,10 @@ import { deleteResetCodes } from "./users.password.store.ts";
 import { updateUser } from "./users.store.ts";
 
 /**
- * Stores the changed columns of a user. Reset codes end with their address.
+ * Stores the changed columns of a user. A changed address invalidates reset codes.
  *
  * @param before the user, whose row the transaction has locked
- * @param isEndingCodes whether reset codes end in any case
+ * @param isEndingCodes whether reset codes are invalidated in any case
  * @returns the changed user
  * @throws ApiError ItemAlreadyExists for a taken name
  */
@@ -31,7 +31,7 @@ export async function storeProfile(
   });
   await events.record(applicationId, userChangedEvent(before, now), queries);
   const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
-  // Codes stay valid while their address is unchanged; otherwise a stolen token could keep invalidating them.
+  // Codes stay valid while their address is unchanged, so that a stolen token cannot keep invalidating them.
   if (isEndingCodes || isOtherAddress) {
     await deleteResetCodes(applicationId, userId, queries);
     await mails.dropCodes(applicationId, userId, "resetCode", queries);
@@ -39,7 +39,7 @@ export async function storeProfile(
   return now;
 }
 
-/** Writes the notices of a changed address; none if it stayed. @returns the mails to settle */
+/** Writes the notices of a changed address, if it changed. @returns the mails to settle */
 export async function putEmailNotices(
   before: UserRow,
   now: UserRow,

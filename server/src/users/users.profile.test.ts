@@ -86,7 +86,7 @@ describe("GET /users/{userId}: spec/users#read-a-profile", () => {
     assertResult(await read(bareId, person), 200, { id: bareId, userName: bareName, created: bareCreated });
   });
 
-  it("answers 404 for an unknown id and one of another application alike, and 400 for an invalid user id", async () => {
+  it("answers 404 identically for an unknown id and one of another application, and 400 for an invalid user id", async () => {
     const person = await create();
     const elsewhere = await create({}, await test.createApplication());
     for (const id of [test.app.ids.newId("User"), elsewhere.profile.id]) assertMissing(await read(id, person));
@@ -100,7 +100,7 @@ describe("GET /users/{userId}: spec/users#read-a-profile", () => {
 
 // spec/users#celebmode
 describe("celebMode", () => {
-  it("hides the user from others with 404 and in searches, without effect on the user; shared objects stay visible under the userID", async () => {
+  it("hides the user from others with 404 and in searches, but not from the user; shared objects stay visible under the userID", async () => {
     const celeb = await create(jane);
     const other = await create();
     const { id, userName } = celeb.profile;
@@ -131,7 +131,7 @@ describe("celebMode", () => {
 });
 
 describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
-  it("answers 200 with the whole profile, and each field changes independently", async () => {
+  it("answers 200 with the complete profile, and each field changes independently", async () => {
     const person = await create(jane);
     let expected: Record<string, unknown> = person.profile;
     for (const [name, sent, stored] of [
@@ -165,7 +165,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     await assertProfile(person, expected);
   });
 
-  it("clears a text with the empty text; null, and the empty text for other types, change nothing", async () => {
+  it("clears a text field with the empty string; null, and the empty string for other types, change nothing", async () => {
     const person = await create(jane);
     const unchanged = { email: null, firstName: null, gender: "", dateOfBirth: "", location: null, celebMode: "" };
     assertResult(await change(person, { ...unchanged, username: "", password: null }), 200, person.profile);
@@ -226,7 +226,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     await assertProfile(person, person.profile);
   });
 
-  it("accepts an unchanged userName in any form, and frees the old name at once", async () => {
+  it("accepts an unchanged userName in any form, and frees the old name immediately", async () => {
     const person = await create({ username: "Zoë Straße" });
     for (const username of ["Zoë Straße", "ZOË STRASSE", "zoe\u0308 straße"]) {
       assertResult(await change(person, { username }), 200, { ...person.profile, userName: username });
@@ -235,7 +235,7 @@ describe("PATCH /users/{userId}: spec/users#change-a-profile", () => {
     assert.equal((await create({ username: "Zoë Straße" })).profile.userName, "Zoë Straße");
   });
 
-  it("answers 400 ItemAlreadyExists for a name that is taken, in any form, and stores nothing of the request", async () => {
+  it("answers 400 ItemAlreadyExists for a taken name in any form, and stores nothing of the request", async () => {
     await create({ username: "Größe ﬁx" });
     const person = await create(jane);
     for (const username of ["Größe ﬁx", "GRÖSSE FIX", "gro\u0308sse fix"]) {

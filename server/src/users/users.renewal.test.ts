@@ -17,12 +17,12 @@ let test: TestApp;
 /** Another process on the same database. */
 let other: TestApp;
 let operator: TestOperator;
-/** Opens tokens as the processes do. */
+/** Decrypts tokens as the server does. */
 let tokens: Tokens;
 before(async () => {
   test = await startTestApp(longSessions);
   other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
-  other.advance(test.now() - other.now()); // the same time in both
+  other.advance(test.now() - other.now()); // synchronizes the clocks
   operator = await test.createOperator();
   tokens = createTokens({ ...test.config, secrets: test.config.secrets ?? [] }, test.app.clock, test.app.ids);
 });
@@ -49,18 +49,18 @@ async function successorOf(token: string, app = test): Promise<string> {
   return answer.body.result.accessToken;
 }
 
-/** A call that needs only the token: it does not load the user again. */
-async function isGood(token: string, app = test): Promise<boolean> {
+/** Whether a token is valid, by a call that does not reload the user. */
+async function isValid(token: string, app = test): Promise<boolean> {
   const { status, body } = await app.call("GET /checkins?pageSize=1", { token });
   if (status !== 200) assert.equal(body.error, "AuthAccessTokenInvalid");
   return status === 200;
 }
 
 /** Whether every process accepts each of these tokens. */
-async function areGood(...given: string[]): Promise<boolean[]> {
+async function areValid(...given: string[]): Promise<boolean[]> {
   const found: boolean[] = [];
   for (const token of given) {
-    const [here, there] = [await isGood(token), await isGood(token, other)];
+    const [here, there] = [await isValid(token), await isValid(token, other)];
     assert.equal(here, there, "all processes agree");
     found.push(here);
   }
@@ -123,7 +123,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     );
   });
 
-  it("gives the same successor to 50 simultaneous calls in two processes, and to later ones while the token is valid", async () => {
+  it("gives 50 concurrent calls in two processes the same successor, and later calls while the token is valid", async () => {
     const user = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => renew(user.token, index % 2 === 0 ? test : other)),
@@ -140,18 +140,18 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
   });
 
   // spec/authentication#reuse
-  it("ends the session when a superseded token comes back, if the application says so, and not before", async () => {
+  it("revokes the session when a superseded token is used again, only if the application says so", async () => {
     await configure({ tokenLifetimes: { endOnReuse: true } });
     const [user, bystander] = [await test.signUp(), await test.signUp()];
     const successor = await successorOf(user.token);
     const next = await successorOf(successor);
-    assert.deepEqual(await areGood(user.token, successor, next), [true, true, true]);
+    assert.deepEqual(await areValid(user.token, successor, next), [true, true, true]);
     advance(5 * minuteMs);
-    assert.deepEqual(await areGood(user.token, next), [true, true], "calls that are on their way end nothing");
+    assert.deepEqual(await areValid(user.token, next), [true, true], "calls that are on their way end nothing");
     advance(7 * minuteMs);
-    assert.ok(await isGood(next), "the reuse ends it, not the time");
-    assert.equal(await isGood(user.token, other), false);
-    assert.deepEqual(await areGood(next, bystander.token), [false, true]);
+    assert.ok(await isValid(next), "the reuse ends it, not the time");
+    assert.equal(await isValid(user.token, other), false);
+    assert.deepEqual(await areValid(next, bystander.token), [false, true]);
     const { body } = await test.call(`GET /_/api/audit?action=endReusedSession`, { token: operator.token });
     assert.deepEqual(
       body.result.pageResults.map(({ target }: { target: string }) => target),
@@ -160,9 +160,9 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     await configure({});
     const another = await test.signUp();
     const renewed = await successorOf(another.token);
-    assert.ok(await isGood(renewed));
+    assert.ok(await isValid(renewed));
     advance(12 * minuteMs);
-    assert.deepEqual(await areGood(another.token, renewed), [false, true], "off by default");
+    assert.deepEqual(await areValid(another.token, renewed), [false, true], "off by default");
     for (const endOnReuse of ["true", 1, null]) {
       const path = `PUT /_/api/applications/${test.application.appid}/settings`;
       const { status } = await test.call(path, { token: operator.token, body: { tokenLifetimes: { endOnReuse } } });
@@ -170,52 +170,52 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     }
   });
 
-  it("keeps the token valid until ten minutes after the successor's first use, in every process", async () => {
+  it("keeps the predecessor valid until ten minutes after the first use of its successor, in every process", async () => {
     const user = await test.signUp();
-    assert.deepEqual(await areGood(user.token), [true]);
+    assert.deepEqual(await areValid(user.token), [true]);
     const successor = await successorOf(user.token);
     advance(dayMs); // the successor is unused
-    assert.deepEqual(await areGood(user.token), [true]);
-    assert.ok(await isGood(successor));
+    assert.deepEqual(await areValid(user.token), [true]);
+    assert.ok(await isValid(successor));
     for (let minute = 0; minute < 9; minute++) {
       advance(minuteMs);
-      assert.deepEqual(await areGood(user.token, successor), [true, true]);
+      assert.deepEqual(await areValid(user.token, successor), [true, true]);
     }
     const again = await successorOf(user.token, other);
     assert.deepEqual(identityOf(again), identityOf(successor));
     advance(2 * minuteMs);
-    assert.deepEqual(await areGood(user.token, successor, again), [false, true, true]);
+    assert.deepEqual(await areValid(user.token, successor, again), [false, true, true]);
     for (const app of [test, other]) {
       assertError(await renew(user.token, app), 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
     }
   });
 
-  it("informs a process of the first use in time, and after a restart, even if it has not received the token since", async () => {
+  it("propagates the first use to every process in time, also after a restart and to a process that has not received the token since", async () => {
     const user = await test.signUp();
     const successor = await successorOf(user.token);
-    assert.ok(await isGood(user.token, other)); // after the renewal, before the first use
+    assert.ok(await isValid(user.token, other)); // after the renewal, before the first use
     advance(minuteMs);
-    assert.ok(await isGood(successor));
+    assert.ok(await isValid(successor));
     advance(11 * minuteMs);
-    assert.ok(!(await isGood(user.token, other)));
+    assert.ok(!(await isValid(user.token, other)));
     const third = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     third.advance(test.now() - third.now());
-    assert.ok(!(await isGood(user.token, third)));
-    assert.ok(await isGood(successor, third));
+    assert.ok(!(await isValid(user.token, third)));
+    assert.ok(await isValid(successor, third));
     await third.close();
   });
 
-  it("gives each token of a chain that is renewed quickly its ten minutes", async () => {
+  it("gives each token of a quickly renewed chain its ten minutes", async () => {
     const user = await test.signUp();
     const second = await successorOf(user.token);
     const third = await successorOf(second); // its first use
     advance(4 * minuteMs);
-    assert.ok(await isGood(third));
+    assert.ok(await isValid(third));
     assert.deepEqual(identityOf(await successorOf(user.token)), identityOf(second));
     advance(7 * minuteMs);
-    assert.deepEqual(await areGood(user.token, second, third), [false, true, true]);
+    assert.deepEqual(await areValid(user.token, second, third), [false, true, true]);
     advance(4 * minuteMs);
-    assert.deepEqual(await areGood(user.token, second, third), [false, false, true]);
+    assert.deepEqual(await areValid(user.token, second, third), [false, false, true]);
   });
 
   it("continues a session after its first token would have expired", async () => {
@@ -226,10 +226,10 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
       await maintain(test.app);
       token = await successorOf(token, renewals % 2 === 0 ? test : other);
     }
-    assert.deepEqual(await areGood(token, user.token), [true, false]);
+    assert.deepEqual(await areValid(token, user.token), [true, false]);
     advance(31 * dayMs);
     await maintain(test.app);
-    assert.deepEqual(await areGood(token), [false]);
+    assert.deepEqual(await areValid(token), [false]);
   });
 
   it("returns a token of the same device and application key, with the same versions", async () => {
@@ -242,7 +242,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
     assert.deepEqual(renewed, { ...before, ...times, renewals: 1 });
   });
 
-  it("accepts an idempotency key, and can be part of a batch", async () => {
+  it("accepts an idempotency key, and works in a batch", async () => {
     const user = await test.signUp();
     const headers = { "Idempotency-Key": "renewal" };
     const [first, repeated] = [await renew(user.token, test, headers), await renew(user.token, other, headers)];
@@ -271,7 +271,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
       assert.deepEqual([status, body.error], [403, "AuthUserAccountDisabled"]);
     }
     await test.call(`POST ${users}/enable`, { token: operator.token });
-    assert.deepEqual(await areGood(user.token, successor), [true, true]);
+    assert.deepEqual(await areValid(user.token, successor), [true, true]);
     advance(31 * dayMs);
     assertError(await renew(user.token), 401, "AuthAccessTokenInvalid", 261, "Incorrect token type.");
   });
@@ -280,7 +280,7 @@ describe("POST /users/me/tokens: spec/authentication#renewal", () => {
 describe("the length of a session: spec/authentication#length-of-a-session", () => {
   after(() => configure({}));
 
-  it("is by default a year after the login, at which every successor ends", async () => {
+  it("is a year after the login by default, when every successor expires", async () => {
     const user = await test.signUp();
     const signedInAt = test.now();
     let token = user.token;
@@ -291,10 +291,10 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     const last = await renew(token);
     assert.equal(timeOf(last.body.result.accessTokenExpires), signedInAt + yearMs);
     advance(15 * dayMs);
-    assert.deepEqual(await areGood(last.body.result.accessToken), [false]);
+    assert.deepEqual(await areValid(last.body.result.accessToken), [false]);
   });
 
-  it("is set by tokenLifetimes, together with the lifetime of successors", async () => {
+  it("is set by tokenLifetimes, as is the lifetime of successors", async () => {
     await configure({ tokenLifetimes: { userMs: 2 * dayMs, sessionMs: 3 * dayMs } });
     const user = await test.signUp();
     const signedInAt = test.now();
@@ -307,7 +307,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     await configure({ tokenLifetimes: { sessionMs: minuteMs } });
     const { status, body } = await renew(second.body.result.accessToken);
     assert.deepEqual([status, body.error], [403, "AuthAPICallDisabledByDeveloper"]);
-    assert.deepEqual(await areGood(second.body.result.accessToken), [true]); // until its own end
+    assert.deepEqual(await areValid(second.body.result.accessToken), [true]); // until its own expiry
   });
 
   it("allows no renewals if it is 0, and is refused if it is another value below a minute", async () => {
@@ -325,7 +325,7 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     }
   });
 
-  it("ends no token early and no successor late when a lifetime is shortened later", async () => {
+  it("shortened later, revokes no token early and lets no successor live longer", async () => {
     await configure({});
     const user = await test.signUp();
     const first = await successorOf(user.token);
@@ -335,15 +335,15 @@ describe("the length of a session: spec/authentication#length-of-a-session", () 
     assert.equal(timeOf(again.body.result.accessTokenExpires), test.now() + dayMs);
     advance(2 * dayMs);
     await maintain(test.app);
-    assert.deepEqual(await areGood(first, again.body.result.accessToken), [true, false]);
+    assert.deepEqual(await areValid(first, again.body.result.accessToken), [true, false]);
     await configure({});
   });
 });
 
-/** Ends the session of a token, or all sessions of its user. */
+/** Revokes the session of a token, or all sessions of its user. */
 interface Ending {
   readonly what: string;
-  /** The given token decides on the session. */
+  /** Whether the given token selects the session. */
   readonly isByToken?: boolean;
   end(user: TestUser, token: string): Promise<Answer>;
 }
@@ -388,34 +388,34 @@ const endings: readonly Ending[] = [
   { what: "revocation of the application's tokens", end: () => operate("POST /revoke-tokens") },
 ];
 
-describe("a session that ends: spec/authentication#renewal", () => {
+describe("revoking a session: spec/authentication#renewal", () => {
   for (const { what, isByToken, end } of endings) {
-    it(`ends with all of its tokens, whichever is used: ${what}`, async () => {
+    it(`invalidates all of its tokens, whichever is used: ${what}`, async () => {
       for (const endsByOlder of isByToken ? [true, false] : [true]) {
         const user = await test.signUp();
         const successor = await successorOf(user.token);
-        assert.deepEqual(await areGood(user.token, successor), [true, true]);
+        assert.deepEqual(await areValid(user.token, successor), [true, true]);
         const ended = await end(user, endsByOlder ? user.token : successor);
         assert.equal(ended.status, 200, ended.text);
-        assert.deepEqual(await areGood(user.token, successor), [false, false]);
+        assert.deepEqual(await areValid(user.token, successor), [false, false]);
         assert.equal((await renew(successor, other)).status, 401);
       }
     });
 
-    it(`ends with tokens whose renewal is in progress: ${what}`, async () => {
+    it(`invalidates tokens whose renewal is in progress: ${what}`, async () => {
       const user = await test.signUp();
       const renewals = Array.from({ length: 6 }, (_, index) => renew(user.token, index % 2 === 0 ? test : other));
       const [ended, ...answers] = await Promise.all([end(user, user.token), ...renewals]);
       assert.equal(ended.status, 200, ended.text);
       for (const { status, body } of answers) {
-        if (status === 201) assert.deepEqual(await areGood(body.result.accessToken), [false]);
+        if (status === 201) assert.deepEqual(await areValid(body.result.accessToken), [false]);
         else assert.equal(body.error, "AuthAccessTokenInvalid");
       }
-      assert.deepEqual(await areGood(user.token), [false]);
+      assert.deepEqual(await areValid(user.token), [false]);
     });
   }
 
-  it("does not end with a change of its own password", async () => {
+  it("does not happen when one of its own tokens changes the password", async () => {
     const user = await test.signUp();
     const successor = await successorOf(user.token);
     const body = { currentPassword: user.password, password: "another one" };
@@ -429,6 +429,6 @@ describe("a session that ends: spec/authentication#renewal", () => {
       [200, 201, 201],
     );
     const issued = answers.slice(1).map(({ body: { result } }) => result.accessToken);
-    assert.deepEqual(await areGood(user.token, successor, ...issued), [true, true, true, true]);
+    assert.deepEqual(await areValid(user.token, successor, ...issued), [true, true, true, true]);
   });
 });

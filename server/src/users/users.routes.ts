@@ -42,8 +42,8 @@ const orders: Readonly<Record<(typeof userOrders)[number], Order<UserRow>>> = {
 };
 
 /**
- * A user's search among the users of the application (spec/users#search-users): other users without celebMode by fuzzed
- * location, and the user by true location.
+ * Searches the users of the application (spec/users#search-users): other users without celebMode by fuzzed location,
+ * and the caller by true location.
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
  */
@@ -68,14 +68,14 @@ export function userSearch(
   const ofApplication = equals("application_id", applicationId);
   const isShown = condition("is shown", {}, () => sql`celeb_mode = 0 and deleted_at is null`);
   const isOther = condition("id <>", { readerId }, (parameter) => sql`id <> ${parameter("readerId")}`);
-  const oneself = users("oneself", [ofApplication, equals("id", readerId)]);
+  const ownScope = users("oneself", [ofApplication, equals("id", readerId)]);
   const { name, isDescending } = readSortOrder(given, "-created");
   return {
-    // The date of birth is private, so that searches by it must not match other users.
+    // The date of birth is private, so searches by it match only the caller.
     scopes:
       dateOfBirth !== undefined || dobRange !== undefined
-        ? [oneself]
-        : [users("others", [ofApplication, isShown, isOther]), oneself],
+        ? [ownScope]
+        : [users("others", [ofApplication, isShown, isOther]), ownScope],
     filters,
     order: orders[name === "distance" ? "created" : name],
     isDescending,
@@ -87,7 +87,7 @@ export function userSearch(
   };
 }
 
-/** Worded like the index; a user without a gender counts as Unknown. */
+/** Repeats the expression of the index. A user without a gender counts as Unknown. */
 function genderFilter(gender: (typeof genders)[number]): Filter<UserRow> {
   const index = genders.indexOf(gender);
   if (index === 0) {
@@ -117,7 +117,10 @@ function users(scope: "others" | "oneself", conditions: readonly Condition[]): S
   };
 }
 
-/** Matches also users whose name dates from when blanks and invisible characters counted: see `formerUserNameKey`. */
+/**
+ * Also matches names stored by releases that distinguished names by blanks and invisible characters: see
+ * `formerUserNameKey`.
+ */
 function nameFilter(userName: string): Filter<UserRow> {
   const [key, former] = [userNameKey(userName), formerUserNameKey(userName)];
   const isOneOfTwo = condition(

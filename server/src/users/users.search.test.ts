@@ -46,7 +46,7 @@ async function change({ token }: Person, body: Record<string, unknown>): Promise
 }
 
 describe("GET /users: spec/users#search-users", () => {
-  it("answers 200 with all users, newest first: the caller completely, others with their visible fields", async () => {
+  it("answers 200 with all users, newest first: the caller completely, other users with their visible fields", async () => {
     const { create } = await createApplication();
     const all = { email: "a@x.at", firstName: "Anna", lastName: "Alt", gender: 2, tag: "t", location: "1,2" };
     const anna = await create({ username: "anna", ...all });
@@ -58,7 +58,7 @@ describe("GET /users: spec/users#search-users", () => {
     assert.deepEqual(Object.keys(shown), ["id", "userName", "firstName", "lastName", "created"]);
   });
 
-  it("filters userName in any case and Unicode form, other texts exactly, and all filters together", async () => {
+  it("matches userName in any case and Unicode form and other strings exactly, and combines all filters", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me" });
     await create({ username: "Zoë Straße", email: "Zoe@x.at", firstName: "Zoë", lastName: "Maier" });
@@ -99,7 +99,7 @@ describe("GET /users: spec/users#search-users", () => {
     assert.deepEqual(await found(me, { firstName: long }), []);
   });
 
-  it("filters gender by word or number; users without one are Unknown", async () => {
+  it("filters gender by word or number; a user without one counts as Unknown", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "none" });
     for (const gender of ["Unknown", "Male", "Female"]) await create({ username: gender, gender });
@@ -119,7 +119,7 @@ describe("GET /users: spec/users#search-users", () => {
     }
   });
 
-  it("filters created and lastModified by ranges, both ends inclusive", async () => {
+  it("filters created and lastModified by inclusive ranges", async () => {
     const { create } = await createApplication();
     const start = test.now();
     const people: Person[] = [];
@@ -178,7 +178,7 @@ describe("GET /users: spec/users#search-users", () => {
     assert.deepEqual(await found(me, { pagingToken: "3;2", sortOrder: "userName" }), ["n10", "n11", "n2"]);
   });
 
-  it("never finds users of another application, deleted ones and others in celebMode", async () => {
+  it("finds no users of another application, no deleted users and no others in celebMode", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", email: "same", location: "1,2" });
     const { create: createRemotely } = await createApplication();
@@ -187,7 +187,7 @@ describe("GET /users: spec/users#search-users", () => {
     await change(celeb, { celebMode: true });
     const gone = await create({ username: "gone", email: "same", location: "1,2" });
     await test.call("DELETE /users/me", { token: gone.token });
-    const area = "1,2,1500"; // others match by their fuzzed locations
+    const area = "1,2,1500"; // other users match by fuzzed location
     for (const query of [
       {},
       { email: "same" },
@@ -227,7 +227,7 @@ describe("GET /users: spec/users#search-users", () => {
 });
 
 describe("GET /users by locationRange: spec/privacy#searches-by-area", () => {
-  it("matches circles and boxes at the poles and across the antimeridian, and sorts by distance, without users that have no location", async () => {
+  it("matches circles and boxes at the poles and across the antimeridian, sorts by distance, and omits users without a location", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "nowhere" });
     for (const [username, location] of Object.entries({
@@ -260,7 +260,7 @@ describe("GET /users by locationRange: spec/privacy#searches-by-area", () => {
     assert.deepEqual(await found(me, { locationRange: "48.2,16.37,5000" }), ["vienna", "nowhere"]);
   });
 
-  it("matches others by the fuzzed location, with locationFuzzing and without, and the caller by the true one", async () => {
+  it("matches other users by fuzzed location, with locationFuzzing and without, and the caller by true location", async () => {
     const { create } = await createApplication();
     const me = await create({ username: "me", location: "48,16" });
     const other = await create({ username: "other", location: "48,16" });

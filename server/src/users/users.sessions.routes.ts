@@ -61,14 +61,14 @@ const renewToken = operation({
     const expiresAt = await database.write(async (transaction) => {
       const { queries } = transaction;
       const session = await lockSession(caller, database.dialect, queries);
-      if (session === undefined) throw new ApiError("AuthAccessTokenInvalid"); // ended after the token was checked
+      if (session === undefined) throw new ApiError("AuthAccessTokenInvalid"); // revoked after the token check
       const sessionEndsAt = session.created_at + sessionMs;
       if (sessionEndsAt <= now) throw new ApiError("AuthAPICallDisabledByDeveloper", sessionTooOld);
       const isKnown = session.renewals > renewals;
       const latest = Math.min(now + tokens.userLifetimeMs(policy), sessionEndsAt);
       const expires_at = isKnown ? Math.min(session.expires_at, latest) : latest;
       if (isKnown) return expires_at;
-      // The predecessor stays valid until its own end, which may be later where the lifetime was shortened.
+      // The predecessor stays valid until it expires, which may be later if the lifetime was shortened.
       const lasting = Math.max(session.expires_at, expires_at);
       await updateSession(caller, { renewals: renewals + 1, expires_at: lasting }, queries);
       if (await noteRenewals(applicationId, queries)) await revocations.invalidatePolicies(applicationId, transaction);
@@ -98,7 +98,7 @@ const createUser = operation({
     const { applicationId, deviceId, isTest = false } = caller;
     const nameKey = requireUserNameKey(parameters.username);
     const isTaken = (await findUserByName(applicationId, parameters.username, database.reads)) !== undefined;
-    if (isTaken) throw userNameTaken(); // saves the hash; the insert below decides
+    if (isTaken) throw userNameTaken(); // avoids hashing a password in vain; the insert below decides
     const password_hash = await passwords.hash(parameters.password, userTicket(applicationId, call));
     const now = clock.now();
     const id = ids.newId("User");
@@ -109,7 +109,7 @@ const createUser = operation({
       user_name: parameters.username,
       user_name_key: nameKey,
       password_hash,
-      email: parameters.email || null, // blanks alone are none
+      email: parameters.email || null, // a blank address means no address
       first_name: parameters.firstName ?? null,
       last_name: parameters.lastName ?? null,
       gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),
@@ -133,6 +133,7 @@ const createUser = operation({
 
 /**
  * Stores the location of a new user.
+ *
  * @returns the user with its location
  */
 async function locateUser(
@@ -170,7 +171,7 @@ const loginUser = operation({
     const rehash = passwords.isOutdated(from)
       ? { rehash: { from, to: await passwords.hash(parameters.password, ticket) } }
       : {};
-    // Issued under the version that was read before the check: a concurrent password change ends this token.
+    // Issued with the version read before the check, so that a concurrent password change revokes this token.
     const { token, row } = tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version });
     const user = await database.write(async ({ queries }) => {
       const login = { userId: found.id, at: clock.now(), ...rehash };
@@ -191,7 +192,7 @@ const loginUser = operation({
 type FoundUser = Awaited<ReturnType<typeof findUserForLogin>>;
 
 /**
- * Requires a right password of a user who may log in.
+ * Verifies the password of a user who may log in.
  *
  * @returns the user, and the ticket for another hash of its password
  * @throws ApiError AuthBadUsernameOrPassword, AuthUserAccountDisabled; and those of `SignInGuard.check`
@@ -230,11 +231,11 @@ async function checkPassword(
   const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
   const isRecognizedDevice = (found?.recognized_at ?? null) !== null;
   const recognizedOrigin = isRecognizedDevice || isOwnToken ? deviceId : undefined;
-  const storedHash = found?.password_hash || undefined; // users of social logins have none
+  const storedHash = found?.password_hash || undefined; // users of social logins have no hash
   const signal = call.whenGone?.();
   const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
   let ticket = userTicket(applicationId, call);
-  // Outside the transaction, so that a batch that rolls back does not uncount the attempts.
+  // Outside the transaction, so that the rollback of a batch does not uncount the attempts.
   const isRight = await database.outsideTransaction(
     `login ${storedHash} ${nameKey} ${password}`,
     () =>
@@ -306,10 +307,10 @@ const endToken = operation({
     const { applicationId, userId } = caller;
     const { database, audit } = services;
     const isEnded = await database.write(async (transaction) => {
-      const isThere = await signOut(applicationId, userId, tokenId, services, transaction);
+      const isRevoked = await signOut(applicationId, userId, tokenId, services, transaction);
       const event = { ...calledBy(caller, call), action: "endToken", target: tokenId };
-      if (isThere) await audit.recordRepeatable(event, transaction);
-      return isThere;
+      if (isRevoked) await audit.recordRepeatable(event, transaction);
+      return isRevoked;
     });
     if (!isEnded) throw new ApiError("ItemDoesNotExist");
     return true as const;

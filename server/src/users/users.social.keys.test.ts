@@ -13,7 +13,7 @@ const publicAddress = "93.184.215.14";
 
 let test: TestApp;
 let issuer: TestIssuer;
-/** The addresses that names resolve to from now on. */
+/** The addresses that host names resolve to. */
 let addresses: readonly string[];
 let lookedUp: string[];
 before(async () => {
@@ -21,7 +21,7 @@ before(async () => {
     lookedUp.push(name);
     return addresses;
   };
-  // 127.0.0.2 stands for an opened internal address, 127.0.0.1 for a closed one.
+  // 127.0.0.2 is an allowed internal address, 127.0.0.1 a forbidden one.
   test = await startTestApp({ OUTGOING_NETWORKS: "127.0.0.2/32" }, { lookUp });
   issuer = await startTestIssuer(() => test.now());
 });
@@ -34,13 +34,15 @@ beforeEach(() => {
   lookedUp = [];
 });
 
-/** The issuer under a host name, which resolves to `addresses`. */
+/** Returns the issuer under a host name, which resolves to `addresses`. */
 function named(path = "keys"): OidcProvider {
   const { port } = new URL(issuer.provider.jwksUrl);
   return { ...issuer.provider, jwksUrl: `http://localhost:${port}/${path}` };
 }
 
-/** A device of a new application whose provider was set by an operator of that role, or on the command line. */
+/**
+ * Registers a device of a new application whose provider was set by an operator of that role, or on the command line.
+ */
 async function withProvider(provider: OidcProvider, role: "editor" | "owner" | "shell" = "shell") {
   const { appid, ...application } = await test.createApplication();
   const settings = { oidc: { google: provider } };
@@ -65,7 +67,7 @@ function assertOutOfReach(answer: Answer): void {
   assertError(answer, 503, "ServiceUnavailable", 1284, message);
 }
 
-/** The logged reason of the last login. */
+/** Returns the logged reason of the last login. */
 function loggedReason(): unknown {
   return test.logLines.findLast(({ reason }) => reason !== undefined)?.["reason"];
 }
@@ -80,7 +82,7 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
     return loggedReason();
   }
 
-  it("reads an endless answer up to 262144 bytes and no further", async () => {
+  it("reads at most 262144 bytes of an endless answer", async () => {
     const chunk = Buffer.alloc(65_536, " ");
     let sent = 0;
     const reason = await reasonFor((response) => {
@@ -111,7 +113,7 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
       }
     });
     assert.equal(reason, "no whole answer within 5000 ms");
-    assert.ok(performance.now() - startedAt < 30_000); // a busy machine is late; the answer never ends
+    assert.ok(performance.now() - startedAt < 30_000); // a busy machine may abort late, but the answer is endless
   });
 
   it("does not follow a redirect", async () => {
@@ -126,7 +128,7 @@ describe("POST /users/login/social when the key server is hostile (hostile.md 44
     assert.match(String(reason), /^HPE_HEADER_OVERFLOW/);
   });
 
-  it("refuses compressed bytes without decompression, because the request accepts none", async () => {
+  it("refuses compressed bytes without decompressing them, because the request accepts none", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     assert.ok(bomb.length < 262_144);
     const reason = await reasonFor((response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
@@ -183,7 +185,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assertResult(await test.call(`GET /_/api/applications/${appid}/settings`, { token }), 200, { oidc: {} });
   });
 
-  it("is not called when it leads to an internal address later (rebinding)", async () => {
+  it("is not called when it resolves to an internal address later (rebinding)", async () => {
     const { device } = await withProvider(named("rebinding"), "editor");
     const before = issuer.fetches;
     addresses = ["127.0.0.1"];
@@ -196,19 +198,19 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     addresses = ["127.0.0.2"];
     const { device } = await withProvider(named("open"), "editor");
     lookedUp = [];
-    // The issuer listens on 127.0.0.1, so a failure here shows that the call went to the opened address.
+    // The issuer listens on 127.0.0.1, so a failure here shows that the call went to the allowed address.
     assertOutOfReach(await logIn(device));
     assert.match(String(loggedReason()), /^ECONNREFUSED: .*127\.0\.0\.2/);
     assert.deepEqual(lookedUp, ["localhost"]);
   });
 
-  it("may lead anywhere if an owner set it, without a lookup of our own", async () => {
+  it("may lead anywhere if an owner set it, and the server does not resolve its name itself", async () => {
     const { device } = await withProvider(issuer.provider, "owner");
     assert.equal((await logIn(device)).status, 200);
     assert.deepEqual(lookedUp, []);
   });
 
-  it("stays an editor's when an owner writes it back unchanged, and becomes the owner's when changed", async () => {
+  it("remains the editor's when an owner writes it back unchanged, and becomes the owner's when changed", async () => {
     const { appid, device } = await withProvider(named("written-back"), "editor");
     const { token } = await test.createOperator(undefined, "owner");
     const put = async (body: object) =>
@@ -220,7 +222,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.equal((await logIn(device)).status, 200);
   });
 
-  it("does not replace an owner's when the editor changes another setting", async () => {
+  it("remains the owner's when the editor changes another setting", async () => {
     const { appid, device } = await withProvider(issuer.provider, "owner");
     const { token } = await test.createOperator(undefined, "editor");
     const body = { oidc: { google: issuer.provider }, retention: { metricsDays: 7 } };
@@ -231,7 +233,7 @@ describe("an editor's jwksUrl (hostile.md 44)", () => {
     assert.equal(answer.body.error, "ParameterOutOfRange");
   });
 
-  it("does not get the keys that were fetched for an equal URL of an owner in another application", async () => {
+  it("does not use the keys that were fetched for an equal URL of an owner in another application", async () => {
     addresses = ["127.0.0.1"];
     const owned = await withProvider(named("shared"), "owner");
     assert.equal((await logIn(owned.device)).status, 200);

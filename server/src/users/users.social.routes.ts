@@ -19,7 +19,7 @@ import { requireUserNameKey } from "./users.names.ts";
 import { recordSignIn } from "./users.signing.ts";
 import { insertUser, newUserRow, updateUserLogin } from "./users.store.ts";
 
-/** The user of a first social login, from the claims of the id_token. */
+/** The row of a new user, from the claims of the id_token. */
 function newSocialUser(
   user: { readonly applicationId: string; readonly id: string; readonly userName: string; readonly at: number },
   claims: Readonly<Record<string, unknown>>,
@@ -31,7 +31,7 @@ function newSocialUser(
     user_name: user.userName,
     user_name_key: requireUserNameKey(user.userName),
     password_hash: "",
-    // An address that the provider has not verified may belong to another person, and resets go by mail.
+    // An address that the provider has not verified may belong to another person, who would receive password resets.
     email: claims["email_verified"] === true ? readClaim(email, claims["email"]) || null : null,
     first_name: readClaim(firstName, claims["given_name"]),
     last_name: readClaim(lastName, claims["family_name"]),
@@ -39,24 +39,24 @@ function newSocialUser(
   });
 }
 
-const providerCharactersMax = 40; // the folded form of a user name has a maximum size
+const providerCharactersMax = 40; // the folded user name must fit into an index entry
 const digestCharacters = 16;
 
 /**
- * The generated name of a social user. Others see it, so it does not contain the subject, which would identify the
- * person elsewhere.
+ * Generates the name of a social user. It does not contain the subject, because other users see it and the subject
+ * would identify the person at other services.
  */
 export function socialUserName(provider: string, subject: string): string {
   const shownProvider = [...provider].slice(0, providerCharactersMax).join("");
   return `${shownProvider}-${digestSecret(`${provider}\0${subject}`).slice(0, digestCharacters)}`;
 }
 
-/** An alternative for a name that is taken. */
+/** Returns an alternative for a name that is taken. */
 function anotherUserName(userName: string): string {
   return `${userName}-${takeRandomBytes(6).toString("hex")}`;
 }
 
-/** A text claim that is valid under the contract, or null. */
+/** Returns a string claim that is valid under the contract, or null. */
 function readClaim(schema: Schema, claim: unknown): string | null {
   if (typeof claim !== "string" || claim === "") return null;
   return "value" in readWireValue(schema, claim) ? claim : null;
@@ -117,7 +117,7 @@ async function requireClaims(
 ): Promise<Claims> {
   const { applicationId } = caller;
   const provider = await findOidcProvider(applicationId, identityProviderName);
-  // Outside of the transaction, because a request for the provider's keys may be necessary.
+  // Outside the transaction, because it may have to fetch the provider's keys.
   const verified = `id_token ${identityProviderName} ${identityID} ${identityAccessToken}`;
   const result =
     provider === undefined
@@ -139,7 +139,7 @@ function describeRefusal(failedCheck: IdTokenCheck | "provider"): string {
     : `The id_token was refused: ${idTokenChecks[failedCheck]}`;
 }
 
-/** Logs in the user with this identity, who is created at the first login. @throws ApiError AuthUserAccountDisabled */
+/** Logs in the user with this identity; the first login creates the user. @throws ApiError AuthUserAccountDisabled */
 async function logIn(
   identity: ProvenIdentity,
   claims: Claims,
@@ -180,17 +180,17 @@ async function findOrCreateUser(
   queries: Queries,
 ): Promise<SocialLogin> {
   const { database, clock } = services;
-  async function logInKnown(): Promise<UserRow | undefined> {
+  async function logInExisting(): Promise<UserRow | undefined> {
     const found = await findUserByProof(identity, queries);
     return found && updateUserLogin(identity.applicationId, { userId: found.id, at: clock.now() }, queries);
   }
-  const known = await logInKnown();
-  if (known !== undefined) return { user: known, isNew: false };
-  // Serializes first logins with one identity: each looks again after the previous one.
+  const existing = await logInExisting();
+  if (existing !== undefined) return { user: existing, isNew: false };
+  // Serializes first logins with one identity: each repeats the lookup after the previous one.
   const turn = `social login ${JSON.stringify(identity)}`;
   for (const statement of database.dialect.takeTurns(turn)) await statement.execute(queries);
-  const knownByNow = await logInKnown();
-  if (knownByNow !== undefined) return { user: knownByNow, isNew: false };
+  const found = await logInExisting();
+  if (found !== undefined) return { user: found, isNew: false };
   return { user: await insertSocialUser(identity, claims, services, queries), isNew: true };
 }
 
@@ -224,7 +224,7 @@ interface ProvenIdentity {
   readonly identifier: string;
 }
 
-/** The user who proved this identity; not one who merely claimed it, nor a deleted one. */
+/** Finds the user who proved this identity. Ignores users who merely claimed it, and deleted ones. */
 async function findUserByProof(identity: ProvenIdentity, queries: Queries): Promise<UserRow | undefined> {
   return queries
     .selectFrom("identities as identity")
@@ -241,7 +241,7 @@ async function findUserByProof(identity: ProvenIdentity, queries: Queries): Prom
 }
 
 /**
- * Gives an identity to the user who proved it, and takes it from the user who claimed it.
+ * Assigns an identity to the user who proved it, and removes it from the user who claimed it.
  *
  * @returns the id of the user who loses it
  */

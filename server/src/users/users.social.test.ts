@@ -36,7 +36,7 @@ function send(body: Record<string, unknown>, token = deviceToken): Promise<Answe
   return test.call("POST /users/login/social", { token, body });
 }
 
-/** Logs this subject in, with a valid token that has these claims. */
+/** Logs this subject in, with a valid token that contains these claims. */
 async function logIn(
   sub: string,
   claims: Record<string, unknown> = {},
@@ -91,7 +91,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     assert.equal(await holderOf("jane", accessToken), id);
   });
 
-  it("stores only verified addresses, and names only when they are texts", async () => {
+  it("stores only verified addresses, and names only if they are strings", async () => {
     const cases: [claims: Record<string, unknown>, expected: Record<string, string>][] = [
       [{ email: "a@b" }, {}],
       [{ email: "a@b", email_verified: false }, {}],
@@ -115,7 +115,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     }
   });
 
-  it("gives the user a name that does not contain the subject, and another one when it is taken", async () => {
+  it("generates a name that does not contain the subject, and another one when it is taken", async () => {
     for (const name of [socialUserName("google", "squatted"), socialUserName("google", "squatted").toUpperCase()]) {
       assert.ok(!name.includes("squatted"));
       await test.call("POST /users", { token: deviceToken, body: { username: name, password: "password" } });
@@ -124,7 +124,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     assert.match(userName, /^google-[0-9a-f]{16}-[0-9a-f]{12}$/);
   });
 
-  it("accepts any text as provider and subject, even one that folds to many letters", async () => {
+  it("accepts any string as provider and subject, even one that folds to many letters", async () => {
     for (const text of ["__proto__", "constructor", "a/b?c#d", "\u202Eابجد", "ﷺ".repeat(256), "𝒳".repeat(256)]) {
       const oidc = Object.fromEntries([
         ["google", issuer.provider],
@@ -139,7 +139,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     await configure({ google: issuer.provider });
   });
 
-  it("creates one user in many concurrent logins with one identity, and every token is valid", async () => {
+  it("creates one user for many concurrent logins with one identity, and every token is valid", async () => {
     const before = await usersNow();
     const answers = await Promise.all(Array.from({ length: 30 }, () => logIn("hasty")));
     assert.equal(await usersNow(), before + 1);
@@ -152,7 +152,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
 });
 
 describe("POST /users/login/social, later: spec/users#social-users", () => {
-  it("answers 200 with the same user, a new token and the time of this login; the profile keeps the user's changes", async () => {
+  it("answers 200 with the same user, a new token and the time of this login, and preserves the user's changes of the profile", async () => {
     const first = (await logIn("regular", { given_name: "Old" })).body.result;
     await test.call("PATCH /users/me", { token: first.accessToken, body: { firstName: "Chosen", username: "Chosen" } });
     test.advance(1_000);
@@ -240,7 +240,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
     assert.equal((await test.call("GET /users/me", { token: first.accessToken })).status, 401);
   });
 
-  it("creates a new user when the earlier one is marked as deleted and not yet erased, and the erasure leaves the new user intact", async () => {
+  it("creates a new user while the earlier one is marked as deleted and not yet erased; the erasure does not touch the new user", async () => {
     const first = (await logIn("fading")).body.result;
     await test.app.database.write(({ queries }) =>
       queries
@@ -266,7 +266,7 @@ describe("POST /users/login/social, later: spec/users#social-users", () => {
 
 // spec/users#social-users
 describe("identities that are merely claimed: account pre-hijacking", () => {
-  it("do not sign in the user who claimed them: the user who proves one is another user and receives it", async () => {
+  it("do not sign in the user who claimed them: the user who proves one is a different user and receives it", async () => {
     const claimer = await test.signUp();
     assertResult(await claim(claimer, "victim"), 200, 1);
     test.advance(1_000);
@@ -282,7 +282,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
     assert.equal((await logIn("victim")).body.result.id, answer.id);
   });
 
-  it("cannot be claimed back, and stay proven when they are claimed again", async () => {
+  it("cannot be claimed back, and stay proven after another claim", async () => {
     const first = (await logIn("owner")).body.result;
     const other = await test.signUp();
     const taken = "The identity belongs to another user.";
@@ -291,7 +291,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
     assert.equal((await logIn("owner")).body.result.id, first.id);
   });
 
-  it("belong to the user who proves them, even if others claim them at the same time", async () => {
+  it("belong to the user who proves them, despite concurrent claims", async () => {
     const claimers = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     const [proofs] = await Promise.all([
       Promise.all(Array.from({ length: 5 }, () => logIn("contested"))),
@@ -305,7 +305,7 @@ describe("identities that are merely claimed: account pre-hijacking", () => {
 });
 
 describe("POST /users/login/social refuses", () => {
-  it("a failed verification with 403 without a message, and no user is created", async (t) => {
+  it("a failed verification with 403 without a message, and creates no user", async (t) => {
     const before = await usersNow();
     const good = { identityProviderName: "google", identityID: "x" };
     const seconds = Math.floor(test.now() / 1_000);
@@ -385,7 +385,7 @@ describe("settings and secrets of a social login", () => {
     assert.equal((await logIn("changing")).body.result.id, id);
   });
 
-  it("are not revealed by a refused login, whose failed check is in the log and, with debug, in the response", async (t) => {
+  it("are absent from the response to a refused login, whose failed check is in the log and, with debug, in the response", async (t) => {
     const oidc = { google: issuer.provider };
     const { appid } = test.application;
     const set = (settings: ApplicationSettings) =>
@@ -429,12 +429,12 @@ describe("settings and secrets of a social login", () => {
         );
       }
     }
-    // Wrong passwords remain without a message.
+    // Wrong passwords still have no message.
     const login = { username: "nobody here", password: "password" };
     assertRefused(await test.call("POST /users/login", { token: deviceToken, body: login }));
   });
 
-  it("are in no log line: no id_token and no claims, refused or not", async () => {
+  it("are in no log line: no id_token and no claims, for accepted and refused logins", async () => {
     const claims = { email: "secret@example.com", email_verified: true, given_name: "Secretname" };
     const good = await issuer.sign({ sub: "logged", ...claims });
     const bad = await issuer.sign({ sub: "logged", ...claims, aud: "another client" });

@@ -1,8 +1,8 @@
 import type { CommandServices } from "../operations/services.ts";
 
 /**
- * The number of steps of follow-up work that run before the answer; the rest runs in the background. This is enough to
- * erase a user with a few rows in each table.
+ * The number of steps of follow-up work before the response; the rest runs in the background. Enough to erase a user
+ * with a few rows in each table.
  */
 const stepsBeforeAnswer = 14;
 
@@ -11,13 +11,13 @@ export interface StepLimits {
   signal?: AbortSignal;
 }
 
-/** Runs the first steps of follow-up work now, and the rest after the answer. */
+/** Runs the first steps of follow-up work now, and the rest after the response. */
 export async function runInSteps(
   name: string,
   work: (limits: StepLimits) => Promise<boolean>,
   { background }: CommandServices,
 ): Promise<void> {
-  // The change itself is committed: a failure here must not turn its answer into an error.
+  // The change is committed, so a failure here must not turn its response into an error.
   const isDone = await work({ stepsMax: stepsBeforeAnswer }).catch(() => false);
   if (isDone) return;
   background.run(name, async (signal) => {

@@ -5,7 +5,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 
-/** A new user with default settings and an empty profile, except for the given columns. */
+/** Returns a new user with default settings, an empty profile and the given columns. */
 export function newUserRow(
   user: Pick<UserRow, "application_id" | "id" | "user_name" | "user_name_key" | "password_hash" | "created_at"> &
     Partial<UserRow>,
@@ -56,7 +56,7 @@ export async function findUser(applicationId: string, id: string, queries: Queri
   return row;
 }
 
-/** The columns of a profile, and those that decide about its visibility. */
+/** The columns of a profile, and those that determine its visibility. */
 const profileColumns = [
   ...(["application_id", "id", "user_name", "first_name", "last_name", "email", "gender", "date_of_birth"] as const),
   ...(["tag", "lat", "lng", "seen_lat", "seen_lng", "profile_picture_id", "is_picture_shared"] as const),
@@ -74,7 +74,7 @@ export async function findProfile(
   return row;
 }
 
-/** A user whose profile this reader may see: the reader, or another user without celebMode. */
+/** Finds a user whose profile this reader may see: the reader, or another user without celebMode. */
 export async function findShownUser(
   applicationId: string,
   readerId: string,
@@ -85,7 +85,7 @@ export async function findShownUser(
   return user?.id === readerId || user?.celeb_mode === 0 ? user : undefined;
 }
 
-/** The user of exactly this name, else the one whose name looks alike. */
+/** Finds the user with exactly this name, otherwise the user whose name looks alike. */
 export async function findUserByName(
   applicationId: string,
   userName: string,
@@ -119,7 +119,7 @@ export async function findUserForLogin(
 }
 
 /**
- * Records a login, and replaces an outdated hash, unless the password has been changed meanwhile.
+ * Records a login, and replaces an outdated hash unless a concurrent request changed the password.
  *
  * @returns undefined when the user was deleted since the check
  */
@@ -159,12 +159,14 @@ export async function updateUser(
     .execute();
 }
 
-/** Deleted users with rows left, and users whose fuzzed locations lag behind their setting; in all applications. */
+/**
+ * Lists, in all applications, deleted users with rows left and users whose fuzzed locations lag behind their setting.
+ */
 export function listUnfinishedUsers(count: number, queries: Queries): Promise<UnfinishedUser[]> {
   return listUnfinished(queries, { count });
 }
 
-/** Deleted users of an application with rows left. */
+/** Lists deleted users of an application with rows left. */
 export async function listErasedUsers(
   applicationId: string,
   count: number,
@@ -192,7 +194,7 @@ const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, para
   queries
     .selectFrom("users")
     .select(["application_id", "id", "deleted_at"])
-    // A literal 1 as in the index: with a bound value SQLite would not use the partial index.
+    // A literal 1, as in the index: SQLite would not use the partial index with a bound value.
     .where(sql<boolean>`deleted_at is not null or is_reshifting = 1`)
     .limit(rowLimit(parameter("count"))),
 );

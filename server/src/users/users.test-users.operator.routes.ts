@@ -39,5 +39,5 @@ const createTestUser = operation({
   },
 });
 
-/** Users that operators try calls with (spec/operators#test-devices-and-users). */
+/** Creates the users with which operators try calls (spec/operators#test-devices-and-users). */
 export const testUserOperations = [createTestUser];

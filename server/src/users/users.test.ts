@@ -21,7 +21,9 @@ function logIn(username: string): Promise<Answer> {
   return test.call("POST /users/login", { token: deviceToken, body: { username, password: "correct horse" } });
 }
 
-/** The expected answer of POST /users for this name, with generated fields taken from the answer. */
+/**
+ * Returns the expected response of POST /users for this name, with generated fields copied from the actual response.
+ */
 function newUser({ body }: Answer, userName: string) {
   const { id, accessToken } = body.result;
   assert.match(id, /^usr_[0-9a-z]+$/);
@@ -92,12 +94,12 @@ describe("POST /users: spec/users#sign-up", () => {
     assertResult(answer, 200, newUser(answer, "Server Fields"));
   });
 
-  it("reads a number as a name as its decimal text, and null and empty optional fields as absent", async () => {
+  it("reads a number as a name in decimal digits, and null and empty optional fields as absent", async () => {
     const answer = await create({ UserName: 4711, email: null, firstName: "", LASTNAME: null });
     assertResult(answer, 200, newUser(answer, "4711"));
   });
 
-  it("stores texts of any script unchanged, including names that are special to a program", async () => {
+  it("stores strings of any script unchanged, including names that are special to a program", async () => {
     for (const text of [
       "👩‍👩‍👧‍👦",
       "\u202Eابجد",
@@ -114,7 +116,7 @@ describe("POST /users: spec/users#sign-up", () => {
 });
 
 describe("POST /users: spec/users#user-lengths", () => {
-  it("answers 400 ItemAlreadyExists when the name is taken in the same application, also with only username and password", async () => {
+  it("answers 400 ItemAlreadyExists when the name is taken in the same application, even with only username and password", async () => {
     const { userName, password } = await test.signUp("Taken");
     for (const body of [{}, { password }, { email: "other@example.com", firstName: "Other" }]) {
       assertError(await create({ username: userName, ...body }), 400, "ItemAlreadyExists", 770, nameTaken);
@@ -131,7 +133,8 @@ describe("POST /users: spec/users#user-lengths", () => {
   it("answers 400 ItemAlreadyExists for a name that looks like another, at sign-up and in a change", async () => {
     const userName = " Grace\u200B  Hopper\u202E";
     const made = await create({ username: userName });
-    assert.deepEqual([made.status, made.body.result.userName], [200, userName]); // as it was sent (hostile.md 19)
+    // In the submitted form (hostile.md 19)
+    assert.deepEqual([made.status, made.body.result.userName], [200, userName]);
     const other = await test.signUp();
     const rename = (username: string, token: string) => test.call("PATCH /users/me", { token, body: { username } });
     for (const username of [
@@ -148,14 +151,14 @@ describe("POST /users: spec/users#user-lengths", () => {
       const renamed = await rename(username, made.body.result.accessToken);
       assert.deepEqual([renamed.status, renamed.body.result.userName], [200, username]);
     }
-    // A name of invisible characters is valid, and all such names are the same one.
+    // A name of invisible characters is valid, and all such names are equal.
     assert.equal((await create({ username: " \t" })).status, 200);
     for (const username of [" ", "\u200B", "\u202E\u3164\t"]) {
       assertError(await create({ username }), 400, "ItemAlreadyExists", 770, nameTaken);
     }
   });
 
-  it("keeps a name from a release in which blanks counted in logins, changes and searches", async () => {
+  it("preserves a name from a release that distinguished names by blanks, in logins, changes and searches", async () => {
     const former = (await create({ username: "Legacy Name" })).body.result;
     await test.app.database.write(({ queries }) =>
       queries
@@ -194,7 +197,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     assertResult(answer, 200, newUser(answer, "Everywhere"));
   });
 
-  it("succeeds for only one of a hundred concurrent sign-ups with one name, and the others get ItemAlreadyExists", async () => {
+  it("succeeds for only one of a hundred concurrent sign-ups with one name; the others answer ItemAlreadyExists", async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) => create({ username: n % 2 === 0 ? "Highlander" : "HIGHLANDER" })),
     );
@@ -210,7 +213,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     assert.equal(rows.length, 1);
   });
 
-  it("answers 400 ParameterOutOfRange for a password of fewer than 4 characters, the empty one included", async () => {
+  it("answers 400 ParameterOutOfRange for a password of fewer than 4 characters, including the empty one", async () => {
     const rule = "password must have at least 4 characters.";
     for (const password of ["", "abc", 123, "👍👍👍"]) {
       assertError(await create({ username: "Short", password }), 400, "ParameterOutOfRange", 514, rule);
@@ -244,7 +247,7 @@ describe("POST /users: spec/users#user-lengths", () => {
     }
   });
 
-  it("answers 400 ParameterOutOfRange for texts that are too long", async () => {
+  it("answers 400 ParameterOutOfRange for strings that are too long", async () => {
     const limits = { username: 256, password: 1_024, email: 320, firstName: 256, lastName: 256 };
     for (const [name, max] of Object.entries(limits)) {
       const answer = await create({ username: "Never", [name]: "x".repeat(max + 1) });

@@ -60,5 +60,5 @@ const endToken = operation({
   },
 });
 
-/** A user's tokens: operators see their properties, never their texts, and can end them. */
+/** Operators list a user's tokens, without the token strings, and revoke them. */
 export const userTokenOperatorOperations = [listTokens, endToken];

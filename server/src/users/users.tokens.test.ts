@@ -40,7 +40,7 @@ async function items(token: string, app = test): Promise<Item[]> {
   return body.result.pageResults;
 }
 
-/** A token on a new device. */
+/** Returns a token on a new device. */
 async function logIn({ userName, password }: TestUser, platform = "test"): Promise<string> {
   const registered = await test.call("POST /devices", { body: { ...test.application, platform } });
   const body = { username: userName, password };
@@ -69,7 +69,7 @@ async function storedTokens({ id }: TestUser): Promise<{ id: string; last_used_a
 }
 
 describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
-  it("answers 200 with only the user's valid tokens, newest first, complete, with the current one marked", async () => {
+  it("answers 200 with only the user's valid tokens, complete, newest first, and marks the current one", async () => {
     const user = await test.signUp();
     await test.signUp();
     const times = [test.now()];
@@ -103,7 +103,7 @@ describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
     assert.ok(!answer.text.includes(tokens[1] ?? ""));
   });
 
-  it("is paged in both directions, and refuses a page token of another listing or user", async () => {
+  it("pages in both directions, and refuses a page token of another listing or user", async () => {
     const user = await test.signUp();
     for (let n = 0; n < 4; n++) await logIn(user);
     const all = (await items(user.token)).map(({ id }) => id);
@@ -136,7 +136,7 @@ describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
     assertError(elsewhere, 400, "ParameterIncorrectFormat", 515, rule);
   });
 
-  it("shows lastUsed, which advances with every use, exactly within one process, and never goes back", async () => {
+  it("shows lastUsed, which advances with every use, immediately in the same process, and never goes back", async () => {
     const user = await test.signUp();
     const second = await logIn(user);
     const usedAt = async () => (await items(user.token)).find(({ current }) => !current)?.lastUsed;
@@ -155,7 +155,7 @@ describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
     test.advance(3_600_000);
   });
 
-  it("omits tokens that expired, were ended, or ended with a password change", async () => {
+  it("omits tokens that expired, were revoked, or became invalid with a password change", async () => {
     const app = await startTestApp();
     const user = await app.signUp();
     const body = { username: user.userName, password: user.password };
@@ -182,7 +182,7 @@ describe("GET /users/me/tokens: spec/users#list-and-end-tokens", () => {
 });
 
 describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", () => {
-  it("answers 200 true; the token is refused on the very next request in every process, and the others stay valid", async () => {
+  it("answers 200 true; every process refuses the token on the very next request, and the other tokens stay valid", async () => {
     const user = await test.signUp();
     const second = await logIn(user);
     const third = await logIn(user);
@@ -198,7 +198,7 @@ describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", ()
     await restarted.close();
   });
 
-  it("may end the current token, and the device's own stays valid", async () => {
+  it("revokes the current token, but not the device's own", async () => {
     const user = await test.signUp();
     const [{ id } = { id: "" }] = await items(user.token);
     assertResult(await end(user.token, id), 200, true);
@@ -207,7 +207,7 @@ describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", ()
     assert.equal((await test.call("POST /users/login", { token: user.deviceToken, body })).status, 200);
   });
 
-  it("succeeds for only one of two concurrent requests to end one token", async () => {
+  it("succeeds for only one of two concurrent requests to revoke one token", async () => {
     const user = await test.signUp();
     await logIn(user);
     const id = (await items(user.token)).find(({ current }) => !current)?.id ?? "";
@@ -215,7 +215,7 @@ describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", ()
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
   });
 
-  it("answers 404 for a token of another user or application and an unknown one alike, and 400 for an invalid id", async () => {
+  it("answers 404 identically for an unknown token and one of another user or application, and 400 for an invalid id", async () => {
     const user = await test.signUp();
     const stranger = await test.signUp();
     const elsewhere = await test.signUp("Elsewhere", await test.createApplication());
@@ -234,7 +234,7 @@ describe("DELETE /users/me/tokens/{tokenId}: spec/users#list-and-end-tokens", ()
 });
 
 describe("the rows of user tokens", () => {
-  it("are deleted by maintenance once expired, and not earlier; uses of other tokens are stored", async () => {
+  it("are deleted by maintenance once expired, not earlier; uses of other tokens are stored", async () => {
     const user = await test.signUp();
     test.advance(29 * dayMs);
     const second = await logIn(user);
