@@ -18,7 +18,7 @@ import { deleteExpiredUserTokens } from "../auth/user-tokens.ts";
 import { createClockGuard } from "../deployment/clock-guard.ts";
 import { deleteOldCrashReports } from "../devices/devices.crash-reports.store.ts";
 import { eraseTestDevice } from "../devices/devices.erasure.ts";
-import { settleUploads } from "../files/files.resumable.expiry.ts";
+import { settleUploads } from "../files/files.resumable.finish.ts";
 import { deleteExpiredReplies } from "../idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "../idempotency/idempotency.usage.ts";
 import { endLease, takeLease } from "../jobs/leases.ts";

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Every stored object of the application in the folder. */
+/** Lists the stored objects of the application in the folder. */
 function objectsOf(appid = test.application.appid): string[] {
   const folder = join(test.config.dataDir, "files", appid);
   if (!existsSync(folder)) return [];
@@ -36,7 +36,7 @@ async function orphanedKeys(): Promise<string[]> {
 }
 
 describe("stored bytes and their rows", () => {
-  it("an upload cut off at any byte leaves no object, no row and no orphaned object", async () => {
+  it("an upload interrupted at any byte leaves no object, no row and no orphaned object", async () => {
     const { token } = await test.signUp();
     const form = formOf([
       { name: "tag", value: "t" },
@@ -56,11 +56,11 @@ describe("stored bytes and their rows", () => {
     test.advance(3_600_001);
     await maintain(test.app);
     assert.deepEqual((await test.call("GET /blobs", { token })).body.result.pageResults, []);
-    // The server may detect only now that the client of a request has disconnected.
+    // The server may notice the disconnected client of a request only now.
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("an upload of a killed process is deleted after an hour, and not earlier", async () => {
+  it("an upload of a killed process is deleted after an hour, not earlier", async () => {
     const key = `${test.application.appid}/blb_killed/`;
     await test.app.bytes.write(`${key}original`, [Buffer.from("x")] as unknown as AsyncIterable<Uint8Array>);
     const { appid } = test.application;
@@ -94,7 +94,7 @@ describe("stored bytes and their rows", () => {
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("a scaled picture leaves nothing behind when its file is deleted while the picture is made", async () => {
+  it("a scaled picture leaves nothing when its file is deleted while the picture is made", async () => {
     const { token } = await test.signUp();
     const bytes = dataPart(await png(1_500, 1_500));
     for (let n = 0; n < 8; n += 1) {
@@ -129,7 +129,7 @@ describe("stored bytes and their rows", () => {
     await until(async () => objectsOf().length === 0 && (await orphanedKeys()).length === 0);
   });
 
-  it("deleting a user erases the bytes of that user's files and of no other user's", async () => {
+  it("deleting a user erases the bytes of that user's files and no others", async () => {
     const [gone, kept] = [await test.signUp(), await test.signUp()];
     for (let n = 0; n < 3; n += 1) await upload(test, gone.token, "/blobs", dataPart(`gone ${n}`));
     const { id } = await upload(test, kept.token, "/blobs", dataPart("kept"));
@@ -168,7 +168,7 @@ describe("stored bytes and their rows", () => {
     };
   }
 
-  it("an upload leaves nothing behind when its application is erased while the bytes arrive", async () => {
+  it("an upload leaves nothing when its application is erased while the bytes arrive", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -186,7 +186,7 @@ describe("stored bytes and their rows", () => {
     assert.deepEqual(objectsOf(application.appid), []);
   });
 
-  it("a resumable upload leaves nothing behind when its application is erased while its file is made", async (t) => {
+  it("a resumable upload leaves nothing when its application is erased while its file is created", async (t) => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const path = await begin(test, token, 3);
@@ -196,7 +196,7 @@ describe("stored bytes and their rows", () => {
     await until(() => objectsOf(application.appid).length === 0);
   });
 
-  it("a scaled picture leaves nothing behind when its application is erased while it is made", async (t) => {
+  it("a scaled picture leaves nothing when its application is erased while it is made", async (t) => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const picture = await upload(test, token, "/pictures", dataPart(await png(100, 100)));
@@ -205,7 +205,7 @@ describe("stored bytes and their rows", () => {
     assert.deepEqual(objectsOf(application.appid), []);
   });
 
-  it("an object that the store fails to delete does not hold up the rest of maintenance, and is deleted later", async (t) => {
+  it("an object that the store fails to delete does not stop the rest of maintenance, and is deleted later", async (t) => {
     const { appid } = test.application;
     const gone = await test.createApplication();
     const { token } = await test.signUp("Jane", gone);

@@ -31,7 +31,7 @@ export function fileContract(kind: FileKind) {
   };
 }
 
-/** The static type leaves it out, like the fields of single kinds. */
+/** The static type omits it, like the fields of single kinds. */
 const ofPictures: Readonly<Record<never, never>> = { size: Type.Optional(FileSize) };
 
 const common = {
@@ -83,8 +83,8 @@ export type FileAnswer = Static<ReturnType<typeof fileContract>["Result"]>;
 /**
  * Presents a file as this user sees it.
  *
- * @param isStripped whether this user gets bytes other than the owner's; the result then does not describe the original
- *   bytes
+ * @param isStripped whether this user receives other bytes than the owner; the result then does not describe the
+ * original bytes
  */
 export function presentFile(
   kind: FileKind,

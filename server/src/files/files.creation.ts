@@ -13,21 +13,21 @@ import type { StoredFile } from "./files.uploads.ts";
 interface Owner {
   readonly applicationId: string;
   readonly userId: string;
-  /** As in a caller. */
+  /** As in `Caller`. */
   readonly isTest?: true;
 }
 
-/** The columns of the fields and of the location, unless they are given. */
+/** The columns of fields and location that the client did not send. */
 const nothing = {
   ...{ title: null, detail: null, label: null, bit_rate: null, length_in_seconds: null, thumbnail_id: null },
   ...{ lat: null, lng: null, cell: null, seen_lat: null, seen_lng: null, seen_cell: null },
 };
 
 /**
- * Makes a file from stored bytes for its owner, within a transaction.
+ * Creates the file of stored bytes for its owner, within a transaction.
  *
- * @throws ApiError ParameterOutOfRange for permissions, FileUploadFailed when the bytes were discarded meanwhile,
- *   RequestTooLarge when a quota is used up, AuthAccessTokenInvalid when the user has been deleted
+ * @throws ApiError ParameterOutOfRange for permissions, FileUploadFailed when the bytes have been discarded,
+ * RequestTooLarge when a quota is used up, AuthAccessTokenInvalid when the user has been deleted
  */
 export async function createFile(
   kind: FileKind,

@@ -27,7 +27,7 @@ function read(headers: Record<string, string> = {}, method = "GET") {
 }
 
 describe("GET /blobs/{blobId}/file: spec/files#download", () => {
-  it("answers 206 with one range, its position and length, for suffix and open-ended ranges too", async () => {
+  it("answers 206 with one range, its position and length, including suffix and open-ended ranges", async () => {
     for (const [range, start, end] of [
       ["bytes=0-0", 0, 1],
       ["bytes=0-", 0, 100_000],
@@ -87,7 +87,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("sends the whole file for an invalid range, and for ranges that exceed the file", async () => {
+  it("sends the complete file for an invalid range, and for ranges that exceed the file", async () => {
     const many = Array.from({ length: 17 }, (_, n) => `${n}-${n}`).join();
     for (const range of ["bytes=5-4", "bytes=", "bytes=-", "bytes=a-b", "items=0-1", "bytes=0-,0-", `bytes=${many}`]) {
       const { status, bytes: found } = await read({ range });
@@ -105,7 +105,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("answers 304 for a matching ETag, and If-Range prevents the mixture of ranges of two files", async () => {
+  it("answers 304 for a matching ETag, and If-Range prevents mixing ranges of two files", async () => {
     const etag = (await read()).headers.get("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{64}"$/);
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -167,7 +167,7 @@ describe("GET /blobs/{blobId}/file: spec/files#download", () => {
     }
   });
 
-  it("keeps the charset of a text, and no other parameter of its type", async () => {
+  it("preserves the charset of a text type, and no other parameter", async () => {
     for (const [type, stored] of [
       ["text/plain; charset=UTF-8", "text/plain; charset=utf-8"],
       ['Text/CSV; header=present; charset="windows-1252"', "text/csv; charset=windows-1252"],
@@ -228,7 +228,7 @@ describe("reading without an Authorization header", () => {
   });
 
   // spec/files#signedurl
-  it("opens with a signedUrl only its own file, until it expires; its path stays the same", async () => {
+  it("opens only its own file with a signedUrl until it expires; the path stays the same", async () => {
     const [one, two] = [
       await upload(test, owner.token, "/blobs", dataPart("one")),
       await upload(test, owner.token, "/blobs", dataPart("two")),
@@ -309,7 +309,7 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     }
   });
 
-  it("sends an animated PNG as it is, because it would lose its frames, and to others without metadata", async () => {
+  it("sends an animated PNG unscaled, because it would lose its frames, and to other users without metadata", async () => {
     const shy = await test.signUp();
     await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });
     const bytes = await animatedPng();
@@ -326,7 +326,7 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
     }
   });
 
-  it("sends a HEIC as it was uploaded to callers with a token, and as JPEG scaled and by signedUrl", async () => {
+  it("sends a HEIC unchanged to callers with a token, and as JPEG when scaled or opened by signedUrl", async () => {
     const { default: sharp } = await import("sharp");
     const bytes = readFileSync(new URL("../../test/fixtures/photo.heic", import.meta.url));
     const data = dataPart(bytes, "image/heif", "IMG_1.HEIC");
@@ -369,7 +369,7 @@ describe("GET /pictures/{pictureId}/file?size=", () => {
       return connection;
     });
     const first = await Promise.any(gone.map((connection) => connection.receive()));
-    assert.equal(first?.status, 503); // every queue slot is taken
+    assert.equal(first?.status, 503); // every queue slot is in use
     for (const connection of gone) connection.close();
     process.kill(decoderPid, "SIGCONT");
 

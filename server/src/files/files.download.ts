@@ -14,20 +14,20 @@ import { resultWithoutLocation } from "./files.without-location.ts";
 
 /** The client that downloads a file, identified for fair queueing of picture decoding. */
 export interface FileReader {
-  /** Whether the reader is the owner of the file, or may see what the owner sees. */
+  /** Whether the reader is the owner of the file, or an operator who sees the same. */
   readonly isOwner: boolean;
-  /** True for a reader who never gets original bytes, also of a picture that is smaller than the requested size. */
+  /** Whether the reader must not get original bytes, not even of a picture smaller than the requested size. */
   readonly isWithoutOriginal?: boolean;
   readonly lane: "read" | "link";
   readonly caller: string;
 }
 
 /**
- * The bytes of a file: the original or, for pictures, a scaled variant if requested. Camera metadata reveals where a
- * picture was taken, so other users get it stripped while the owner has locationFuzzing.
+ * Returns the bytes of a file: the original or, for a picture, a scaled variant on request. Camera metadata reveals
+ * where a picture was taken, so other users receive it stripped while the owner has locationFuzzing.
  *
  * @throws ApiError ParameterOutOfRange, ParameterIncorrectFormat for the size; ObjectPermissionDenied for a video or
- *   blob whose location data cannot be removed
+ * blob whose location data cannot be removed
  */
 export async function fileResult(
   file: FileRow,
@@ -44,7 +44,7 @@ export async function fileResult(
     const scaled = fit && sizeWithin({ w: width, h: height }, fit);
     const found = scaled && (await scaledResult(file, scaled, ticket, services));
     if (found !== undefined) return found;
-    // Browsers open links, and few of them show HEIC.
+    // Browsers open links, and few of them display HEIC.
     const isConverted = madeType(file.content_type) !== file.content_type && (fit !== undefined || lane === "link");
     if (isConverted || isWithoutOriginal || (!isOwner && (await hasFuzzing(file, services.database)))) {
       return variantResult(file, "stripped", true, ticket, services, (source, turn) =>
@@ -68,7 +68,7 @@ export async function fileResult(
 
 class Unscalable extends Error {}
 
-/** The files that cannot be scaled, which only their bytes reveal. */
+/** Files that turned out to be unscalable when they were read. */
 const unscalable = new LruMap<string, true>(1_000);
 
 /** @returns undefined for an animation that would lose its frames */
@@ -86,7 +86,7 @@ async function scaledResult(
     return made.bytes;
   }
   try {
-    return await variantResult(file, `v-${size.w}x${size.h}px`, isKept(size), ticket, services, scale);
+    return await variantResult(file, `v-${size.w}x${size.h}px`, isStoredSize(size), ticket, services, scale);
   } catch (error) {
     if (!(error instanceof Unscalable)) throw error;
     unscalable.set(key, true);
@@ -94,10 +94,10 @@ async function scaledResult(
   }
 }
 
-/** How long a presigned address may be used to begin a download. */
+/** How long a presigned URL may be used to start a download. */
 const presignedSeconds = 300;
 
-/** Only originals have an address in the store; variants are made on request. */
+/** Only originals have a URL in the store; variants are made on request. */
 function locateOriginal(
   { application_id, id }: FileRow,
   { bytes }: Pick<VariantServices, "bytes">,
@@ -127,12 +127,12 @@ export function sizeWithin({ w, h }: PictureSize, fit: PictureSize): PictureSize
   return { w: Math.max(1, Math.round(w * share)), h: Math.max(1, Math.round(h * share)) };
 }
 
-const keptPixelsMax = 2_048;
+const storedPixelsMax = 2_048;
 
-/** Only round sizes are stored, so that requests for arbitrary sizes cannot fill the store. */
-function isKept({ w, h }: PictureSize): boolean {
+/** Stores only common sizes, so that requests for arbitrary sizes cannot fill the store. */
+function isStoredSize({ w, h }: PictureSize): boolean {
   const longer = Math.max(w, h);
-  return longer <= keptPixelsMax && (longer % 10 === 0 || longer % 16 === 0);
+  return longer <= storedPixelsMax && (longer % 10 === 0 || longer % 16 === 0);
 }
 
 async function hasFuzzing({ application_id, user_id }: FileRow, database: Database): Promise<boolean> {

@@ -9,7 +9,7 @@ import { presentFile } from "./files.contract.ts";
 import { fileKinds } from "./files.kinds.ts";
 import { originalKey } from "./files.uploads.ts";
 
-/** Exports a user's files: the records first, then the bytes as stored. */
+/** Exports a user's files: the records first, then the stored bytes. */
 export function filesExporter(services: {
   readonly database: Database;
   readonly bytes: Pick<ByteStore, "read">;
@@ -46,12 +46,12 @@ async function openUnlessGone(key: string, bytes: Pick<ByteStore, "read">): Prom
   }
 }
 
-/** The id, with an extension for known types; other claimed content types get no extension. */
+/** The id, with an extension for content types that the server recognizes. A claimed type gets none. */
 function entryName({ id, content_type }: FileRow): string {
-  return `files/${id}${endings.get(essenceOf(content_type)) ?? ".bin"}`;
+  return `files/${id}${extensions.get(essenceOf(content_type)) ?? ".bin"}`;
 }
 
-const endings: ReadonlyMap<string, string> = new Map([
+const extensions: ReadonlyMap<string, string> = new Map([
   ["image/jpeg", ".jpg"],
   ["image/png", ".png"],
   ["image/gif", ".gif"],

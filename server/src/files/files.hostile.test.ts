@@ -18,7 +18,7 @@ import { dataPart, download, formHeaders, formOf, png, postForm, upload } from "
 /** hostile.md 14, 18, 23, 26 and 27 for files: refused, nothing stored, nothing leaked, the process stays healthy. */
 
 let test: TestApp;
-/** A second process of the same deployment, for what must wait until its REQUEST_TIMEOUT_MS. */
+/** A second process of the same deployment with a short REQUEST_TIMEOUT_MS, for tests that wait for it. */
 let hasty: TestApp;
 let owner: TestUser;
 let other: TestUser;
@@ -52,7 +52,7 @@ async function assertNoOrphanedObject(): Promise<void> {
   }
 }
 
-/** The answer to these bytes, if there is one before the server closes the connection. */
+/** Returns the response to these bytes, if one arrives before the server closes the connection. */
 async function exchange(bytes: readonly (string | Buffer)[], { port } = test): Promise<Answer | undefined> {
   const connection = openRaw(port);
   for (const each of bytes) connection.write(each);
@@ -67,7 +67,7 @@ function headOf(length: string, path = "/blobs"): string {
 }
 
 describe("an upload whose connection closes while its caller is authenticated", () => {
-  it("ends at once, and does not count as an upload in progress until REQUEST_TIMEOUT_MS", async () => {
+  it("stops immediately, and does not count as an upload in progress until REQUEST_TIMEOUT_MS", async () => {
     const strict = await startTestApp({ CALLER_UPLOADS_MAX: "4", REQUEST_TIMEOUT_MS: "60000" });
     const { token } = await strict.signUp();
     const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -75,7 +75,7 @@ describe("an upload whose connection closes while its caller is authenticated", 
     for (let index = 0; index < 12; index += 1) {
       const connection = openRaw(strict.port);
       connection.write(head);
-      connection.write(form); // what follows the five bytes is no HTTP, so the server closes
+      connection.write(form); // the bytes after the first five are not HTTP, so the server closes
       await connection.receive();
       connection.close();
     }
@@ -88,7 +88,7 @@ describe("an upload whose connection closes while its caller is authenticated", 
 
 describe("an upload of the wrong length (26)", () => {
   const form = formOf([dataPart("the bytes of a file", "text/plain")]);
-  // A form ends with its last boundary; bytes after it are not part of the file.
+  // A form is complete with its last boundary; bytes after it do not belong to the file.
   const enough = form.length - 2;
 
   it("is refused when it is too short by any number of bytes, and nothing is stored", async () => {
@@ -96,7 +96,7 @@ describe("an upload of the wrong length (26)", () => {
     for (let length = 0; length < enough; length += 1) {
       const answer = await exchange([headOf(`Content-Length: ${length}`), form]);
       assert.ok(answer !== undefined);
-      // The error is about the upload or about the invalid HTTP that follows it, whichever is detected first.
+      // The error concerns the upload or the invalid HTTP that follows it, whichever is detected first.
       const { error } = answer.body;
       assert.ok(["FileUploadFailed", "OperationNotFound", "ParameterIncorrectFormat"].includes(error), error);
     }
@@ -150,7 +150,7 @@ describe("a slow store", () => {
 });
 
 describe("slow readers of scaled pictures that are not stored", () => {
-  it("share bounded memory: the next one gets 503 until one of them ends", async (t) => {
+  it("share bounded memory: the next one is refused with 503 until one of them disconnects", async (t) => {
     const { pictures } = test.app;
     const { scalePicture } = pictures;
     t.after(() => Object.assign(pictures, { scalePicture }));
@@ -190,7 +190,7 @@ describe("slow readers of scaled pictures that are not stored", () => {
 });
 
 // spec/files#upload-limits
-describe("a form that never ends", () => {
+describe("an endless form", () => {
   const boundary = /boundary=(.+)$/.exec(formHeaders["content-type"])?.[1];
 
   for (const [part, beginning, message] of [
@@ -200,7 +200,7 @@ describe("a form that never ends", () => {
     ["what comes before the first part", "", tooLong()],
     ["what comes after the last part", formOf([dataPart("x")]), tooLong()],
   ] as const) {
-    it(`gets 413 RequestTooLarge in ${part} once it exceeds any valid size, and nothing is stored`, async () => {
+    it(`is refused with 413 RequestTooLarge in ${part} once it exceeds any valid size, and nothing is stored`, async () => {
       const before = await countFiles();
       const connection = openRaw(test.port);
       connection.write(headOf("Transfer-Encoding: chunked"));
@@ -228,7 +228,7 @@ describe("a form that never ends", () => {
 
 // spec/files#file-names
 describe("a file name, a type or a field of an upload (23, 27)", () => {
-  it("adds no header to an answer or an address, and writes no file outside of the folder", async () => {
+  it("adds no header to a response or a URL, and writes no file outside the folder", async () => {
     const names = [
       "a\\r\\nSet-Cookie: x=y",
       "a%0d%0aSet-Cookie: x=y",
@@ -258,7 +258,7 @@ describe("a file name, a type or a field of an upload (23, 27)", () => {
     assert.ok(!existsSync("/tmp/rollcall-was-here"));
   });
 
-  it("cannot end the header of a part early by a line break: the rest stays in the part and never reaches an answer", async () => {
+  it("cannot terminate the header of a part early by a line break: the rest stays in the part and never reaches a response", async () => {
     const form = formOf([dataPart("x", "text/plain\r\nSet-Cookie: x=y", 'a"\r\nLocation: http://elsewhere/\r\nX: "')]);
     const answer = await test.call("POST /blobs", { token: owner.token, body: form, headers: formHeaders });
     assert.equal(answer.status, 201);
@@ -267,8 +267,8 @@ describe("a file name, a type or a field of an upload (23, 27)", () => {
   });
 });
 
-describe("a path that leads outside of the collection (18, 27)", () => {
-  it("names no file and is never read, and gets 404 or 400 in the envelope", async () => {
+describe("a path that leads outside the collection (18, 27)", () => {
+  it("names no file, is never read, and is answered with 404 or 400 in the envelope", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("here"));
     const ways = [
       ...["../secret", "..%2fsecret", "%2e%2e/secret", "%2e%2e%2fsecret", "%252e%252e%252fsecret", "..%5csecret"],
@@ -329,7 +329,7 @@ describe("a signedUrl (14)", () => {
 });
 
 describe("an idempotency key of an upload (14)", () => {
-  it("belongs to its user: an upload by another user with the same key is another file", async () => {
+  it("belongs to its user: an upload by another user with the same key creates another file", async () => {
     const headers = { "idempotency-key": "the same" };
     const parts = [dataPart("the same bytes")];
     const [first, second] = [

@@ -4,7 +4,7 @@ import type { FileRow } from "../db/tables.ts";
 import { countField, textField, textFieldOf } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
 
-/** Everything in which the kinds of files differ. */
+/** The differences between the kinds of files. */
 export interface FileKind extends OwnedKind<FileRow> {
   readonly idKind: "Picture" | "Video" | "Blob";
   readonly isPicture: boolean;

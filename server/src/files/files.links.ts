@@ -4,17 +4,17 @@ import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { FileKind } from "./files.kinds.ts";
 
-/** The signature parameters in the query of a signedUrl, possibly altered by the client. */
+/** The signature parameters in the query of a signedUrl, as the client sent them. */
 interface GivenSignature {
   readonly application?: unknown;
   readonly expires?: unknown;
   readonly signature?: unknown;
 }
 
-/** Addresses that open one file without a token for a limited time (spec/files#signedurl). */
+/** Signs URLs that open one file without a token for a limited time (spec/files#signedurl). */
 export interface FileLinks {
   urlOf(applicationId: string, path: string): string;
-  /** Returns the application that the address belongs to. @throws ApiError AuthSignatureInvalid */
+  /** Returns the application that the URL belongs to. @throws ApiError AuthSignatureInvalid */
   open(given: GivenSignature, path: string): string;
 }
 
@@ -23,10 +23,10 @@ export function bytesPath({ collection }: FileKind, id: string): string {
   return `/${collection}/${id}/file`;
 }
 
-/** An address stays the same for this long, so that clients can cache the bytes by it. */
+/** A URL stays the same for this long, so that clients can cache the bytes by URL. */
 const stepMs = 300_000;
 
-/** @param serverUrl the public address of the server; known once it listens */
+/** @param serverUrl the public URL of the server, available once it listens */
 export function createFileLinks(services: {
   readonly secrets: Secrets;
   readonly clock: Clock;

@@ -28,7 +28,7 @@ const SearchOperatedFiles = Type.Object({
   ...pagingParameters,
 });
 
-/** The operators' view of one kind of file: all that its owner sees, and the original file name. */
+/** The operators' view of one kind of file: the owner's view and the original file name. */
 function operatedFileContract(kind: FileKind) {
   // Operators read the bytes with their token.
   const { signedUrl: _, ...shown } = fileContract(kind).Result.properties;
@@ -49,7 +49,7 @@ function presentOperatedFile(kind: FileKind, file: FileRow): Static<ReturnType<t
   return { ...shown, ...(fileName !== null && { fileName }) };
 }
 
-/** How much an application stores, and its limits; absent where there is no limit. */
+/** How much an application stores, and its limits. Without a limit the field is absent. */
 export const FileUsage = named(
   "FileUsage",
   "The stored amounts of an application, and its limits.",
@@ -103,7 +103,8 @@ function operationsOf(kind: FileKind): Operation[] {
     ...(kind.isPicture ? { roleWithout: { parameter: "size", role: "editor" } } : { role: "editor" }),
     isBatchable: false,
     pathParameters: contract.Path,
-    parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture), // no size then
+    // Videos and blobs have no size.
+    parameters: kind.isPicture ? ReadOperatedPicture : (Type.Object({}) as typeof ReadOperatedPicture),
     status: 200,
     result: Bytes(kind.isPicture ? "image/*" : "application/octet-stream"),
     errors: [
@@ -111,7 +112,7 @@ function operationsOf(kind: FileKind): Operation[] {
       ...(kind.isPicture ? (["FileUploadFailed"] as const) : []),
     ],
     async handle({ caller, path, parameters, call }, services) {
-      const { appid = "", [pathParameter]: id = "" } = path; // its only parameters
+      const { appid = "", [pathParameter]: id = "" } = path; // the path has no other parameters
       await requireApplication(appid, services.database.reads);
       const file = await findLiveFile(appid, id, services.database.reads);
       if (file === undefined) throw new ApiError("ItemDoesNotExist");

@@ -26,7 +26,7 @@ const ask = (path: string, application = test.application): Promise<Answer> =>
 
 // spec/operators#operator-views
 describe("files of an application, for operators", () => {
-  it("are listed by kind, user and creation, private or not, without any address that works without a token", async () => {
+  it("are listed by kind, user and creation, private or not, without any URL that works without a token", async () => {
     const john = await test.signUp();
     const blobs = [];
     for (const [n, { token }] of [jane, john, jane].entries()) {
@@ -100,7 +100,7 @@ describe("files of an application, for operators", () => {
     assert.ok(whole.bytes.equals(camera));
   });
 
-  it("get 404 if they are of another kind or application, or if their owner is being erased", async () => {
+  it("are answered with 404 if they are of another kind or application, or if their owner is being erased", async () => {
     const other = await test.createApplication();
     const gone = await test.signUp("Gone", other);
     const { id } = await upload(test, gone.token, "/blobs", dataPart("x"));

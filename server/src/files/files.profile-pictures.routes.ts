@@ -19,12 +19,12 @@ import { createFile } from "./files.creation.ts";
 import { fileResult, parseFit, sizeWithin } from "./files.download.ts";
 import { pictureKind } from "./files.kinds.ts";
 import { bytesPath } from "./files.links.ts";
-import { recordPictureChange } from "./files.profile-pictures.events.ts";
 import {
   findProfilePicture,
   findShownProfilePicture,
   isUserShown,
   lockProfilePicture,
+  recordPictureChange,
   setProfilePicture,
 } from "./files.profile-pictures.store.ts";
 import { removeFile } from "./files.removal.ts";
@@ -110,7 +110,7 @@ const getPicture = operation({
     const scaled = fit && width !== null && height !== null && sizeWithin({ w: width, h: height }, fit);
     const shown = present(picture, services);
     if (!scaled) return shown;
-    // The signature covers the path only, so the size can be appended; the file route scales the same way.
+    // The signature covers only the path, so the size can be appended; the file route scales by the same rule.
     return { ...shown, ...{ size: scaled }, signedUrl: `${shown.signedUrl}&size=${fit.w},${fit.h}` };
   },
 });

@@ -2,13 +2,14 @@ import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import type { FileRow, UserRow } from "../db/tables.ts";
+import type { EventRecorder } from "../event-log/recorder.ts";
 
-/*
- * The user's row names the picture. A transaction that writes both locks the user first, the same order as for metadata
- * of a picture, which prevents deadlocks.
+/**
+ * The user's row names the picture. A transaction that writes both locks the user first, as for metadata of a picture,
+ * to prevent deadlocks.
  */
 
-/** The profile picture of a user who is not being deleted. */
+/** Finds the profile picture of a user who is not being deleted. */
 export async function findProfilePicture(
   applicationId: string,
   userId: string,
@@ -19,8 +20,8 @@ export async function findProfilePicture(
 }
 
 /**
- * Locks the profile picture against other changes until the transaction ends; rows that refer to the user can still be
- * written.
+ * Locks the profile picture against other changes until the transaction commits. Rows that refer to the user can still
+ * be written.
  *
  * @returns the current picture, if any; undefined when the user has been deleted
  */
@@ -40,7 +41,7 @@ export async function lockProfilePicture(
   return user && { picture: await findProfilePicture(applicationId, userId, queries) };
 }
 
-/** The user whose row has changed; undefined if none has. */
+/** The user whose row changed, if any. */
 type ChangedOwner = Pick<UserRow, "id" | "celeb_mode"> | undefined;
 
 /** Makes a new shared picture the profile picture of its owner. */
@@ -58,7 +59,7 @@ export async function setProfilePicture(
     .executeTakeFirst();
 }
 
-/** Unsets a picture that is being deleted. Does nothing when it is not its owner's profile picture. */
+/** Removes a picture that is being deleted from its owner's profile, if it is the profile picture. */
 export async function unsetProfilePicture(
   applicationId: string,
   { id, user_id }: { readonly id: string; readonly user_id: string },
@@ -75,10 +76,7 @@ export async function unsetProfilePicture(
     .executeTakeFirst();
 }
 
-/**
- * Keeps the shown picture in line with the picture's permissions. Does nothing for pictures that are not profile
- * pictures.
- */
+/** Updates `is_picture_shared` after a change of the picture's permissions, if it is the profile picture. */
 export async function updatePictureShared(
   applicationId: string,
   userId: string,
@@ -98,7 +96,7 @@ export async function updatePictureShared(
 }
 
 /**
- * The profile picture that other users of the application see: the profile is visible to them and the picture is
+ * Finds the profile picture that other users of the application see: the profile is visible to them and the picture is
  * shared.
  */
 export async function findShownProfilePicture(
@@ -110,7 +108,7 @@ export async function findShownProfilePicture(
   return row;
 }
 
-/** Whether other users see this user at all. */
+/** Whether other users see this user. */
 export async function isUserShown(applicationId: string, userId: string, queries: Queries): Promise<boolean> {
   return (await findShown(queries, { applicationId, userId })).length > 0;
 }
@@ -152,3 +150,23 @@ const findShown = prepare<ByUser, { id: string }>((queries, parameter) =>
     .where("id", "=", parameter("userId"))
     .where(sql<boolean>`celeb_mode = 0 and deleted_at is null`),
 );
+
+/** The user whose profile picture changed. */
+interface PictureOwner {
+  readonly id: string;
+  readonly celeb_mode: number;
+}
+
+/** Records that a profile shows another picture, or none. */
+export async function recordPictureChange(
+  applicationId: string,
+  owner: PictureOwner | undefined,
+  events: EventRecorder,
+  queries: Queries,
+): Promise<void> {
+  if (owner === undefined) return; // it was not a profile picture
+  const isShown = owner.celeb_mode === 0;
+  const changed = ["profilePictureID", "profilePictureUrl"];
+  const about = { type: "user.changed", objectId: owner.id, userId: owner.id } as const;
+  await events.record(applicationId, { ...about, changed, wasShown: isShown, isShown }, queries);
+}

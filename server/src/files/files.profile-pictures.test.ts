@@ -44,7 +44,7 @@ function assertMissing(answer: Answer): void {
   assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
 }
 
-/** The picture fields of a user's profile as this reader sees them. */
+/** Returns the picture fields of a user's profile as this reader sees them. */
 async function pictureSeen(user: TestUser, reader: TestUser): Promise<[id: unknown, path: unknown]> {
   const { profilePictureID, profilePictureUrl } = (await get(reader, `GET /users/${user.id}`)).body.result;
   const found = (await get(reader, `GET /users?userName=${encodeURIComponent(user.userName)}`)).body.result.pageResults;
@@ -105,7 +105,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertMissing(await get(stranger, `GET /pictures/${picture.id}`));
   });
 
-  it("replaces the previous picture, with its bytes and all data that belongs to it", async () => {
+  it("replaces the previous picture, its bytes and all data that belongs to it", async () => {
     const user = await test.signUp();
     const first = await set(user, "First");
     const metadata = { token: other.token, body: { value: 1 } };
@@ -130,7 +130,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     );
   });
 
-  it("leaves one picture after many concurrent uploads", async () => {
+  it("stores one picture after many concurrent uploads", async () => {
     const user = await test.signUp();
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) => post(user, [{ name: "caption", value: `${n}` }])),
@@ -159,7 +159,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.deepEqual([readPermissions, userID, caption], ["App", user.id, "c"]);
   });
 
-  it("accepts a title too", async () => {
+  it("accepts a title", async () => {
     const user = await test.signUp();
     const answer = await post(user, [{ name: "title", value: "Portrait" }]);
     assert.deepEqual([answer.status, answer.body.result.title], [201, "Portrait"]);
@@ -168,7 +168,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertError(long, 400, "ParameterOutOfRange", 514, "title must have at most 256 characters.");
   });
 
-  it("answers FileUploadFailed to an upload that is no picture or no form, and keeps the previous picture", async () => {
+  it("answers FileUploadFailed if the upload is not a picture or not a form, and preserves the previous picture", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const send = (parts: FormPart[]) => postForm(test, path, parts, { token: user.token });
@@ -185,7 +185,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assertResult(await get(user), 200, picture);
   });
 
-  it("answers 400 to an invalid user id before the file has arrived", async () => {
+  it("refuses an invalid user id with 400 before the file has arrived", async () => {
     const user = await test.signUp();
     const large = dataPart(Buffer.alloc(20_000_000));
     const send = (id: string) => postForm(test, `/users/${id}/profilepicture`, [large], { token: user.token });
@@ -195,7 +195,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.equal((await get(user, "GET /users/me")).status, 200);
   });
 
-  it("returns the first answer to a repeat with the same Idempotency-Key, and changes nothing", async () => {
+  it("answers a repeat with the same Idempotency-Key with the first response, and changes nothing", async () => {
     const user = await test.signUp();
     const headers = { "idempotency-key": "mine" };
     const first = await post(user, [], { headers });
@@ -207,7 +207,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
     assert.deepEqual([another.status, another.body.error], [409, "IdempotencyKeyReused"]);
   });
 
-  it("accepts a replacement of at most the size of the replaced picture when the quota is full", async () => {
+  it("accepts a replacement no larger than the replaced picture when the quota is full", async () => {
     const application = await test.createApplication();
     const user = await test.signUp("quota", application);
     const quotas = { filesPerUser: 1, bytesPerUser: image.length };
@@ -226,7 +226,7 @@ describe("POST /users/{userId}/profilepicture: spec/users#set-a-profile-picture"
 
 // spec/users#read-a-profile-picture
 describe("GET /users/{userId}/profilepicture", () => {
-  it("returns with a size the scaled size, never a larger one, and a signedUrl for exactly that size", async () => {
+  it("returns the scaled size for a requested size, never a larger one, and a signedUrl for exactly that size", async () => {
     const user = await test.signUp();
     const picture = await set(user);
     const { default: sharp } = await import("sharp");
@@ -248,7 +248,7 @@ describe("GET /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("answers 400 for an invalid size, even when there is no picture, and 404 without a picture", async () => {
+  it("answers 400 for an invalid size, even without a picture, and 404 without a picture", async () => {
     const user = await test.signUp();
     assertMissing(await get(user));
     assertMissing(await get(user, `GET ${path}?size=10`));
@@ -267,7 +267,7 @@ describe("GET /users/{userId}/profilepicture", () => {
 
 // spec/users#read-a-profile-picture
 describe("GET /users/{userId}/profilepicture/file", () => {
-  it("answers 200 with the bytes, by accessToken and scaled too, with ranges, HEAD and If-None-Match as for every file", async () => {
+  it("answers 200 with the bytes, also by accessToken and scaled, with ranges, HEAD and If-None-Match as for every file", async () => {
     const user = await test.signUp();
     await set(user);
     const own = `${path}/file`;
@@ -324,7 +324,7 @@ describe("GET /users/{userId}/profilepicture/file", () => {
     }
   });
 
-  it("answers 401 without a token, with a wrong one and with a signature, which no such address has, and 403 with a device token", async () => {
+  it("answers 401 without a token, with a wrong one or with a signature, which these URLs never have, and 403 with a device token", async () => {
     const user = await test.signUp();
     const { signedUrl } = await set(user);
     for (const query of ["", "?accessToken=x", "?accessToken="]) {
@@ -340,7 +340,7 @@ describe("GET /users/{userId}/profilepicture/file", () => {
 
 // spec/users#delete-a-profile-picture
 describe("DELETE /users/{userId}/profilepicture", () => {
-  it("returns true: the picture is deleted and the profile names none; 404 when there is none", async () => {
+  it("answers true, deletes the picture and removes it from the profile; 404 without a picture", async () => {
     const user = await test.signUp();
     assertMissing(await get(user, `DELETE ${path}`));
     const { id } = await set(user);
@@ -353,7 +353,7 @@ describe("DELETE /users/{userId}/profilepicture", () => {
     }
   });
 
-  it("returns true to only one of many concurrent deletions", async () => {
+  it("answers true to only one of many concurrent deletions", async () => {
     const user = await test.signUp();
     const { id } = await set(user);
     const operations = Array.from({ length: 12 }, (_, n) => `DELETE ${n % 2 === 0 ? path : `/pictures/${id}`}`);
@@ -382,7 +382,7 @@ describe("another user's profile picture", () => {
     for (const answer of await all(other, at)) assertMissing(answer);
     assertResult(await get(user), 200, picture);
     assert.deepEqual((await get(other, "GET /pictures?userID=me")).body.result.pageResults, []);
-    // Objects that a celebrity shares stay visible under the userID, as everywhere.
+    // Shared objects of a user with celebMode stay visible under the userID, as everywhere.
     assertResult(await get(other, `GET /pictures/${picture.id}`), 200, picture);
   });
 });
@@ -437,7 +437,7 @@ describe("a profile picture is one of the user's pictures", () => {
     assert.deepEqual(await pictureSeen(user, other), seenAt(id));
   });
 
-  it("is sent to other users without camera metadata while locationFuzzing is on, through profilePictureUrl too", async () => {
+  it("is sent to other users without camera metadata while locationFuzzing is on, also through profilePictureUrl", async () => {
     const user = await test.signUp();
     const { default: sharp } = await import("sharp");
     const exif = { IFD3: { GPSLatitudeRef: "N", GPSLatitude: "48/1 12/1 30/1" } };
@@ -477,7 +477,7 @@ describe("fields that only the service sets (hostile.md 9)", () => {
     assert.deepEqual(await pictureSeen(user, user), none);
   });
 
-  it("leave no profile picture of a deleted user behind", async () => {
+  it("are absent after the deletion of the user", async () => {
     const user = await test.signUp();
     const { id, signedUrl } = await set(user);
     assertResult(await get(user, "DELETE /users/me"), 200, true);
@@ -493,8 +493,8 @@ describe("fields that only the service sets (hostile.md 9)", () => {
   });
 });
 
-describe("setting, changing and deleting at the same time", () => {
-  it("ends in the state of the last change: the profile names an existing picture, or none", async () => {
+describe("concurrent changes and deletions of a profile picture", () => {
+  it("result in the state of the last change: the profile names an existing picture, or none", async () => {
     for (let round = 0; round < 4; round += 1) {
       const user = await test.signUp();
       const { token } = user;

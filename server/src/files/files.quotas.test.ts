@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A new application with these quotas and one user. */
+/** Creates an application with these quotas and one user. */
 async function withQuotas(
   quotas: Partial<Quotas>,
 ): Promise<{ appid: string; jane: TestUser; signUp(): Promise<TestUser> }> {
@@ -36,7 +36,7 @@ const post = (user: TestUser, length: number) =>
 
 // spec/files#file-quotas
 describe("quotas of files", () => {
-  it("count the bytes of a user's files, and refuse a file that does not fit with its name and without a trace", async () => {
+  it("count the bytes of a user's files, and refuse a file that does not fit with the quota's name, storing nothing", async () => {
     const { appid, jane } = await withQuotas({ bytesPerUser: 100 });
     assert.equal((await post(jane, 60)).status, 201);
     const message = "The files of this user would be larger than 100 bytes together (bytesPerUser).";
@@ -69,7 +69,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [10, 1], [john.id]: [40, 1], all: [50, 2] });
   });
 
-  it("end an upload when it reaches the limit, not after it has arrived", async () => {
+  it("abort an upload when it reaches the limit, not after it has arrived", async () => {
     const { jane } = await withQuotas({ bytesPerUser: 1_000 });
     const connection = openRaw(test.port);
     connection.write(
@@ -93,7 +93,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [jane.id]: [990, 11], all: [990, 11] });
   });
 
-  it("release bytes once for files that several processes erase simultaneously", async () => {
+  it("release bytes once for files that several processes erase concurrently", async () => {
     const { appid, jane, signUp } = await withQuotas({});
     const kept = await signUp();
     assert.equal((await post(kept, 7)).status, 201);
@@ -107,7 +107,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), { [kept.id]: [7, 1], all: [7, 1] });
   });
 
-  it("release the bytes of files that are deleted by their owner, with their user or by a repeat of the same key", async () => {
+  it("release the bytes of files deleted by their owner, with their user or by a repeat of the same key", async () => {
     const { appid, jane, signUp } = await withQuotas({ bytesPerUser: 100, bytesPerApplication: 150 });
     const blob = await upload(test, jane.token, "/blobs", dataPart("x".repeat(100)));
     assertResult(await test.call(`DELETE /blobs/${blob.id}`, { token: jane.token }), 200, true);
@@ -129,7 +129,7 @@ describe("quotas of files", () => {
     assert.deepEqual(await usageOf(appid), {});
   });
 
-  it("are unlimited without a setting, and still counted", async () => {
+  it("are unlimited without a setting, but still counted", async () => {
     const { appid, jane } = await withQuotas({});
     assert.equal((await post(jane, 10)).status, 201);
     assert.deepEqual(await usageOf(appid), { [jane.id]: [10, 1], all: [10, 1] });

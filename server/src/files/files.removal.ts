@@ -7,8 +7,7 @@ import { removeOwned } from "../owned/changes.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { eraseOrphans, filePrefix, markForErasure } from "../storage/orphaned-objects.ts";
 import { refundUsage } from "../storage/usage.ts";
-import { recordPictureChange } from "./files.profile-pictures.events.ts";
-import { unsetProfilePicture } from "./files.profile-pictures.store.ts";
+import { recordPictureChange, unsetProfilePicture } from "./files.profile-pictures.store.ts";
 
 interface RemovalServices {
   readonly database: Database;
@@ -19,9 +18,9 @@ interface RemovalServices {
 }
 
 /**
- * Deletes a file with all that belongs to it. Its bytes are erased after the commit.
+ * Deletes a file with all dependent rows. Its bytes are erased after the commit.
  *
- * @returns false when it was already gone
+ * @returns false when the file no longer exists
  */
 export async function removeFile(
   applicationId: string,

@@ -6,7 +6,7 @@ const algorithms: Readonly<Record<string, number>> = { sha1: 20, sha256: 32, md5
 
 export const checksumAlgorithms = Object.keys(algorithms).join(",");
 
-/** Compares the received bytes with the checksum that the client sent. */
+/** Compares the received bytes with the checksum from the client. */
 export interface Checksum {
   update(chunk: Uint8Array): void;
   isRight(): boolean;

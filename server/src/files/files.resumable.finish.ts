@@ -18,7 +18,14 @@ import {
 import { dropUpload } from "../storage/resumable-uploads.ts";
 import { createFile } from "./files.creation.ts";
 import { describeFile } from "./files.resumable.metadata.ts";
-import { extendLease, leaseUpload, listSegmentKeys, takeUpload } from "./files.resumable.store.ts";
+import {
+  extendLease,
+  leaseUpload,
+  listCompleteUploads,
+  listExpiredUploads,
+  listSegmentKeys,
+  takeUpload,
+} from "./files.resumable.store.ts";
 import { writeOriginal } from "./files.uploads.ts";
 
 export interface FinishingServices {
@@ -33,7 +40,7 @@ export interface FinishingServices {
   readonly events: Services["events"];
 }
 
-/** The time for which a process that dies prevents other processes from taking over. */
+/** How long a lease that is not extended excludes other processes. */
 const leaseMs = 6_000;
 const leaseExtendedMs = 2_000;
 
@@ -47,9 +54,9 @@ export function segmentsPrefix({ application_id, id }: Pick<ResumableUploadRow, 
 }
 
 /**
- * Finishes a complete upload that no process is finishing, because an earlier attempt was interrupted.
+ * Completes an upload that has all its bytes after an interrupted attempt.
  *
- * @throws ApiError ServiceUnavailable while another process finishes it; otherwise like {@link finishUpload}
+ * @throws ApiError ServiceUnavailable while another process holds the lease; otherwise like {@link finishUpload}
  */
 export async function resumeFinishing(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
   const { database, clock } = services;
@@ -61,27 +68,27 @@ export async function resumeFinishing(upload: ResumableUploadRow, services: Fini
 }
 
 /**
- * Makes the file of a complete upload; the caller holds its lease. Unsuitable bytes end the upload; after a fault the
- * client can try again.
+ * Creates the file of a complete upload; the caller holds its lease. Unsuitable bytes delete the upload; after a fault
+ * the client can try again.
  *
- * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid: then the upload is gone.
- *   ServiceUnavailable, also when the database has not answered until the lease ran out: then the work continues
+ * @throws ApiError FileUploadFailed, RequestTooLarge, AuthAccessTokenInvalid: the upload is deleted.
+ * ServiceUnavailable: includes a lease that expired because the database did not respond; then the work continues
  */
 export async function finishUpload(upload: ResumableUploadRow, services: FinishingServices): Promise<void> {
-  const lease = keepLease(upload, services);
-  await Promise.race([finish(upload, lease, services).finally(lease.stop), lease.isOver]);
+  const lease = holdLease(upload, services);
+  await Promise.race([finish(upload, lease, services).finally(lease.stop), lease.isExpired]);
 }
 
 interface Lease {
   readonly until: number;
-  /** Rejects when the lease has run out because the database does not answer. */
-  readonly isOver: Promise<never>;
+  /** Rejects when the lease expires because the database does not respond. */
+  readonly isExpired: Promise<never>;
   stop(): void;
 }
 
 /** Extends a lease until it is stopped. */
-function keepLease(upload: ResumableUploadRow, { database, clock }: FinishingServices): Lease {
-  const { promise: isOver, reject } = Promise.withResolvers<never>();
+function holdLease(upload: ResumableUploadRow, { database, clock }: FinishingServices): Lease {
+  const { promise: isExpired, reject } = Promise.withResolvers<never>();
   let until = upload.finishing_until;
   let unanswered = 0;
   const extending = setInterval(() => {
@@ -91,18 +98,18 @@ function keepLease(upload: ResumableUploadRow, { database, clock }: FinishingSer
     database
       .write(({ queries }) => extendLease(upload, until, to, queries))
       .then(
-        (isOurs) => {
+        (isExtended) => {
           unanswered = 0;
-          if (isOurs) until = to;
+          if (isExtended) until = to;
         },
-        () => {}, // a later attempt repeats it
+        () => {}, // the next timer repeats it
       );
   }, leaseExtendedMs);
   return {
     get until() {
       return until;
     },
-    isOver,
+    isExpired,
     stop: () => clearInterval(extending),
   };
 }
@@ -115,8 +122,8 @@ async function finish(upload: ResumableUploadRow, lease: Lease, services: Finish
   } catch (error) {
     const refusal =
       error instanceof BytesMissing ? new ApiError("FileUploadFailed", undefined, { cause: error }) : error;
-    if (!(await giveUp(upload, lease.until, isFinal(refusal), services))) {
-      // A process that stalled beyond its lease may find that another one has made the file: then its bytes stay.
+    if (!(await releaseAfterFailure(upload, lease.until, isFinal(refusal), services))) {
+      // After a stall longer than the lease, another process may have created the file, which needs these bytes.
       if ((await database.write(({ queries }) => findReference(application_id, id, queries))) === "file") return;
     } else if (!isFinal(refusal)) throw refusal;
     background.run("erase an upload", () => eraseUnreferencedObjects(application_id, id, services));
@@ -128,8 +135,8 @@ function beingFinished(): ApiError {
   return new ApiError("ServiceUnavailable", "The upload is being finished.");
 }
 
-/** @returns false when the lease is lost: the upload is gone, or another process finishes it */
-function giveUp(
+/** @returns false when the lease is lost: the upload no longer exists, or another process completes it */
+function releaseAfterFailure(
   upload: ResumableUploadRow,
   lease: number,
   isForGood: boolean,
@@ -172,7 +179,35 @@ async function* readAll(keys: readonly string[], bytes: ByteStore): AsyncGenerat
   for (const key of keys) yield* await bytes.read(key);
 }
 
-/** Whether every further attempt would be refused too. */
+/** Whether every further attempt would fail with the same error. */
 function isFinal(error: unknown): error is ApiError {
   return error instanceof ApiError && errorRow(error.condition).status < 500;
+}
+
+const uploadsPerRound = 100;
+
+/** Completes uploads whose process stopped after the last byte, and deletes expired ones, in all applications. */
+export async function settleUploads(
+  services: FinishingServices & { readonly log: { warn(about: object, message: string): void } },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { database, bytes, clock, log } = services;
+  for (const upload of await listCompleteUploads(clock.now(), uploadsPerRound, database.reads)) {
+    signal?.throwIfAborted();
+    await resumeFinishing(upload, services).catch((err) => {
+      log.warn({ err, upload: upload.id }, "an upload could not be finished; maintenance tries it again");
+    });
+  }
+  for (;;) {
+    const now = clock.now();
+    const expired = await listExpiredUploads(now, uploadsPerRound, database.reads);
+    for (const { application_id, id } of expired) {
+      signal?.throwIfAborted();
+      if (!(await database.write(({ queries }) => dropUpload(application_id, id, { now }, queries)))) continue;
+      // May fail: maintenance deletes again an hour later, because a request may still be writing
+      // (`orphaned-objects.ts`).
+      await bytes.deleteAll(filePrefix(application_id, id)).catch(() => {});
+    }
+    if (expired.length < uploadsPerRound) return;
+  }
 }

@@ -7,7 +7,7 @@ import { ApiError } from "../lib/errors.ts";
 import { fileContract, type NewFile } from "./files.contract.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 
-/** The file as Upload-Metadata describes it. */
+/** The file that Upload-Metadata describes. */
 export interface DescribedFile {
   readonly kind: FileKind;
   readonly fileName: string | undefined;
@@ -36,7 +36,7 @@ const kinds = new Map(
 export function describeFile(metadata: string): DescribedFile {
   const raw = readMetadata(metadata);
   const known = kinds.get(readKind(raw).kind);
-  if (known === undefined) throw new ApiError("ParameterOutOfRange"); // unreachable: readKind accepts only known kinds
+  if (known === undefined) throw new ApiError("ParameterOutOfRange"); // unreachable: readKind refuses unknown kinds
   const { filename, filetype = "" } = readCommon(raw);
   const parameters = known.read(raw);
   newPermissions(parameters);

@@ -42,10 +42,10 @@ const findById = prepare<{ applicationId: string; id: string }, ResumableUploadR
 );
 
 /**
- * Adds segments to an upload whose offset is exactly the expected one.
+ * Adds segments to an upload, if its offset is exactly the expected one.
  *
- * @param leasedUntil lease for the caller to finish the upload, if these segments complete it
- * @returns the upload afterwards, or undefined when it is gone, has expired, or has another offset by now
+ * @param leasedUntil lease for the caller to complete the upload, if these are the last segments
+ * @returns the upload afterwards, or undefined when it no longer exists, has expired, or has another offset
  */
 export async function advanceUpload(
   upload: ResumableUploadRow,
@@ -78,7 +78,9 @@ export async function advanceUpload(
   return { ...upload, ...changed };
 }
 
-/** Leases a complete upload to the process that finishes it. @returns false when another process holds the lease */
+/**
+ * Leases a complete upload to the process that creates its file. @returns false when another process holds the lease
+ */
 export async function leaseUpload(
   { application_id, id }: ResumableUploadRow,
   { now, leasedUntil }: { readonly now: number; readonly leasedUntil: number },
@@ -95,7 +97,7 @@ export async function leaseUpload(
   return leased.numUpdatedRows === 1n;
 }
 
-/** Extends a lease or releases it. @returns false when it has been lost */
+/** Extends or releases a lease. @returns false when the lease is lost */
 export async function extendLease(
   { application_id, id }: ResumableUploadRow,
   from: number,
@@ -112,7 +114,7 @@ export async function extendLease(
   return extended.numUpdatedRows === 1n;
 }
 
-/** The object keys of an upload's segments, in order. */
+/** Lists the object keys of an upload's segments, in order. */
 export async function listSegmentKeys({ application_id, id }: ResumableUploadRow, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("upload_segments")
@@ -124,7 +126,7 @@ export async function listSegmentKeys({ application_id, id }: ResumableUploadRow
   return rows.map(({ key }) => key);
 }
 
-/** Deletes the row in the transaction that makes the file. @returns false when it was already gone */
+/** Deletes the row in the transaction that creates the file. @returns false when the row no longer exists */
 export async function takeUpload({ application_id, id }: ResumableUploadRow, queries: Queries): Promise<boolean> {
   const locked = await queries
     .updateTable("resumable_uploads")
@@ -137,7 +139,7 @@ export async function takeUpload({ application_id, id }: ResumableUploadRow, que
   return true;
 }
 
-/** Expired uploads of all applications that no process is finishing. */
+/** Lists expired uploads of all applications without a lease. */
 export function listExpiredUploads(now: number, limit: number, queries: Queries): Promise<ResumableUploadRow[]> {
   return queries
     .selectFrom("resumable_uploads")
@@ -149,8 +151,8 @@ export function listExpiredUploads(now: number, limit: number, queries: Queries)
     .execute();
 }
 
-/** Complete uploads of all applications that no process is finishing. */
-export function listWholeUploads(now: number, limit: number, queries: Queries): Promise<ResumableUploadRow[]> {
+/** Lists complete uploads of all applications without a lease. */
+export function listCompleteUploads(now: number, limit: number, queries: Queries): Promise<ResumableUploadRow[]> {
   return queries
     .selectFrom("resumable_uploads")
     .selectAll()

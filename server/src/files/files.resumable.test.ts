@@ -53,7 +53,7 @@ async function assertStored(path: string, bytes: Buffer, token = jane.token, app
   assert.ok(read.bytes.equals(bytes));
 }
 
-/** Every stored object of the application in the folder. */
+/** Lists the stored objects of the application in the folder. */
 function objectsOf(appid = test.application.appid): string[] {
   const folder = join(test.config.dataDir, "files", appid);
   if (!existsSync(folder)) return [];
@@ -61,7 +61,7 @@ function objectsOf(appid = test.application.appid): string[] {
   try {
     entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return objectsOf(appid); // deleted meanwhile
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return objectsOf(appid); // deleted after it was listed
     throw error;
   }
   return entries
@@ -73,7 +73,7 @@ function objectsBelow(path: string): string[] {
   return objectsOf().filter((name) => name.startsWith(`/${path.split("/").at(-1)}/`));
 }
 
-/** Another process of the deployment. */
+/** Starts another process of the deployment. */
 async function startOther(t: TestContext): Promise<TestApp> {
   const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, FILES_URL: test.config.filesUrl });
   t.after(() => other.close());
@@ -91,7 +91,7 @@ async function rowsLeft(): Promise<{ uploads: number; segments: number; loose: n
   return { uploads: uploads.length, segments: segments.length, loose: loose.length };
 }
 
-/** Waits until this many bytes of an upload are in the folder, among them those of the request in progress. */
+/** Waits until this many bytes of an upload are in the folder, including those of the request in progress. */
 async function untilArrived(path: string, count: number): Promise<void> {
   const { dataDir } = test.config;
   const drafts = () =>
@@ -101,7 +101,7 @@ async function untilArrived(path: string, count: number): Promise<void> {
   await until(() => [...drafts(), ...stored()].reduce((sum, file) => sum + sizeOf(file), 0) >= count);
 }
 
-/** Sends the first bytes of a longer body, then cuts the connection. */
+/** Sends the first bytes of a longer body, then closes the connection. */
 async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: number): Promise<void> {
   const connection = openRaw(test.port);
   connection.write(
@@ -114,7 +114,7 @@ async function sendAndCut(path: string, offset: number, bytes: Buffer, cutAt: nu
 }
 
 describe("a resumable upload (spec/uploads#finished-uploads)", () => {
-  it("has the id from its creation and its parameters once it is complete, and leaves nothing else behind", async () => {
+  it("has the id of its creation and its parameters once it is complete, and no other object or row remains", async () => {
     const bytes = randomBytes(100_000);
     const own = { title: "T", bitRate: "5", tag: "t", readPermissions: "app" };
     const values = { kind: "Video", filename: "../../etc/a.mp4", filetype: "Video/MP4; codecs=avc1", ...own };
@@ -168,7 +168,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("is reported as complete with the address of its file when its last answer was lost", async () => {
+  it("is reported as complete with the address of its file when the client missed its last response", async () => {
     const path = await begin(test, jane.token, 3);
     const file = fileOf(await sendBytes(test, jane.token, path, 0, "abc"));
     const head = await findUpload(test, jane.token, path);
@@ -194,7 +194,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     await assertStored(fileOf(all), Buffer.from("abcdef"));
   });
 
-  it("does not interrupt other creations with the first bytes in its creation request", async () => {
+  it("does not interrupt other creations while the first bytes of its creation request arrive", async () => {
     const other = await test.signUp();
     const connection = openRaw(test.port);
     const before = await rowsLeft();
@@ -211,7 +211,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     assert.equal((await sendBytes(test, other.token, theirs, 0, "abc")).status, 204);
   });
 
-  it("resumes from the bytes that have arrived when it is cut off at any byte", async () => {
+  it("resumes from the arrived bytes when it is interrupted at any byte", async () => {
     const bytes = randomBytes(40_000);
     const path = await begin(test, jane.token, bytes.length);
     let offset = 0;
@@ -225,7 +225,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     await assertStored(fileOf(last), bytes);
   });
 
-  it("is complete when it is larger than a segment and cut off several times", async () => {
+  it("is completed when it is larger than a segment and interrupted several times", async () => {
     const bytes = randomBytes(20_000_000);
     const path = await begin(test, jane.token, bytes.length, { kind: "video" });
     let offset = 0;
@@ -239,7 +239,7 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
     await assertStored(fileOf(last), bytes);
   });
 
-  it("may arrive in chunks without a length; bytes beyond its length are refused, and none of that request count", async () => {
+  it("may arrive in chunks without a length; a request with bytes beyond the length is refused, and none of its bytes count", async () => {
     const path = await begin(test, jane.token, 5);
     const head = `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Service ${jane.token}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const connection = openRaw(test.port);
@@ -280,8 +280,8 @@ describe("a resumable upload (spec/uploads#finished-uploads)", () => {
 });
 
 // spec/uploads#interrupted-uploads
-describe("an upload that does not become a file", () => {
-  it("answers FileUploadFailed to the last byte of an invalid picture, and its bytes are deleted", async () => {
+describe("an upload that cannot become a file", () => {
+  it("is refused with FileUploadFailed at the last byte of an invalid picture, and its bytes are deleted", async () => {
     const path = await begin(test, jane.token, 50, { kind: "picture", title: "t" });
     const answer = await sendBytes(test, jane.token, path, 0, "x".repeat(50));
     assertError(answer, 400, "FileUploadFailed", 1025, "A picture must be a JPEG, PNG, GIF, WebP, AVIF or HEIC.");
@@ -294,7 +294,7 @@ describe("an upload that does not become a file", () => {
     assert.deepEqual([result.contentType, result.size], ["image/png", { w: 20, h: 10 }]);
   });
 
-  it("answers 204 when a client terminates it, and its bytes are deleted at once, its orphaned row an hour later", async () => {
+  it("is deleted with 204 when a client terminates it: its bytes immediately, its orphaned row an hour later", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     assert.equal(objectsBelow(path).length, 1);
@@ -311,7 +311,7 @@ describe("an upload that does not become a file", () => {
     assert.equal((await rowsLeft()).loose, (await rowsLeft()).uploads);
   });
 
-  it("expires after UPLOAD_LIFETIME_MS even while bytes arrive, and leaves no bytes, row or charge", async () => {
+  it("expires after UPLOAD_LIFETIME_MS even while bytes arrive; no bytes, row or charge remain", async () => {
     const path = await begin(test, jane.token, 10);
     await sendBytes(test, jane.token, path, 0, "abc");
     test.advance(dayMs - 1);
@@ -327,7 +327,7 @@ describe("an upload that does not become a file", () => {
     assert.deepEqual(await rowsLeft(), { uploads: 0, segments: 0, loose: 0 });
   });
 
-  it("is dropped at once when its creation request is interrupted, because the client never received its address", async () => {
+  it("is deleted immediately when its creation request is interrupted, because the client never received its URL", async () => {
     const before = await rowsLeft();
     const connection = openRaw(test.port);
     connection.write(
@@ -340,8 +340,8 @@ describe("an upload that does not become a file", () => {
   });
 });
 
-describe("the completion of an upload that was interrupted", () => {
-  it("for longer than its lease: the file that another process has made stays, and both report it", async (t) => {
+describe("the completion of an interrupted upload", () => {
+  it("after more than its lease: the file that another process has created stays, and both report it", async (t) => {
     const path = await begin(test, jane.token, 3);
     const { bytes } = test.app;
     const { write } = bytes;
@@ -362,8 +362,8 @@ describe("the completion of an upload that was interrupted", () => {
   });
 
   // spec/uploads#finished-uploads
-  it("by a database that does not answer: the client gets 503 when the lease has run out, and the work continues", async (t) => {
-    const path = await leaveWhole(Buffer.from("abc"));
+  it("by a database that does not respond: the client is answered with 503 when the lease expires, and the work continues", async (t) => {
+    const path = await leaveComplete(Buffer.from("abc"));
     const id = path.split("/").at(-1) ?? "";
     const { database } = test.app;
     const upload = await database.reads
@@ -391,8 +391,8 @@ describe("the completion of an upload that was interrupted", () => {
     await assertStored(`/blobs/${id}`, Buffer.from("abc"));
   });
 
-  it("by a sender that does not end its body: the file is made from the declared length", async () => {
-    const bytes = randomBytes(8_388_608); // a whole segment
+  it("by a sender that does not finish its body: the file is created from the declared length", async () => {
+    const bytes = randomBytes(8_388_608); // a full segment
     const path = await begin(test, jane.token, bytes.length);
     const connection = openRaw(test.port);
     connection.write(
@@ -406,8 +406,8 @@ describe("the completion of an upload that was interrupted", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, bytes);
   });
 
-  /** Leaves an upload as a process does that is killed after the last byte. */
-  async function leaveWhole(bytes: Buffer, values = { kind: "blob" }): Promise<string> {
+  /** Simulates a process that is killed after the last byte of an upload. */
+  async function leaveComplete(bytes: Buffer, values = { kind: "blob" }): Promise<string> {
     const path = await begin(test, jane.token, bytes.length + 1, values);
     await sendBytes(test, jane.token, path, 0, bytes);
     await test.app.database.write(({ queries }) =>
@@ -420,7 +420,7 @@ describe("the completion of an upload that was interrupted", () => {
     return path;
   }
 
-  it("by a crash: the client gets 503 while the process may live, and then HEAD, PATCH or maintenance completes it", async () => {
+  it("by a crash: the client is answered with 503 while the process may be alive; then HEAD, PATCH or maintenance completes it", async () => {
     const bytes = randomBytes(1_000);
     const finishers: ((path: string) => Promise<unknown>)[] = [
       (path) => findUpload(test, jane.token, path),
@@ -428,7 +428,7 @@ describe("the completion of an upload that was interrupted", () => {
       () => maintain(test.app),
     ];
     for (const finish of finishers) {
-      const path = await leaveWhole(bytes);
+      const path = await leaveComplete(bytes);
       assert.equal((await findUpload(test, jane.token, path)).status, 503);
       assert.equal((await test.call(`DELETE ${path}`, { token: jane.token, headers: tusHeaders })).status, 503);
       test.advance(1_001);
@@ -438,10 +438,10 @@ describe("the completion of an upload that was interrupted", () => {
     }
   });
 
-  it("by concurrent attempts: they make one file", async (t) => {
+  it("by concurrent attempts: they create one file", async (t) => {
     const other = await startOther(t);
     const bytes = randomBytes(1_000);
-    const path = await leaveWhole(bytes);
+    const path = await leaveComplete(bytes);
     test.advance(1_001);
     const answers = await Promise.all([test, other, test, other].map((app) => findUpload(app, jane.token, path)));
     for (const { status } of answers) assert.ok([200, 503].includes(status), `${status}`);
@@ -476,7 +476,7 @@ describe("bytes for an offset other than the upload's", () => {
         ({ status, headers }) => status === 204 && headers["upload-offset"] === `${reached}`,
       );
       assert.notEqual(winner, -1, answers.map(({ status, text }) => `${status} ${text}`).join());
-      // 204 with offset 0 if it was stopped before its first byte, 503 while the winner finishes the upload.
+      // 204 with offset 0 if it was stopped before its first byte, 503 while the winner completes the upload.
       const loser = answers[1 - winner];
       const isStopped = loser?.status === 204 && loser.headers["upload-offset"] === "0";
       const isTold = loser?.status === 409 || loser?.status === 503 || isStopped;
@@ -488,7 +488,7 @@ describe("bytes for an offset other than the upload's", () => {
     }
   });
 
-  it("are answered with the new offset, even when the upload has become a file", async (t) => {
+  it("are answered with the new offset, even when the upload is already a file", async (t) => {
     const other = await startOther(t);
     const path = await begin(test, jane.token, 3);
     const { database } = test.app;
@@ -496,7 +496,7 @@ describe("bytes for an offset other than the upload's", () => {
     const restore = () => Object.assign(database, { write });
     t.after(restore);
     database.write = async (...given) => {
-      if (objectsBelow(path).length === 0) return write(...given); // not the write of these bytes
+      if (objectsBelow(path).length === 0) return write(...given); // other writes are not delayed
       restore();
       assert.equal((await sendBytes(other, jane.token, path, 0, "abc")).status, 204);
       return write(...given);
@@ -506,7 +506,7 @@ describe("bytes for an offset other than the upload's", () => {
     await assertStored(`/blobs/${path.split("/").at(-1)}`, Buffer.from("abc"));
   });
 
-  it("do not block the next request of the upload when their connection is dead, and are kept", async () => {
+  it("count, and do not block the next request of the upload when their connection is dead", async () => {
     const path = await begin(test, jane.token, 10);
     const dead = openRaw(test.port);
     dead.write(
@@ -534,7 +534,7 @@ describe("quotas and limits of uploads", () => {
     return rows.filter(({ user_id }) => user_id === userId).map(({ bytes, files }) => [bytes, files])[0];
   }
 
-  it("charge the whole length once at creation, and release it when the upload ends", async () => {
+  it("charge the complete length once at creation, and release it with the upload", async () => {
     const { appid, token, id } = await withQuotas({ bytesPerUser: 100 });
     const path = await begin(test, token, 60);
     assert.deepEqual(await usageOf(appid, id), [60, 1]);
@@ -558,7 +558,7 @@ describe("quotas and limits of uploads", () => {
     assertError(await createUpload(test, jane.token, 0), 400, "FileUploadFailed", 1025, "The file is empty.");
   });
 
-  it("allow a user at most 100 unfinished uploads, even when many are created simultaneously", async () => {
+  it("allow a user at most 100 unfinished uploads, even with many concurrent creations", async () => {
     const { token } = await test.signUp();
     const answers = await Promise.all(Array.from({ length: 120 }, () => createUpload(test, token, 1)));
     const taken = answers.filter(({ status }) => status === 201);
@@ -574,7 +574,7 @@ describe("quotas and limits of uploads", () => {
     assert.equal((await createUpload(test, token, 1)).status, 201);
   });
 
-  it("do not fail a creation whose file is deleted before the answer", async (t) => {
+  it("do not fail a creation whose file is deleted before the response", async (t) => {
     const { database } = test.app;
     const { write } = database;
     const restore = () => Object.assign(database, { write });
@@ -584,7 +584,7 @@ describe("quotas and limits of uploads", () => {
     let deletion: Promise<Answer> | undefined;
     database.write = async (...given) => {
       const written = await write(...given);
-      const [file] = await listed(); // the first request that sees it deletes it, and all wait for that
+      const [file] = await listed(); // the first request that finds it deletes it, and all wait for that
       if (file !== undefined) restore();
       if (file !== undefined) deletion ??= test.call(`DELETE /blobs/${file.id}`, { token: user.token });
       await deletion;
@@ -598,7 +598,7 @@ describe("quotas and limits of uploads", () => {
     assert.deepEqual(await listed(), []);
   });
 
-  it("leave nothing of an upload of a deleted user behind", async () => {
+  it("delete every upload with its user", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 10);
     await sendBytes(test, user.token, path, 0, "abc");

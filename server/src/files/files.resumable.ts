@@ -26,18 +26,18 @@ import { findLiveFile } from "./files.store.ts";
 import { emptyFile } from "./files.uploads.ts";
 
 const segmentBytesMin = 8_388_608;
-const wholeSegmentsMax = 1_000;
-/** The longest time that one segment is written, which bounds what a killed process loses. */
+const fullSegmentsMax = 1_000;
+/** The maximum time to write one segment, which bounds what a killed process loses. */
 const segmentMs = 300_000;
 
 /** The size of a segment: 8 MiB, or a thousandth of the length if that is more. */
 function segmentBytesOf(length: number): number {
-  return Math.max(segmentBytesMin, Math.ceil(length / wholeSegmentsMax));
+  return Math.max(segmentBytesMin, Math.ceil(length / fullSegmentsMax));
 }
 
 /**
- * Writes arriving bytes into segments, each an object of its own. A source that ends early keeps the partial segment.
- * Buffers at most one chunk.
+ * Writes arriving bytes as segments, one object each. If the source stops early, the partial segment is stored. Buffers
+ * at most one chunk.
  *
  * @param prefix the key prefix of the objects
  * @yields segments that are on disk
@@ -88,19 +88,19 @@ export interface UploadState {
   readonly length: number;
   readonly received: number;
   readonly createdAt: number;
-  /** Undefined once the upload has become a file. */
+  /** Undefined once the upload is a file. */
   readonly row: ResumableUploadRow | undefined;
 }
 
 const uploadsPerUserMax = 100;
-/** Regular segments number at most a thousand; the rest is room for segments that interruptions cut short. */
+/** An uninterrupted upload has at most a thousand segments; the rest allows for interruptions. */
 const segmentsMax = 2_000;
 
 /**
  * Creates an upload: charges its quota and validates its parameters before any byte arrives.
  *
  * @throws ApiError AuthAPICallDisabledByDeveloper, RateLimitExceeded, FileUploadFailed, RequestTooLarge,
- *   AuthAccessTokenInvalid, and what {@link describeFile} throws
+ * AuthAccessTokenInvalid, and the errors of {@link describeFile}
  */
 export async function createUpload(
   caller: UserCaller,
@@ -110,8 +110,8 @@ export async function createUpload(
 ): Promise<UploadState> {
   const { applicationId, userId, policy } = caller;
   const { kind, parameters } = describeFile(metadata);
-  await resolveLocations(parameters, caller, findLocation); // refuses the id of a location that the user does not see
-  // The one-request upload of the same kind; its switches and rate limits apply here too.
+  await resolveLocations(parameters, caller, findLocation); // refuses the id of a location that the user cannot see
+  // The form upload of the same kind; its switches and rate limits also apply here.
   const creation = { method: "POST", path: `/${kind.collection}` };
   requireEnabled(policy, creation, {});
   await rateLimits.admitAs(creation, { path: {}, address: "" }, caller);
@@ -144,14 +144,14 @@ export async function createUpload(
   return stateOf(row);
 }
 
-/** An upload of this user, or the file that it has become. @throws ApiError ItemDoesNotExist */
+/** Finds an upload of this user, or the file that it became. @throws ApiError ItemDoesNotExist */
 export async function findUploadState(
   { applicationId, userId }: UserCaller,
   id: string,
   { database, clock }: ResumableUploadServices,
 ): Promise<UploadState> {
   const row = await findUpload(applicationId, id, database.reads);
-  const isAlive = row !== undefined && (row.expires_at > clock.now() || isWhole(row));
+  const isAlive = row !== undefined && (row.expires_at > clock.now() || isComplete(row));
   if (isAlive && row.user_id === userId) return stateOf(row);
   const file = await findLiveFile(applicationId, id, database.reads);
   if (file?.user_id !== userId) throw new ApiError("ItemDoesNotExist");
@@ -159,9 +159,9 @@ export async function findUploadState(
 }
 
 /**
- * Like `findUploadState`, but makes the file of a complete upload first.
+ * Like `findUploadState`, but creates the file of a complete upload first.
  *
- * @throws ApiError ItemDoesNotExist, and like `resumeFinishing`
+ * @throws ApiError ItemDoesNotExist, and the errors of `resumeFinishing`
  */
 export async function settleUpload(
   caller: UserCaller,
@@ -169,43 +169,44 @@ export async function settleUpload(
   services: ResumableUploadServices,
 ): Promise<UploadState> {
   const state = await findUploadState(caller, id, services);
-  if (state.row === undefined || !isWhole(state.row)) return state;
+  if (state.row === undefined || !isComplete(state.row)) return state;
   await resumeFinishing(state.row, services);
   return { ...state, row: undefined };
 }
 
 /**
- * Appends bytes at the offset of an upload. Each segment counts once it is on disk; with a checksum, all count together
- * once it has been verified. Makes the file when the upload is complete.
+ * Appends bytes at the offset of an upload. Each segment counts once it is on disk; with a checksum, all count after
+ * its verification. Creates the file when the upload is complete.
  *
  * @throws ApiError UploadOffsetConflict, UploadChecksumMismatch, RequestTooLarge, ServiceUnavailable, ItemDoesNotExist,
- *   and what `finishUpload` throws
+ * and the errors of `finishUpload`
  */
 export async function receiveBytes(
-  begun: ResumableUploadRow,
+  initial: ResumableUploadRow,
   body: ArrivingBytes,
   checksum: Checksum | undefined,
   services: ResumableUploadServices,
 ): Promise<UploadState> {
   const { database, bytes, clock } = services;
-  let upload = begun;
+  let upload = initial;
   const unchecked: Segment[] = [];
-  /** On disk, and known not to count. */
+  /** Segments on disk that certainly do not count. */
   const pending = new Set<Segment>();
 
-  /** Passes the bytes on, and fails at the first chunk beyond the length, before any of that chunk is stored. */
-  async function* passing(): AsyncGenerator<Uint8Array> {
-    let room = begun.length - begun.received;
+  /** Forwards chunks, and throws before storing any of the first chunk beyond the length. */
+  async function* boundedChunks(): AsyncGenerator<Uint8Array> {
+    let room = initial.length - initial.received;
     for await (const chunk of body.chunks) {
       room -= chunk.length;
-      if (room < 0) throw new ApiError("RequestTooLarge", `The upload has more than ${begun.length} bytes.`);
+      if (room < 0) throw new ApiError("RequestTooLarge", `The upload has more than ${initial.length} bytes.`);
       checksum?.update(chunk);
       yield chunk;
     }
   }
   async function advance(segments: readonly Segment[]): Promise<void> {
     const lease = leaseFrom(clock.now());
-    for (const segment of segments) pending.delete(segment); // if the commit fails they may count, so they stay
+    // If the commit fails, they may count and must not be deleted.
+    for (const segment of segments) pending.delete(segment);
     const advanced = await database.write(({ queries }) => advanceUpload(upload, segments, lease, queries));
     if (advanced === undefined) {
       for (const segment of segments) pending.add(segment);
@@ -221,7 +222,7 @@ export async function receiveBytes(
   }
 
   try {
-    const segments = writeSegments(passing(), segmentsPrefix(begun), segmentBytesOf(begun.length), bytes);
+    const segments = writeSegments(boundedChunks(), segmentsPrefix(initial), segmentBytesOf(initial.length), bytes);
     for await (const segment of segments) {
       pending.add(segment);
       if (upload.segments + unchecked.length >= segmentsMax) {
@@ -230,7 +231,7 @@ export async function receiveBytes(
       if (checksum !== undefined) unchecked.push(segment);
       else {
         await advance([segment]);
-        if (isWhole(upload)) break; // stop here: the lease does not last until a slow sender ends its body
+        if (isComplete(upload)) break; // stops here, because the lease would expire if a slow sender kept the body open
       }
     }
     if (checksum !== undefined) {
@@ -238,11 +239,11 @@ export async function receiveBytes(
       if (unchecked.length > 0) await advance(unchecked);
     }
   } catch (error) {
-    // Objects whose deletion fails are deleted with the upload.
+    // Segments whose deletion fails are deleted with the upload.
     for (const { key } of pending) await bytes.deleteAll(key).catch(() => {});
     throw error;
   }
-  if (isWhole(upload)) {
+  if (isComplete(upload)) {
     await finishUpload(upload, services);
     return { ...stateOf(upload), row: undefined };
   }
@@ -250,8 +251,7 @@ export async function receiveBytes(
 }
 
 /**
- * @throws ApiError ItemDoesNotExist; ObjectPermissionDenied when it has become a file, ServiceUnavailable while it
- *   becomes one
+ * @throws ApiError ItemDoesNotExist; ObjectPermissionDenied when it is a file, ServiceUnavailable while it becomes one
  */
 export async function removeUpload(caller: UserCaller, id: string, services: ResumableUploadServices): Promise<void> {
   const { applicationId } = caller;
@@ -265,7 +265,7 @@ export async function removeUpload(caller: UserCaller, id: string, services: Res
   background.run("erase an upload", () => bytes.deleteAll(filePrefix(applicationId, id)));
 }
 
-function isWhole({ length, received }: ResumableUploadRow): boolean {
+function isComplete({ length, received }: ResumableUploadRow): boolean {
   return received === length;
 }
 

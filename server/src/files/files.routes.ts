@@ -12,8 +12,7 @@ import { createFile } from "./files.creation.ts";
 import { fileResult } from "./files.download.ts";
 import { type FileKind, fileKinds } from "./files.kinds.ts";
 import { bytesPath } from "./files.links.ts";
-import { recordPictureChange } from "./files.profile-pictures.events.ts";
-import { updatePictureShared } from "./files.profile-pictures.store.ts";
+import { recordPictureChange, updatePictureShared } from "./files.profile-pictures.store.ts";
 import { removeFile } from "./files.removal.ts";
 import { findFuzzedOwners, findLiveFile } from "./files.store.ts";
 import { storeUpload } from "./files.uploads.ts";
@@ -21,7 +20,8 @@ import { storeUpload } from "./files.uploads.ts";
 function operationsOf(kind: FileKind): Operation[] {
   const { idKind, collection, noun, tag } = kind;
   const contract = fileContract(kind);
-  const idIn = (path: Readonly<Record<string, string>>) => path[kind.pathParameter] ?? ""; // its only parameter
+  // The path has no other parameter.
+  const idIn = (path: Readonly<Record<string, string>>) => path[kind.pathParameter] ?? "";
 
   function present(
     file: ShownRow<FileRow>,
@@ -65,7 +65,7 @@ function operationsOf(kind: FileKind): Operation[] {
     async presenter(files, caller, services) {
       const { applicationId, userId } = caller;
       const others = files.filter(({ user_id }) => user_id !== userId).map(({ user_id }) => user_id);
-      // The owners whose bytes this reader gets without location data.
+      // The owners whose bytes this reader receives without location data.
       const fuzzed = await findFuzzedOwners(applicationId, others, services.database.reads);
       return (file) => present(file, caller, services, fuzzed);
     },
@@ -87,7 +87,7 @@ function operationsOf(kind: FileKind): Operation[] {
     caller: "user",
     isBatchable: false,
     pathParameters: contract.Path,
-    parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // no size then
+    parameters: kind.isPicture ? ReadPicture : (ReadFile as typeof ReadPicture), // videos and blobs have no size
     download: {
       async handleSigned({ path, parameters, call }, services) {
         const { database, fileLinks, policies, rateLimits } = services;
@@ -106,7 +106,7 @@ function operationsOf(kind: FileKind): Operation[] {
     },
     status: 200,
     result: Bytes(kind.isPicture ? "image/*" : "application/octet-stream"),
-    // Blobs too: one that is a picture is decoded for other users while its owner has locationFuzzing.
+    // Also for blobs: a picture uploaded as a blob is decoded for other users while its owner has locationFuzzing.
     errors: ["ItemDoesNotExist", "FileUploadFailed", ...(kind.isPicture ? [] : (["ObjectPermissionDenied"] as const))],
     async handle({ caller: { applicationId, userId }, path, parameters, call }, services) {
       const file = await getReadable<FileRow>("files", applicationId, userId, idIn(path), services.database.reads);

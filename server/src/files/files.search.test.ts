@@ -89,7 +89,7 @@ describe("the search of files: spec/files#file-operations", () => {
     }
   });
 
-  it("orders by numbers: absent ones first, then by exact value, ties by creation, page by page", async () => {
+  it("orders by numbers: absent ones first, then by exact value, ties by creation, across pages", async () => {
     const me = await test.signUp();
     const ids: string[] = [];
     const bitRates = [Number.MAX_SAFE_INTEGER, 10, 9, 0, undefined, Number.MAX_SAFE_INTEGER - 1, 9, undefined];
@@ -132,7 +132,7 @@ describe("the search of files: spec/files#file-operations", () => {
 });
 
 describe("a change of a file", () => {
-  it("with PATCH keeps omitted fields, clears with the empty text, and leaves the bytes and their properties", async () => {
+  it("by PATCH preserves omitted fields, clears with the empty string, and does not touch the bytes and their properties", async () => {
     const { token } = owner;
     const data = dataPart(await png(4, 3));
     const picture = await upload(test, token, "/pictures", data, { ...kinds.pictures, tag: "t", location: "1,2" });
@@ -167,7 +167,7 @@ describe("a change of a file", () => {
     );
   });
 
-  it("shows other users the fuzzed location of a file, even after the setting has changed", async () => {
+  it("shows other users the fuzzed location of a file, also after a change of the setting", async () => {
     const shy = await test.signUp();
     const fields = { location: "48,16", readPermissions: "App" };
     const { id } = await upload(test, shy.token, "/blobs", dataPart("x"), fields);
@@ -182,7 +182,7 @@ describe("a change of a file", () => {
     assert.deepEqual(await seen(), truth);
   });
 
-  it("is accepted in a batch, and so are the other operations except uploads and downloads", async () => {
+  it("is accepted in a batch, as are the other operations except uploads and downloads", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x"));
     const requests = [
       { method: "POST", path: "/blobs" },

@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import type { FileRow } from "../db/tables.ts";
 import { findLive } from "../owned/store.ts";
 
-/** The owners among these that have locationFuzzing; deleted owners count as well. */
+/** Returns which of these owners have locationFuzzing. Deleted owners are included. */
 export async function findFuzzedOwners(
   applicationId: string,
   userIds: readonly string[],
@@ -21,7 +21,7 @@ export async function findFuzzedOwners(
   return owners;
 }
 
-/** A file that is not being deleted, regardless of permissions. */
+/** Finds a file that is not being deleted, regardless of permissions. */
 export function findLiveFile(applicationId: string, id: string, queries: Queries): Promise<FileRow | undefined> {
   return findLive<FileRow>("files", applicationId, id, queries);
 }

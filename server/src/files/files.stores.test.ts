@@ -36,7 +36,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
       return loose.length === 0 && store.listLeftovers().length === 0 && (await store.listKeys(appid)).length === 0;
     }
 
-    it("are returned identical by token, accessToken and signedUrl, with their type and name", async () => {
+    it("are returned unchanged by token, accessToken and signedUrl, with their type and name", async () => {
       for (const length of [1, 65_537, 9_000_000]) {
         const bytes = randomBytes(length);
         const data = dataPart(bytes, "text/html; charset=utf-8", "it's (a) ü.html");
@@ -87,7 +87,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
       assert.equal(head.headers.get("etag"), `"${contentHash}"`);
     });
 
-    it("have scaled pictures stored beside them, and variants without metadata for other users", async () => {
+    it("are stored with their scaled pictures, and with variants without metadata for other users", async () => {
       const { default: sharp } = await import("sharp");
       const shy = await test.signUp();
       await test.call("PATCH /users/me", { token: shy.token, body: { locationFuzzing: true } });
@@ -111,7 +111,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
       assert.ok((await download(test, path, { token: shy.token })).bytes.equals(photo));
     });
 
-    it("are denied to other users with 404 and 401, never with an address", async () => {
+    it("are denied to other users with 404 and 401, never with a URL", async () => {
       const { id, signedUrl } = await upload(test, owner.token, "/blobs", dataPart("private"));
       const elsewhere = await test.createApplication();
       const stranger = await test.signUp("Jane", elsewhere);
@@ -151,7 +151,7 @@ for (const [turn, name] of Object.keys(fileStores).entries()) {
       assert.ok(await isNothingLeft(appid));
     });
 
-    it("leave nothing behind when their upload is cut off at any byte (hostile.md 26)", async () => {
+    it("leave no object or row when their upload is interrupted at any byte (hostile.md 26)", async () => {
       const application = await test.createApplication();
       const { token } = await test.signUp("Cut", application);
       const form = formOf([dataPart("the bytes of a file", "text/plain")]);
@@ -192,7 +192,7 @@ describe("files that clients read from S3: FILES_DOWNLOAD=redirect", () => {
     return test.call(`${method} ${path}`, { token: owner.token, headers });
   }
 
-  it("answer 302 to an address of the object that must not be cached and expires after five minutes", async () => {
+  it("answer 302 to a URL of the object that must not be cached and expires after five minutes", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes"));
     for (const headers of [{}, { range: "bytes=0-1" }, { "if-none-match": '"x"' }]) {
       const { status, headers: sent, text } = await read(`/blobs/${id}/file`, headers);
@@ -205,7 +205,7 @@ describe("files that clients read from S3: FILES_DOWNLOAD=redirect", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("X-Amz-"));
   });
 
-  it("are not redirected when other bytes than the original ones are sent", async () => {
+  it("are not redirected when the response is not the original bytes", async () => {
     const { id, contentHash } = await upload(test, owner.token, "/pictures", dataPart(await png(20, 20)));
     const path = `/pictures/${id}/file`;
     for (const [status, headers, method, query] of [

@@ -20,7 +20,7 @@ after(async () => {
 
 describe("POST /blobs: spec/files#upload-forms", () => {
   // spec/files#file-fields
-  it("answers 201 with the whole object, and returns files of any length identical", async () => {
+  it("answers 201 with the complete object, and returns files of any length unchanged", async () => {
     for (const length of [1, 2, 63, 64, 65, 4_096, 65_535, 65_536, 65_537, 1_000_003, 5_000_000]) {
       const bytes = randomBytes(length);
       const blob = await upload(test, owner.token, "/blobs", dataPart(bytes, "application/x-thing"), { tag: "a tag" });
@@ -47,7 +47,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
     }
   });
 
-  it("accepts the parts in any order, as plain fields or as the part body, which is recognized by its name alone", async () => {
+  it("accepts the parts in any order, as plain fields or as the part `body`, which is recognized only by its name", async () => {
     const fields: FormPart[] = [
       { name: "friendlyName", value: "A friend" },
       { name: "tag", value: "a tag" },
@@ -77,7 +77,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
   });
 
   // spec/files#part-charsets
-  it("decodes each part by its charset, and answers 400 ParameterIncorrectFormat to invalid bytes, and keeps nothing", async () => {
+  it("decodes each part by its charset, and answers invalid bytes with 400 ParameterIncorrectFormat, storing nothing", async () => {
     const { token } = owner;
     const name = "friendlyName";
     const json = (text: string) => `{"friendlyName":"${text}"}`;
@@ -125,7 +125,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
     assert.equal((await test.app.database.reads.selectFrom("loose_bytes").selectAll().execute()).length, 0);
   });
 
-  it("gives a part without a type one that browsers do not display", async () => {
+  it("assigns a part without a type one that browsers do not display", async () => {
     for (const part of [
       { name: "data", value: "<script>" },
       { name: "data", value: "<script>", fileName: "a.html" },
@@ -167,7 +167,7 @@ describe("POST /blobs: spec/files#upload-forms", () => {
   });
 
   // spec/files#upload-limits
-  it("answers 413 RequestTooLarge with the limit of the file or of the other parts, and keeps nothing", async () => {
+  it("answers 413 RequestTooLarge with the limit of the file or of the other parts, and stores nothing", async () => {
     const { token } = owner;
     const tooLarge = (answer: Parameters<typeof assertError>[0], message: string) =>
       assertError(answer, 413, "RequestTooLarge", 1281, message);
@@ -214,7 +214,7 @@ describe("POST /pictures", () => {
   });
 
   // spec/files#file-fields
-  it("stores, returns, changes and clears title and watermark of a picture and friendlyName of a video", async () => {
+  it("stores, returns, changes and clears the title and watermark of a picture and the friendlyName of a video", async () => {
     const tooLong = "x".repeat(257);
     for (const [collection, data, fields] of [
       ["pictures", dataPart(await png(2, 1)), { title: "A title", watermark: "© ℕ😀\u202e" }],

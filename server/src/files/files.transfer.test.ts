@@ -23,14 +23,14 @@ function headOf(form: Buffer): string {
 }
 
 describe("long uploads", () => {
-  it("may last longer than other requests, and leave the connection usable", async () => {
+  it("may last longer than other requests, and the connection stays usable", async () => {
     const form = formOf([dataPart("x".repeat(600))]);
     const connection = openRaw(test.port);
     for (let n = 0; n < 2; n += 1) {
       connection.write(headOf(form));
       for (let start = 0; start < form.length; start += 100) {
         connection.write(form.subarray(start, start + 100));
-        await sleep(450); // in all, longer than the timeout
+        await sleep(450); // in total longer than the timeout
       }
       const answer = await connection.receive();
       assert.deepEqual([answer?.status, answer?.body?.result?.contentLength], [201, 600]);
@@ -52,8 +52,8 @@ describe("long uploads", () => {
   });
 });
 
-describe("uploads that are refused", () => {
-  it("leave the connection usable and store nothing, however the bytes are chunked", async () => {
+describe("refused uploads", () => {
+  it("do not close the connection and store nothing, however the bytes are chunked", async () => {
     const form = formOf([{ name: "x", value: "y".repeat(1_048_577) }, dataPart("x".repeat(200_000))]);
     for (const size of [1_000_000, 100_000, 1_048_500, 1_048_700, 1_248_000]) {
       const connection = openRaw(test.port);
@@ -73,8 +73,8 @@ describe("uploads that are refused", () => {
   });
 });
 
-describe("downloads that fail", () => {
-  it("before the first byte answer in the envelope, without the file's headers", async () => {
+describe("failing downloads", () => {
+  it("answer in the envelope before the first byte, without the file's headers", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("bytes", "text/html"));
     await test.app.bytes.deleteAll(`${test.application.appid}/${id}/`);
     await assert.rejects(test.app.bytes.read(`${test.application.appid}/${id}/original`), BytesMissing);
@@ -85,7 +85,7 @@ describe("downloads that fail", () => {
     for (const name of ["etag", "content-disposition"]) assert.equal(headers.get(name), null);
   });
 
-  it("in the middle cut the connection, so that no client accepts a part as the whole", async () => {
+  it("close the connection in the middle of the file, so that no client accepts a truncated one", async () => {
     const { id } = await upload(test, owner.token, "/blobs", dataPart("x".repeat(1_000)));
     const { read } = test.app.bytes;
     test.app.bytes.read = async () =>
@@ -98,7 +98,7 @@ describe("downloads that fail", () => {
       );
     const socket = connect(test.port, "127.0.0.1");
     socket.write(`GET /blobs/${id}/file HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${owner.token}\r\n\r\n`);
-    socket.on("error", () => {}); // a reset also ends the connection
+    socket.on("error", () => {}); // a reset also closes the connection
     const closed = once(socket, "close");
     const received = await text(socket).catch(() => "");
     await closed;

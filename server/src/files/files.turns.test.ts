@@ -12,7 +12,7 @@ describe("a flood of requests for scaled sizes through a signedUrl", () => {
   });
   after(() => test.close());
 
-  /** Keeps 40 requests running for sizes that are not stored, until it is stopped. */
+  /** Repeats 40 concurrent requests for sizes that are not stored, until it is stopped. */
   function flood(signedUrl: string) {
     let isStopped = false;
     let size = 1_001;

@@ -52,7 +52,7 @@ describe("the tus protocol", () => {
     assert.equal((await test.call("OPTIONS /files")).headers["tus-version"], undefined);
   });
 
-  it("answers OPTIONS with the address of the server in the same way, as through a proxy", async () => {
+  it("answers OPTIONS with the URL of the server in the same way, as a proxy sends it", async () => {
     const { headers } = await test.call("OPTIONS http://a.example:8080/files/uploads?x=1");
     assert.equal(headers["tus-version"], "1.0.0");
   });
@@ -85,7 +85,7 @@ describe("the tus protocol", () => {
       assert.ok(exposed.includes(name), name);
   });
 
-  it("answers 412 with the supported version to another version or none, and every answer names it", async () => {
+  it("answers 412 with the supported version to another version or none; every response names the version", async () => {
     for (const headers of [{}, { "tus-resumable": "0.2.2" }, { "tus-resumable": "1.0.0, 1.0.0" }]) {
       const answer = await test.call("POST /files/uploads", { token: jane.token, headers });
       assertError(answer, 412, "ParameterOutOfRange", 514, "Tus-Resumable must be 1.0.0.");
@@ -152,7 +152,7 @@ describe("the tus protocol", () => {
     }
   });
 
-  it("ignores an Idempotency-Key, because offsets do its work", async () => {
+  it("ignores an Idempotency-Key, because the offset already prevents repetition", async () => {
     const headers = { "idempotency-key": "one" };
     const first = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
     const second = await createUpload(test, jane.token, 3, { kind: "blob" }, { headers });
@@ -199,7 +199,7 @@ describe("Upload-Checksum", () => {
     }
   });
 
-  it("answers 460 when it is wrong, and drops the bytes of that request", async () => {
+  it("answers 460 when it is wrong, and discards the bytes of that request", async () => {
     const path = await begin(test, jane.token, 6);
     await sendBytes(test, jane.token, path, 0, "abc");
     for (const algorithm of ["sha1", "sha256", "md5"]) {
@@ -218,7 +218,7 @@ describe("Upload-Checksum", () => {
     assert.equal((await createUpload(test, jane.token, 6, { kind: "blob" }, { headers, body: "abc" })).status, 460);
   });
 
-  it("drops all bytes of a truncated request", async () => {
+  it("discards all bytes of a truncated request", async () => {
     const path = await begin(test, jane.token, 6);
     const connection = openRaw(test.port);
     connection.write(
@@ -230,7 +230,7 @@ describe("Upload-Checksum", () => {
     assert.equal(await offsetOf(test, jane.token, path), 0);
   });
 
-  it("answers 400 before a byte counts when its algorithm is unknown or it is malformed", async () => {
+  it("answers 400 before any byte counts when its algorithm is unknown or it is malformed", async () => {
     const path = await begin(test, jane.token, 6);
     const unknown = "The algorithm of Upload-Checksum must be one of sha1,sha256,md5.";
     for (const algorithm of ["crc32", "SHA1", "__proto__", "constructor"]) {
@@ -285,7 +285,7 @@ describe("Upload-Metadata", () => {
     }
   });
 
-  it("accepts names in any case, and ignores unknown ones, also __proto__ and constructor (hostile.md 15)", async () => {
+  it("accepts names in any case, and ignores unknown ones, including __proto__ and constructor (hostile.md 15)", async () => {
     const values = { KIND: "BLOB", friendlyname: "N", relativePath: "null", constructor: "x", toString: "y" };
     const text = `${metadataOf(values)},__proto__ ${btoa("z")},flag`;
     const created = await createUpload(test, jane.token, 1, {}, { headers: { "upload-metadata": text } });
@@ -332,7 +332,7 @@ describe("Upload-Metadata", () => {
 });
 
 describe("permission to upload", () => {
-  it("is granted to user tokens of any of AUTH_SCHEMES, and other callers get the errors of every operation", async () => {
+  it("is granted to user tokens of any of AUTH_SCHEMES; other callers receive the errors of every operation", async () => {
     const path = await begin(test, jane.token, 3);
     const calls = ["POST /files/uploads", `HEAD ${path}`, `PATCH ${path}`, `DELETE ${path}`];
     for (const operation of calls.filter((each) => !each.startsWith("HEAD"))) {
@@ -345,7 +345,7 @@ describe("permission to upload", () => {
     assert.equal((await test.call(`HEAD ${path}`, { headers: bearer })).status, 200);
   });
 
-  it("is limited to the user: an upload does not exist for other users and applications, and stays unchanged", async () => {
+  it("is limited to the user: for other users and applications the upload does not exist, and they cannot change it", async () => {
     const path = await begin(test, jane.token, 3);
     await sendBytes(test, jane.token, path, 0, "a");
     const others = [await test.signUp(), await test.signUp("Jane", await test.createApplication())];
@@ -363,10 +363,10 @@ describe("permission to upload", () => {
     }
     const last = await sendBytes(test, jane.token, path, 1, "bc");
     assert.equal(last.status, 204);
-    for (const { token } of others) assert.equal((await findUpload(test, token, path)).status, 404); // not their file
+    for (const { token } of others) assert.equal((await findUpload(test, token, path)).status, 404); // not their upload
   });
 
-  it("ends with a revoked token on the next request, and the upload resumes with a new one", async () => {
+  it("is lost with a revoked token on the next request, and the upload resumes with a new one", async () => {
     const user = await test.signUp();
     const path = await begin(test, user.token, 3);
     await sendBytes(test, user.token, path, 0, "a");
@@ -377,7 +377,7 @@ describe("permission to upload", () => {
     assert.equal((await sendBytes(test, login.body.result.accessToken, path, 1, "bc")).status, 204);
   });
 
-  it("is refused for paths that lead outside of the collection (hostile.md 18)", async () => {
+  it("is refused for paths that lead outside the collection (hostile.md 18)", async () => {
     for (const id of ["..%2f..%2fetc", "%2e%2e", "pic_%2e%2e", "a%5cb", `blb_${"0".repeat(3_000)}`, "%ff"]) {
       const answer = await sendBytes(test, jane.token, `/files/uploads/${id}`, 0, "x");
       assert.ok([400, 404].includes(answer.status), `${id} ${answer.status}`);
@@ -386,7 +386,7 @@ describe("permission to upload", () => {
 });
 
 describe("slow senders", () => {
-  it("may take long while bytes arrive, and get an answer with the stored bytes after REQUEST_TIMEOUT_MS of silence", async () => {
+  it("may take long while bytes arrive, and are answered with the stored offset after REQUEST_TIMEOUT_MS of silence", async () => {
     const path = await begin(test, jane.token, 20);
     const connection = openRaw(test.port);
     connection.write(
@@ -394,7 +394,7 @@ describe("slow senders", () => {
     );
     for (let n = 0; n < 8; n += 1) {
       connection.write("x");
-      await new Promise((resolve) => setTimeout(resolve, 450)); // in all, longer than the timeout
+      await new Promise((resolve) => setTimeout(resolve, 450)); // in total longer than the timeout
     }
     const answer = await connection.receive();
     assert.deepEqual([answer?.status, answer?.headers["upload-offset"]], [204, "8"]);
@@ -419,7 +419,7 @@ describe("tus-js-client", () => {
     });
   }
 
-  it("uploads in one request, in pieces, with the creation, and by POST alone", async () => {
+  it("uploads in one request, in pieces, with the creation, and by POST only", async () => {
     const bytes = randomBytes(1_500_000);
     const ways: Partial<UploadOptions>[] = [
       {},

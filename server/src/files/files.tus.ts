@@ -17,36 +17,36 @@ import { bytesType, tusOperations, tusPath, tusVersion } from "./files.tus.opera
 
 interface Holder {
   readonly stop: () => void;
-  readonly isOver: Promise<void>;
+  readonly isReleased: Promise<void>;
 }
 
 const waitingMsMax = 5_000;
 
 /**
- * Lets one request at a time write to each upload, within this process. A later request stops the earlier one, which
- * keeps what has arrived: usually its connection is dead and the client has reconnected.
+ * Allows one writing request per upload within this process. A later request stops the earlier one, whose arrived bytes
+ * count: usually its connection is dead and the client has reconnected.
  */
-interface Turns {
+interface UploadLocks {
   /**
-   * @returns the function that releases the turn
+   * @returns a function that releases the upload
    * @throws ApiError ServiceUnavailable when the earlier request does not stop in time
    */
   take(key: string, stop: () => void): Promise<() => void>;
 }
 
-function createTurns(): Turns {
+function createUploadLocks(): UploadLocks {
   const holders = new Map<string, Holder>();
   return {
     async take(key, stop) {
       const deadline = performance.now() + waitingMsMax;
       for (let holder = holders.get(key); holder !== undefined; holder = holders.get(key)) {
         holder.stop();
-        if (!(await isOverBy(deadline, holder))) {
+        if (!(await isReleasedBy(deadline, holder))) {
           throw new ApiError("ServiceUnavailable", "The upload is busy with an earlier request.");
         }
       }
-      const { promise: isOver, resolve } = Promise.withResolvers<void>();
-      holders.set(key, { stop, isOver });
+      const { promise: isReleased, resolve } = Promise.withResolvers<void>();
+      holders.set(key, { stop, isReleased });
       return () => {
         holders.delete(key);
         resolve();
@@ -55,10 +55,10 @@ function createTurns(): Turns {
   };
 }
 
-async function isOverBy(deadline: number, { isOver }: Holder): Promise<boolean> {
+async function isReleasedBy(deadline: number, { isReleased }: Holder): Promise<boolean> {
   const { promise: isLate, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, deadline - performance.now());
-  const isInTime = await Promise.race([isOver.then(() => true), isLate.then(() => false)]);
+  const isInTime = await Promise.race([isReleased.then(() => true), isLate.then(() => false)]);
   clearTimeout(timer);
   return isInTime;
 }
@@ -66,11 +66,11 @@ async function isOverBy(deadline: number, { isOver }: Holder): Promise<boolean> 
 const extensions = ["creation", "creation-with-upload", "expiration", "checksum", "termination"];
 
 /**
- * Resumable uploads (spec/uploads): the tus protocol, as `@tus/server` implements it. The package gets only the
- * headers; the bytes go from the request to the store. docs/contributing/decisions/0010-tus-protocol.md
+ * Resumable uploads (spec/uploads) with the tus protocol of `@tus/server`. The package receives only the headers; the
+ * body goes from the request to the store. docs/decisions/0010-tus-protocol.md
  */
 export function tusEndpoint(services: Services): Endpoint {
-  const turns = createTurns();
+  const locks = createUploadLocks();
   return {
     tag: "Uploads",
     operations: tusOperations,
@@ -82,12 +82,12 @@ export function tusEndpoint(services: Services): Endpoint {
     },
     async answer(call) {
       checkHeaders(call);
-      return speak(call, turns, services);
+      return handleByPackage(call, locks, services);
     },
   };
 }
 
-/** Header checks that the package omits, or answers differently from the protocol. @throws ApiError */
+/** Header checks that the package omits, or implements differently from the protocol. @throws ApiError */
 function checkHeaders({ headers, contentType, operation: { method } }: EndpointCall): void {
   if (headers["tus-resumable"] !== tusVersion) throw new ApiError("UploadVersionUnsupported");
   if (method === "PATCH") {
@@ -113,9 +113,10 @@ function isBytes(contentType: string | undefined): boolean {
   return contentType?.trim().toLowerCase() === bytesType;
 }
 
-/** Handles one request with a package server of its own, whose store is this one upload. */
-async function speak(call: EndpointCall, turns: Turns, services: Services): Promise<EndpointReply> {
-  const { DataStore, Server, Upload } = await import("@tus/server"); // few deployments need it
+/** Handles one request with a package server whose store is this upload. */
+async function handleByPackage(call: EndpointCall, locks: UploadLocks, services: Services): Promise<EndpointReply> {
+  // Loaded on demand, because few deployments need it.
+  const { DataStore, Server, Upload } = await import("@tus/server");
   const { caller, operation, headers, path, body } = call;
   const { applicationId } = caller;
   const { method } = operation;
@@ -138,7 +139,7 @@ async function speak(call: EndpointCall, turns: Turns, services: Services): Prom
       return Object.assign(upload, present(state));
     },
     async getUpload() {
-      // A creation reports its upload, even when another request has removed it since.
+      // A creation reports its upload, even if a concurrent request removed it.
       if (method === "POST" && state !== undefined) return present(state);
       state = await settleUpload(caller, id, services);
       return present(state);
@@ -150,7 +151,7 @@ async function speak(call: EndpointCall, turns: Turns, services: Services): Prom
       try {
         state = await receiveBytes(state.row, body, checksum, services);
       } catch (error) {
-        if (isNew) await removeUpload(caller, id, services).catch(() => {}); // the client never got its address
+        if (isNew) await removeUpload(caller, id, services).catch(() => {}); // the client never received its URL
         throw isNew && isGone(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       }
       if (isNew && !body.isConnected() && state.row !== undefined) await removeUpload(caller, id, services);
@@ -162,13 +163,13 @@ async function speak(call: EndpointCall, turns: Turns, services: Services): Prom
   const options: ServerOptions & { datastore: typeof store } = {
     path: tusPath,
     datastore: store,
-    locker: method === "POST" ? unlocked : lockerOf(turns, () => `${applicationId}/${id}`, body.stop),
-    namingFunction: () => "new", // the row provides the id
+    locker: method === "POST" ? unlocked : lockerOf(locks, () => `${applicationId}/${id}`, body.stop),
+    namingFunction: () => "new", // the row determines the id
     getFileIdFromRequest: () => id,
     generateUrl: () => `${services.serverUrl()}${tusPath}/${id}`,
     async onIncomingRequest() {
       if (method === "POST") return;
-      // Before this request takes over the turn of another one.
+      // Must fail before this request stops another one.
       if (kindOfId(id) === undefined) throw new ApiError("ItemDoesNotExist");
       await findUploadState(caller, id, services);
     },
@@ -186,7 +187,7 @@ async function speak(call: EndpointCall, turns: Turns, services: Services): Prom
   return { status: response.status, headers: replyHeaders(response.headers, state) };
 }
 
-/** An upload whose address no client knows is gone only with its user. */
+/** An upload that no client has the URL of disappears only with its user. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiError && error.condition === "ItemDoesNotExist";
 }
@@ -204,15 +205,15 @@ function requestHeaders({ headers, contentType, operation: { method } }: Endpoin
   return forwarded;
 }
 
-/** Keeps the protocol headers of the answer; addresses and access rules for web pages are set here. */
+/** Copies the protocol headers of the response; URLs and CORS headers are set here. */
 function replyHeaders(answered: Headers, state: UploadState | undefined): Record<string, string> {
-  const kept = ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires", "Cache-Control"].flatMap((name) => {
+  const copied = ["Location", "Upload-Offset", "Upload-Length", "Upload-Expires", "Cache-Control"].flatMap((name) => {
     const value = answered.get(name);
     return value === null ? [] : [[name, value] as const];
   });
   const { row } = state ?? {};
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(copied),
     ...(answered.has("Upload-Length") && row !== undefined && describeUnfinished(row)),
     ...(state !== undefined && row === undefined && { "Content-Location": filePath(state.id) }),
   };
@@ -227,7 +228,7 @@ function filePath(id: string): string {
   return `/${kind?.collection}/${id}`;
 }
 
-/** Translates an error answer of the package into a row of the error catalogue. */
+/** Translates an error response of the package into a row of the error catalogue. */
 async function refusalOf(response: Response, failure: unknown): Promise<unknown> {
   const { status } = response;
   if (failure instanceof Error || (status >= 500 && failure !== undefined)) return failure;
@@ -238,16 +239,16 @@ async function refusalOf(response: Response, failure: unknown): Promise<unknown>
   return new ApiError("ParameterIncorrectFormat", message);
 }
 
-/** An upload that is being created needs no lock: no other client knows its address. */
+/** An upload that is being created needs no lock: no other client has its URL. */
 const unlocked: Locker = { newLock: () => ({ lock: async () => {}, unlock: async () => {} }) };
 
-/** Replaces the package's locker, which knows nothing about the bodies of other requests. */
-function lockerOf(turns: Turns, key: () => string, stop: () => void): Locker {
+/** Replaces the package's locker, which cannot stop the bodies of other requests. */
+function lockerOf(locks: UploadLocks, key: () => string, stop: () => void): Locker {
   let end = () => {};
   return {
     newLock: () => ({
       async lock() {
-        end = await turns.take(key(), stop);
+        end = await locks.take(key(), stop);
       },
       async unlock() {
         end();

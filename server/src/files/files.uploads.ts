@@ -21,7 +21,7 @@ import {
 import { freeQuotaOf } from "../storage/usage.ts";
 import type { FileKind } from "./files.kinds.ts";
 
-/** The properties of stored bytes that a file is going to have. */
+/** Stored bytes, with the properties of the future file. */
 export interface StoredFile extends StoredUpload {
   readonly id: string;
   readonly contentType: string;
@@ -32,7 +32,7 @@ export interface StoredFile extends StoredUpload {
   readonly size: PictureSize | undefined;
 }
 
-/** The bytes of a file, with what the client claims about them. */
+/** The bytes of a file, with the client's claims about them. */
 export type ClaimedFile = Omit<UploadedPart, "signal"> & { readonly signal?: AbortSignal };
 
 export interface UploadServices {
@@ -45,7 +45,10 @@ export interface UploadServices {
 
 /** The call that uploads a file. */
 interface UploadCall extends Pick<Call, "idempotencyKey" | "whenGone"> {
-  /** True when another file frees space for this one; the quota is then checked at the end, as for a repeated call. */
+  /**
+   * Whether another file frees space for this one; the quota is then checked in the transaction, as for a repeated
+   * call.
+   */
   readonly isReplacement?: boolean;
 }
 
@@ -54,7 +57,7 @@ interface Uploader extends Pick<UserCaller, "applicationId" | "userId"> {
   readonly whenGone?: () => AbortSignal | undefined;
 }
 
-/** How often a continuing upload updates its row. */
+/** How often an upload in progress updates its row. */
 const touchedMs = 600_000;
 
 export function originalKey(applicationId: string, id: string): string {
@@ -64,7 +67,7 @@ export function originalKey(applicationId: string, id: string): string {
 /**
  * Stores the bytes of an upload as they arrive, under the id of the future file.
  *
- * @throws ApiError FileUploadFailed, ServiceUnavailable; then nothing stays stored
+ * @throws ApiError FileUploadFailed, ServiceUnavailable; then nothing remains stored
  */
 export async function storeUpload(
   kind: FileKind,
@@ -87,7 +90,7 @@ export async function storeUpload(
 
   let length = 0;
   let touchedAt = clock.now();
-  async function* passing(): AsyncGenerator<Uint8Array> {
+  async function* countedChunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of part.bytes) {
       length += chunk.length;
       if (free !== undefined && length > free.bytes) throw free.exceeded();
@@ -101,10 +104,10 @@ export async function storeUpload(
     }
   }
 
-  // Maintenance drops bytes that this leaves behind.
+  // Maintenance deletes bytes whose deletion fails here.
   const discard = () => discardUpload(applicationId, id, prefix, services).catch(() => {});
   try {
-    const claimed = { ...part, bytes: passing() };
+    const claimed = { ...part, bytes: countedChunks() };
     const uploader = { applicationId, userId, whenGone: () => call.whenGone?.() };
     return { ...(await writeOriginal(kind, uploader, id, claimed, { bytes, pictures })), discard };
   } catch (error) {
@@ -113,7 +116,7 @@ export async function storeUpload(
   }
 }
 
-/** Erases the bytes stored under a key, unless a file has taken them. */
+/** Erases the bytes stored under a key, unless a file refers to them. */
 export async function discardUpload(
   applicationId: string,
   id: string,
@@ -121,14 +124,14 @@ export async function discardUpload(
   services: Pick<UploadServices, "database" | "bytes">,
 ): Promise<void> {
   const isErased = await eraseOrphans(applicationId, key, Number.MAX_SAFE_INTEGER, services);
-  if (!isErased) await eraseUnreferencedObjects(applicationId, id, services); // the row may be deleted too
+  if (!isErased) await eraseUnreferencedObjects(applicationId, id, services); // the row may be deleted, too
 }
 
 /**
  * Writes the bytes of a file and detects their type.
  *
- * @throws ApiError FileUploadFailed when there are none, or they are no picture; ServiceUnavailable; and errors of
- *   their source
+ * @throws ApiError FileUploadFailed when there are no bytes, or no picture; ServiceUnavailable; and errors of the
+ * source
  */
 export async function writeOriginal(
   kind: FileKind,
@@ -141,7 +144,7 @@ export async function writeOriginal(
   const hash = createHash("sha256");
   let contentLength = 0;
   let head = Buffer.alloc(0);
-  async function* passing(): AsyncGenerator<Uint8Array> {
+  async function* countedChunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of claimed.bytes) {
       hash.update(chunk);
       contentLength += chunk.length;
@@ -151,7 +154,7 @@ export async function writeOriginal(
     }
     if (contentLength === 0) throw emptyFile();
   }
-  await bytes.write(key, passing(), claimed.signal === undefined ? {} : { signal: claimed.signal });
+  await bytes.write(key, countedChunks(), claimed.signal === undefined ? {} : { signal: claimed.signal });
   const contentType = kind.isPicture ? requirePicture(head) : claimedType(claimed.contentType);
   const turn = { lane: "upload", application: applicationId, caller: userId } as const;
   const size = kind.isPicture
@@ -182,7 +185,7 @@ function claimedType(claimed: string): string {
 
 const fileNameCharactersMax = 255;
 
-/** The last segment of a possible path, without characters that are invalid in names. It is never a storage key. */
+/** The last segment of a possible path, without characters that are invalid in names. Never used as a storage key. */
 function nameOf(given: string | undefined): string | null {
   const last = given?.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const name = [...last.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, "")];

@@ -12,16 +12,16 @@ import { claimOrphans, filePrefix, putOrphans } from "../storage/orphaned-object
 import { findLiveFile } from "./files.store.ts";
 import { discardUpload, originalKey } from "./files.uploads.ts";
 
-/** Memory for content of slow readers, in all. A single larger one is accepted while it is alone. */
+/** Total memory for content that slow readers receive. One larger item is accepted when no other is in memory. */
 const heldBytesMax = 134_217_728;
 const pieceBytes = 65_536;
 
 let heldBytes = 0;
 
 /**
- * Content that stays in memory until its reader has received it or has disconnected.
+ * Returns content that stays in memory until its reader has received it or has disconnected.
  *
- * @throws ApiError ServiceUnavailable when other readers hold too much memory
+ * @throws ApiError ServiceUnavailable when other readers use too much memory
  */
 function readHeldContent(content: Buffer, { start, end }: ByteRange): Readable {
   if (heldBytes > 0 && heldBytes + content.length > heldBytesMax) {
@@ -45,11 +45,11 @@ export interface VariantServices {
   readonly clock: Clock;
 }
 
-/** A variant of a picture: stored beside the original if that is worthwhile, and deleted with it. */
+/** Returns a variant of a picture. A worthwhile one is stored with the original, and deleted with it. */
 export async function variantResult(
   file: FileRow,
   name: string,
-  isWorthKeeping: boolean,
+  isWorthStoring: boolean,
   ticket: PictureTicket,
   services: VariantServices,
   make: (original: PictureSource, ticket: PictureTicket) => Promise<Buffer>,
@@ -58,16 +58,16 @@ export async function variantResult(
   const key = `${filePrefix(application_id, id)}${name}`;
   // Not derived from the hash of the original: that would let a client verify guesses about the stripped metadata.
   const facts = { ...describeVariant(file), tag: `${id}-${name}` };
-  const keptLength = isWorthKeeping ? await services.bytes.size(key) : undefined;
-  const kept = (contentLength: number) =>
+  const storedLength = isWorthStoring ? await services.bytes.size(key) : undefined;
+  const fromStore = (contentLength: number) =>
     new FileResult({ ...facts, contentLength, open: (range) => openStored(file, key, range, services) });
-  if (keptLength !== undefined) return kept(keptLength);
+  if (storedLength !== undefined) return fromStore(storedLength);
 
   const open = () => openStored(file, originalKey(application_id, id), undefined, services);
   const content = await makeOnce(key, ticket, (shared) => make(open, shared));
-  // Served from the store, so that slow readers do not hold all of it in memory.
-  if (isWorthKeeping && (await keep(file, key, content, services).catch(ignoreLackOfSpace)))
-    return kept(content.length);
+  // Served from the store, so that slow readers do not occupy memory.
+  if (isWorthStoring && (await storeVariant(file, key, content, services).catch(ignoreLackOfSpace)))
+    return fromStore(content.length);
   return new FileResult({
     ...facts,
     contentLength: content.length,
@@ -77,15 +77,15 @@ export async function variantResult(
 
 interface Making {
   readonly content: Promise<Buffer>;
-  /** Adds a request that waits for the content; the work is abandoned when the last one has left. */
+  /** Adds a waiting request; the work is aborted when the last one disconnects. */
   join(signal: AbortSignal | undefined): void;
 }
 
 const beingMade = new Map<string, Making>();
 
 /**
- * Makes a picture once for all concurrent requests for it. Requests of different lanes do not share: a caller with a
- * token must not wait in the lane of signed URLs.
+ * Makes a picture once for all concurrent requests for it. Lanes do not share, because a caller with a token must not
+ * wait in the lane of signed URLs.
  */
 async function makeOnce(
   key: string,
@@ -99,7 +99,7 @@ async function makeOnce(
   try {
     return await known.content;
   } catch (error) {
-    // The first request may have lost its queue slot, which says nothing about this caller.
+    // The first request may have lost its queue slot, which does not concern this caller.
     if (error instanceof ApiError && error.condition === "ServiceUnavailable") return make(ticket);
     throw error;
   }
@@ -128,45 +128,45 @@ function startMaking(
 }
 
 /**
- * Stores a variant like an upload: as an orphaned object until its file is found to exist still. A later deletion of
- * the file erases the variant too, so a process killed at any moment leaves nothing of a deleted file.
+ * Stores a variant as an orphaned object, like an upload, until a check shows that its file still exists. Deleting the
+ * file later erases the variant, so a killed process leaves nothing of a deleted file.
  *
- * @returns false when it was not stored, because another request stores it or the file is gone
+ * @returns false when it was not stored, because a concurrent request stores it or the file no longer exists
  */
-async function keep(
+async function storeVariant(
   { application_id, id }: FileRow,
   key: string,
   content: Buffer,
   { database, bytes, clock }: VariantServices,
 ): Promise<boolean> {
-  const isOurs = await database
+  const isClaimed = await database
     .write(({ queries }) => putOrphans(application_id, key, clock.now(), queries))
     .catch((error) => {
       // The application was erased after the token check.
       throw isForeignKeyViolation(error) ? new ApiError("ItemDoesNotExist") : error;
     });
-  if (!isOurs) return false;
-  let isKept = false;
+  if (!isClaimed) return false;
+  let isStored = false;
   try {
     await bytes.write(key, Readable.from([content]));
-    isKept = await database.write(async ({ queries }) => {
+    isStored = await database.write(async ({ queries }) => {
       const isThere = (await findLiveFile(application_id, id, queries)) !== undefined;
       return isThere && (await claimOrphans(application_id, key, queries));
     });
-    return isKept;
+    return isStored;
   } finally {
-    // Maintenance drops objects that this leaves behind.
-    if (!isKept) await discardUpload(application_id, id, key, { database, bytes }).catch(() => {});
+    // Maintenance deletes objects whose deletion fails here.
+    if (!isStored) await discardUpload(application_id, id, key, { database, bytes }).catch(() => {});
   }
 }
 
-/** A variant that cannot be stored for lack of room can still be served. */
+/** A variant that does not fit into the store can still be served. */
 function ignoreLackOfSpace(error: unknown): false {
   if (error instanceof ApiError && error.condition === "ServiceUnavailable") return false;
   throw error;
 }
 
-/** Opens the original or a variant. @throws ApiError ItemDoesNotExist when the file was deleted meanwhile */
+/** Opens the original or a variant. @throws ApiError ItemDoesNotExist when the file has been deleted */
 export async function openStored(
   { application_id, id }: FileRow,
   key: string,
@@ -177,13 +177,13 @@ export async function openStored(
     return await bytes.read(key, range);
   } catch (error) {
     if (!(error instanceof BytesMissing)) throw error;
-    // Either the file was deleted since it was found, or its bytes are lost, which is a server error.
+    // Either the file was deleted since the lookup, or its bytes are lost, which is a server error.
     if ((await findLiveFile(application_id, id, database.reads)) === undefined) throw new ApiError("ItemDoesNotExist");
     throw error;
   }
 }
 
-/** As {@link describeFile}, with the type in which pictures are made. */
+/** Like {@link describeFile}, with the type in which pictures are made. */
 function describeVariant({ content_type, file_name }: Pick<FileRow, "content_type" | "file_name">) {
   const contentType = madeType(content_type);
   const name = file_name ?? undefined;

@@ -46,7 +46,7 @@ async function photo(): Promise<Buffer> {
 
 // spec/files#location-data-in-files
 describe("videos and blobs of a user with locationFuzzing", () => {
-  it("are sent to other users without location data in every range, by token and signedUrl, and to the owner as the original", async () => {
+  it("are sent to other users without location data in every range, by token and signedUrl, and to the owner unchanged", async () => {
     const bytes = film(media);
     const { id, signedUrl, contentHash } = await share("videos", bytes, "video/mp4");
     const path = `/videos/${id}/file`;
@@ -92,7 +92,7 @@ describe("videos and blobs of a user with locationFuzzing", () => {
     assert.equal(own.headers.get("content-type"), "image/heif");
   });
 
-  it("are refused if their location data cannot be removed; locationData decides about unknown formats", async (t) => {
+  it("are refused if their location data cannot be removed; for unknown formats, the setting locationData decides", async (t) => {
     const start = box("ftyp", "isom");
     const located = [
       Buffer.from("II*\0raw"),
@@ -126,12 +126,12 @@ describe("videos and blobs of a user with locationFuzzing", () => {
     }
     const film = await share("videos", Buffer.concat([start, box("udta", filmedAt)]));
     const kept = await download(test, `/videos/${film.id}/file`, { token: other.token });
-    assert.ok(kept.bytes.includes(filmedAt)); // under the setting that the application made last
+    assert.ok(kept.bytes.includes(filmedAt)); // under the application's last setting
   });
 });
 
 describe("contentHash and contentLength of the original", () => {
-  it("are hidden from other users while the owner has locationFuzzing; ETags do not reveal them either", async (t) => {
+  it("are hidden from other users while the owner has locationFuzzing, also in ETags", async (t) => {
     t.after(() => setFuzzing(true));
     for (const [collection, bytes] of [
       ["pictures", await photo()],

@@ -20,10 +20,10 @@ interface ByteSpan {
 type ReadBytes = (start: number, end: number) => Promise<Buffer>;
 
 /**
- * A box that may contain the location of a recording. Blanking sets its type to `free` and its content to zeros, and
- * keeps its length.
+ * A box that may contain the location of a recording. Redaction sets its type to `free` and its content to zeros,
+ * without changing its length.
  */
-interface BlankedBox extends ByteSpan {
+interface LocationBox extends ByteSpan {
   /** The offset of its four-byte type. */
   readonly typeAt: number;
 }
@@ -47,27 +47,26 @@ export function isIsoMedia(head: Buffer): boolean {
   return firstTypes.has(typeAt(head, 4));
 }
 
-/** Boxes with descriptions, or with remnants of them. */
+/** Boxes that contain descriptions, or remnants of them. */
 const described: ReadonlySet<string> = new Set(["udta", "meta", "uuid", "free", "skip", "Xtra"]);
 /** Boxes whose children are examined. */
 const containers: ReadonlySet<string> = new Set(["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"]);
-/** Brands of still pictures (HEIC): their metadata lies among the picture's own bytes. */
+/** Brands of still pictures (HEIC), whose metadata is stored among the bytes of the picture. */
 const pictureBrands = /^(hei[cxms]|hev[cxms]|mif1|msf1|avi[fs]|jpeg)$/;
 /** Tracks that record locations during the film, as action cameras, phones and dash cameras do. */
-const placeTracks = /gpmd|camm|gps|location/i;
+const locationTracks = /gpmd|camm|gps|location/i;
 
 const boxesMax = 1_000;
 const blankedMax = 500;
 const sampleDescriptionBytesMax = 65_536;
 
 /**
- * Finds the boxes of a film that may contain its location. Reads only the headers of boxes, and at most a thousand of
- * them.
+ * Finds the boxes of a film that may contain its location. Reads only the headers of boxes, at most a thousand of them.
  *
- * @returns undefined when other parts may contain locations: for a still picture, a location track, or a malformed film
+ * @returns undefined when other parts may contain locations: in a still picture, a location track, or a malformed film
  */
-export async function findLocationBoxes(length: number, read: ReadBytes): Promise<readonly BlankedBox[] | undefined> {
-  const found: BlankedBox[] = [];
+export async function findLocationBoxes(length: number, read: ReadBytes): Promise<readonly LocationBox[] | undefined> {
+  const found: LocationBox[] = [];
   let boxes = 0;
 
   /** @returns false for a file that cannot be cleaned */
@@ -76,13 +75,13 @@ export async function findLocationBoxes(length: number, read: ReadBytes): Promis
       boxes += 1;
       if (boxes > boxesMax) return false;
       const head = await read(at, Math.min(end, at + 16));
-      if (head.length < 8) return head.every((byte) => byte === 0); // QuickTime ends lists of boxes with zeros
+      if (head.length < 8) return head.every((byte) => byte === 0); // QuickTime terminates lists of boxes with zeros
       const type = typeAt(head, 4);
       const [headLength, given] = sizeOf(head, end - at);
       if (given < headLength) return false;
       const box = { start: at + headLength, end: Math.min(end, at + given) };
       if (type === "ftyp" && pictureBrands.test(typeAt(await read(box.start, box.start + 4), 0))) return false;
-      if (type === "cmov" || type === "gps ") return false; // compressed boxes; locations of dash cameras
+      if (type === "cmov" || type === "gps ") return false; // compressed boxes, or locations of dash cameras
       if (type === "stsd" && !(await isPlaceless(box))) return false;
       if (described.has(type)) {
         if (found.length >= blankedMax) return false;
@@ -95,13 +94,13 @@ export async function findLocationBoxes(length: number, read: ReadBytes): Promis
 
   async function isPlaceless({ start, end }: ByteSpan): Promise<boolean> {
     if (end - start > sampleDescriptionBytesMax) return false;
-    return !placeTracks.test((await read(start, end)).toString("latin1"));
+    return !locationTracks.test((await read(start, end)).toString("latin1"));
   }
 
   return (await walk({ start: 0, end: length })) ? found : undefined;
 }
 
-/** @returns the length of a box's header, and of the whole box */
+/** @returns the lengths of a box's header and of the complete box */
 function sizeOf(head: Buffer, rest: number): [headLength: number, length: number] {
   const size = head.readUInt32BE(0);
   if (size === 0) return [8, rest]; // extends to the end of its parent
@@ -115,8 +114,8 @@ function typeAt(bytes: Buffer, at: number): string {
 
 const freeType = Buffer.from("free");
 
-/** Blanks boxes in a part of a file that begins at the offset `at`. */
-export function blankBoxes(bytes: Buffer, at: number, boxes: readonly BlankedBox[]): void {
+/** Redacts boxes in a part of a file that begins at offset `at`. */
+export function redactBoxes(bytes: Buffer, at: number, boxes: readonly LocationBox[]): void {
   const end = at + bytes.length;
   for (const box of boxes) {
     if (box.typeAt >= end || box.end <= at) continue;
@@ -133,10 +132,10 @@ export function blankBoxes(bytes: Buffer, at: number, boxes: readonly BlankedBox
 }
 
 /**
- * The bytes of a video or a blob for other users while its owner has locationFuzzing: without the location data that
- * cameras write. `locationData` of the application decides about files in which it cannot be found.
+ * Returns the bytes of a video or a blob for other users while its owner has locationFuzzing: without the location data
+ * that cameras write. If none can be found, the application's `locationData` setting decides.
  *
- * @returns undefined for the bytes as they are
+ * @returns undefined for the unchanged bytes
  * @throws ApiError ObjectPermissionDenied for a file that may contain its location and cannot be stripped
  */
 export async function resultWithoutLocation(
@@ -150,7 +149,7 @@ export async function resultWithoutLocation(
   const content = await recognize(file, services);
   if (content.kind === "picture") {
     const { type } = content;
-    const isConverted = madeType(type) !== type; // then the claimed type is wrong for what is sent
+    const isConverted = madeType(type) !== type; // then the response has another type than the client claimed
     const picture = isConverted ? { ...file, content_type: type } : file;
     return variantResult(picture, "stripped", true, ticket, services, (source, turn) =>
       services.pictures.stripPicture(source, type, turn).catch((error) => {
@@ -165,7 +164,7 @@ export async function resultWithoutLocation(
       tag: `${file.id}-stripped`,
       async open(range = { start: 0, end: content_length }) {
         const bytes = await openStored(file, originalKey(application_id, file.id), range, services);
-        return Readable.from(blanked(bytes, range.start, content.boxes), { objectMode: false });
+        return Readable.from(redacted(bytes, range.start, content.boxes), { objectMode: false });
       },
     });
   }
@@ -178,11 +177,11 @@ function locationUnknown(cause?: unknown): ApiError {
   return new ApiError("ObjectPermissionDenied", message, { cause });
 }
 
-async function* blanked(bytes: Readable, start: number, boxes: readonly BlankedBox[]): AsyncGenerator<Buffer> {
+async function* redacted(bytes: Readable, start: number, boxes: readonly LocationBox[]): AsyncGenerator<Buffer> {
   let at = start;
   for await (const chunk of bytes) {
     const copy = Buffer.from(chunk);
-    blankBoxes(copy, at, boxes);
+    redactBoxes(copy, at, boxes);
     at += copy.length;
     yield copy;
   }
@@ -190,11 +189,11 @@ async function* blanked(bytes: Readable, start: number, boxes: readonly BlankedB
 
 type Content =
   | { readonly kind: "picture"; readonly type: PictureType }
-  | { readonly kind: "film"; readonly boxes: readonly BlankedBox[] }
+  | { readonly kind: "film"; readonly boxes: readonly LocationBox[] }
   /** `located` is a format whose location data cannot be found. */
   | { readonly kind: "located" | "unknown" };
 
-/** Cached because the bytes of a file never change and players request many ranges of it. */
+/** Cached, because the bytes of a file never change and players request many ranges of it. */
 const recognized = new LruMap<string, Content>(1_000);
 
 async function recognize(file: FileRow, services: VariantServices): Promise<Content> {
@@ -214,18 +213,18 @@ async function recognize(file: FileRow, services: VariantServices): Promise<Cont
   return content;
 }
 
-function ofBoxes(boxes: readonly BlankedBox[] | undefined): Content {
+function ofBoxes(boxes: readonly LocationBox[] | undefined): Content {
   return boxes === undefined ? { kind: "located" } : { kind: "film", boxes };
 }
 
-/** Most cameras' raw pictures are TIFF as well. */
+/** The raw formats of most cameras are TIFF, too. */
 function isTiff(head: Buffer): boolean {
   return /^(II[*+]\0|MM\0[*+])/.test(head.toString("latin1", 0, 4));
 }
 
 const windowBytes = 16_384;
 
-/** Reads small spans of an original, and asks the store only for spans that are not near the previous one. */
+/** Reads small spans of an original, with one request to the store for neighbouring spans. */
 function bufferedReader(file: FileRow, services: VariantServices): ReadBytes {
   let window = Buffer.alloc(0);
   let windowAt = 0;
