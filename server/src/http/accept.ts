@@ -9,7 +9,7 @@ export function readAccept(header: string | undefined): Accepted {
   });
 }
 
-/** The quality from the most specific match. */
+/** Returns the quality of the most specific match. */
 export function qualityOf(name: string, accepted: Accepted): number {
   const [type] = name.split("/");
   for (const pattern of [name, `${type}/*`, "*/*", "*"]) {

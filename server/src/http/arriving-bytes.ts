@@ -3,7 +3,7 @@ import type { ArrivingBytes } from "../contract/endpoint.ts";
 import { noteDiscarded } from "./memory-relief.ts";
 import { beginUploading } from "./upload.ts";
 
-/** Receives a body that may take longer than other requests, as long as it makes progress. */
+/** Receives a body that may exceed the request time-out as long as it makes progress. */
 export function arrivingBytes(request: IncomingMessage, stalledMs: number): ArrivingBytes {
   const endUploading = beginUploading(request.socket);
   let isStopped = false;
@@ -13,7 +13,7 @@ export function arrivingBytes(request: IncomingMessage, stalledMs: number): Arri
     isStopped = true;
     wake();
   }
-  // Counts only while we wait for the client: a slow store is not the client's fault.
+  // Stops the body only while it waits for the client: a slow store is not the client's fault.
   const stall = setTimeout(() => {
     if (isWaiting) stop();
   }, stalledMs);

@@ -49,7 +49,7 @@ describe("an empty body means no parameters: spec/transport#bodies", () => {
     "",
   ];
 
-  it("on POST, regardless of the content type", async () => {
+  it("on POST, with any content type", async () => {
     for (const label of labels) {
       const headers: Record<string, string> = label === undefined ? {} : { "content-type": label };
       const { token } = await test.signUp();
@@ -70,7 +70,7 @@ describe("an empty body means no parameters: spec/transport#bodies", () => {
     }
   });
 
-  it("also with a length of 0, with no chunks, and with only white space or a byte order mark", async () => {
+  it("whether it has length 0, no chunks, only white space or only a byte order mark", async () => {
     const heads = ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"];
     for (const head of heads) {
       const connection = openRaw(test.port);
@@ -87,7 +87,7 @@ describe("an empty body means no parameters: spec/transport#bodies", () => {
 });
 
 describe("JSON bodies: spec/transport#bodies", () => {
-  it("are read whole when many chunks arrive in one packet", async () => {
+  it("are read completely when many chunks arrive in one packet", async () => {
     const connection = openRaw(test.port);
     const chunks = [...'{"location":"1,2"}'].map((byte) => `1\r\n${byte}\r\n`).join("");
     const head = `POST /checkins HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${user.token}\r\n`;
@@ -96,7 +96,7 @@ describe("JSON bodies: spec/transport#bodies", () => {
     connection.close();
   });
 
-  it("are recognized by the first { regardless of the content type, even if they are invalid", async () => {
+  it("are recognized by their first {, with any content type and even if they are invalid", async () => {
     const labels = [
       "application/json",
       "Application/JSON; Charset=UTF-8",
@@ -121,16 +121,16 @@ describe("JSON bodies: spec/transport#bodies", () => {
     await assertComment(checkIn(' \r\n\t{"location":"1,2","comment":"☺"}', form), "☺");
   });
 
-  it("may begin with a byte order mark, which is not part of the text", async () => {
+  it("may begin with a byte order mark, which is ignored", async () => {
     await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}'), "a");
     await assertComment(checkIn('\uFEFF{"location":"1,2","comment":"a"}', form), "a");
   });
 
-  it("have no parameters if they are null", async () => {
+  it("have no parameters if they are the value null", async () => {
     assertError(await checkIn("null"), 400, "ParameterMissingRequiredValue", 513, "location is required.");
   });
 
-  it("get 400 ParameterIncorrectFormat if they are no object", async () => {
+  it("get 400 ParameterIncorrectFormat if they are another value than an object", async () => {
     for (const body of ["[]", '[{"location":"1,2"}]', '"text"', "1", "true"]) {
       assertError(await checkIn(body), 400, "ParameterIncorrectFormat", 515, "The body must be a JSON object.");
     }
@@ -152,7 +152,7 @@ describe("JSON bodies: spec/transport#bodies", () => {
 });
 
 describe("form bodies: spec/transport#bodies", () => {
-  it("are parsed like queries: escapes, plus signs, names in any case, the last of several values", async () => {
+  it("are parsed as queries are: escapes, plus signs, names in any case, the last of several values", async () => {
     await assertComment(checkIn("location=1%2C2&comment=a+b%26c%3D%E2%98%BA", form), "a b&c=☺");
     await assertComment(checkIn("LOCATION=1,2&Comment=x&&unknown&=&a=b=c", `${form}; charset=UTF-8`), "x");
     await assertComment(checkIn("location=1,2&comment=first&comment=last", form), "last");
@@ -171,7 +171,7 @@ describe("form bodies: spec/transport#bodies", () => {
 
 // spec/transport#body-limits
 describe("forms with very many parameters (hostile.md 17)", () => {
-  it("get 413 RequestTooLarge that names the limit, no slower than parsing", async () => {
+  it("are refused with 413 RequestTooLarge and the limit, in no more time than parsing takes", async () => {
     const tooLarge = [413, "RequestTooLarge", 1281] as const;
     const rule = "A form may have at most 1000 parameters.";
     const pairs = "%zz&".repeat(262_000);
@@ -182,7 +182,7 @@ describe("forms with very many parameters (hostile.md 17)", () => {
     assertError(await checkIn("&".repeat(1_000_000), form), ...tooLarge, rule);
   });
 
-  it("are read if they have 1,000 parameters, including unknown ones", async () => {
+  it("are accepted with 1,000 parameters, including undeclared ones", async () => {
     await assertComment(checkIn(`location=1%2C2&comment=many${"&u=1".repeat(998)}`, form), "many");
   });
 });
@@ -218,7 +218,7 @@ describe("the charset of a body: spec/transport#charsets", () => {
     }
   });
 
-  it("gets 400 ParameterIncorrectFormat if it is any other one", async () => {
+  it("gets 400 ParameterIncorrectFormat if it is another charset", async () => {
     for (const charset of ["utf-16", "windows-1252", "utf-7", "nonsense"]) {
       const answer = await checkIn('{"location":"1,2"}', `application/json; charset=${charset}`);
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "The charset must be utf-8 or iso-8859-1.");
@@ -227,7 +227,7 @@ describe("the charset of a body: spec/transport#charsets", () => {
 });
 
 describe("a body above BODY_BYTES_MAX: spec/transport#body-limits", () => {
-  it("gets 413 RequestTooLarge that names the limit, whether its length is announced or it is chunked", async () => {
+  it("gets 413 RequestTooLarge with the limit, with a Content-Length and with chunks", async () => {
     const small = await startTestApp({ BODY_BYTES_MAX: "2048" });
     const { token } = await small.signUp();
     const empty = JSON.stringify({ location: "1,2", comment: "" }).length;
@@ -247,7 +247,7 @@ describe("a body above BODY_BYTES_MAX: spec/transport#body-limits", () => {
     await small.close();
   });
 
-  it("gets 413 without a token above 64 KiB, so that parsing a stranger's body cannot delay other callers", async () => {
+  it("gets 413 above 64 KiB if the request has no token, so that parsing it cannot delay other callers", async () => {
     const appid = "app_00000000000000000000000000";
     const members = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`m${index}`, 1]));
     const answer = await test.call("POST /devices", { body: { appid, appkey: "x", ...members } });

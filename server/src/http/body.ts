@@ -6,8 +6,8 @@ import { noteDiscarded } from "./memory-relief.ts";
 const bytesFirst = 65_536;
 
 /**
- * Collects a large body. Its memory is a resizable buffer, which returns to the operating system on release; malloc
- * would keep the memory of such buffers after a flood of requests.
+ * Collects a large body in a resizable buffer, whose memory returns to the operating system on release; malloc would
+ * hold on to it after a flood of requests.
  */
 class LargeBody {
   readonly #memory: ArrayBuffer;
@@ -34,7 +34,7 @@ class LargeBody {
     return true;
   }
 
-  /** The added bytes; valid until the release. */
+  /** The bytes so far; valid until `release`. */
   get bytes(): Buffer {
     return Buffer.from(this.#memory, 0, this.#length);
   }
@@ -45,14 +45,14 @@ class LargeBody {
   }
 }
 
-// A rejected body is still received up to these bounds, so that the client gets to read the response.
+// The server receives a refused body up to these bounds, so that the client can read the response.
 const discardedBytesMax = 67_108_864;
 const discardingMsMax = 15_000;
 
-/** Larger bodies have memory of their own, which returns to the system. */
+/** Larger bodies are collected in a `LargeBody`. */
 const smallBytesMax = 16_384;
 
-/** A body whose bytes count against the in-flight budget of the process. */
+/** A body whose bytes count against the in-flight budget. */
 export class HeldBody {
   /** Valid until `release`. */
   readonly bytes: Buffer;
@@ -65,8 +65,8 @@ export class HeldBody {
 }
 
 /**
- * Reads a short body that has arrived completely, as most have: listening to the stream would cost more than the rest of
- * its reading.
+ * Reads a short body that has arrived completely, as most have. Skipping the stream events saves more than half of the
+ * cost.
  *
  * @returns undefined if `readBody` has to read it
  */
@@ -76,12 +76,12 @@ export function readArrivedBody(stream: IncomingMessage, bytesMax: number): Buff
 }
 
 /**
- * Reads a whole body into memory. Resolves with RequestTooLarge as soon as the body is known to exceed `bytesMax`, and
- * with ServiceUnavailable when too many bytes are in flight; the rest is then discarded as it arrives, because closing
- * the connection while the client sends would lose the response.
+ * Reads a body into memory. Resolves with RequestTooLarge as soon as the body exceeds `bytesMax`, and with
+ * ServiceUnavailable when too many bytes are in flight. The rest is then discarded as it arrives, because closing the
+ * connection while the client sends would lose the response.
  *
  * @param hold counts the bytes in memory
- * @throws ApiError ParameterIncorrectFormat when the body ends prematurely
+ * @throws ApiError ParameterIncorrectFormat when the body is incomplete
  */
 export function readBody(
   stream: IncomingMessage,
@@ -111,7 +111,7 @@ export function readBody(
         stream.destroy();
       }, discardingMsMax).unref();
       stream.on("close", () => clearTimeout(cut));
-      // With `Connection: close`, Node closes after the response, so the rest of the body has to be received first.
+      // With `Connection: close`, Node.js closes after the response, so the rest of the body must be received first.
       if (stream.headers.connection?.toLowerCase() !== "close") resolve(reason);
     }
 
@@ -140,7 +140,7 @@ export function readBody(
       if (refusal !== undefined) resolve(refusal);
       else if (large === undefined) {
         resolve(Buffer.concat(chunks));
-        release(); // it is answered at once
+        release(); // small bodies count only while they arrive
       } else resolve(new HeldBody(large.bytes, release));
     });
     stream.on("error", (cause) => {

@@ -10,8 +10,7 @@ export interface BrokenRequest {
 }
 
 /**
- * Answers input that cannot be parsed as a request: a malformed head, one that is too long, or one that does not arrive
- * in time.
+ * Answers input that cannot be parsed as a request: a head that is malformed, too long or too slow.
  *
  * @returns undefined when the client can no longer receive a response
  */
@@ -40,7 +39,7 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, log: L
     "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // Closing at once would reset a client that still sends, and lose the response.
+  // Closing immediately would reset a client that is still sending, and lose the response.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   const asked = { requestId, at: Date.now(), method: undefined, path: undefined, address: socket.remoteAddress ?? "" };
   return { ...asked, operation: notOperations.broken, status, ms: 0, caller: undefined, failure };

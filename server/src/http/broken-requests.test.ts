@@ -13,7 +13,7 @@ import {
 } from "../../test/harness.ts";
 
 /**
- * hostile.md 17 and 18, as far as they concern HTTP itself. Every request ends in time, and the process stays healthy.
+ * hostile.md 17 and 18, as far as they concern HTTP. Every request is answered in time, and the process stays healthy.
  */
 
 let test: TestApp;
@@ -61,7 +61,7 @@ const tooLate = [400, "ParameterIncorrectFormat", 515, "The request did not arri
 describe("a wrong Content-Length (17)", () => {
   const body = '{"location":"1,2","comment":"lie"}';
 
-  it("leaves the rest unparsed if it is too short, and the announced part is invalid JSON", async () => {
+  it("makes the body invalid JSON if it is too short, and the rest is not parsed", async () => {
     const before = await countCheckins();
     const answers = await exchange(checkInHead("Content-Length: 5") + body, true);
     assert.ok(answers.length > 0);
@@ -69,7 +69,7 @@ describe("a wrong Content-Length (17)", () => {
     assert.equal(await countCheckins(), before);
   });
 
-  it("is refused in time if it is too long and the client disconnects or waits, and nothing is stored", async () => {
+  it("is refused within the time-out if it is too long and the client disconnects or waits, and no row is stored", async () => {
     const before = await countCheckins();
     const [gone] = await exchange(checkInHead(`Content-Length: ${body.length + 10}`) + body, true);
     assert.ok(gone);
@@ -91,7 +91,7 @@ describe("a wrong Content-Length (17)", () => {
     }
   });
 
-  it("is invalid HTTP if it is no number, duplicate, or combined with chunks, and a smuggled request is never executed", async () => {
+  it("is invalid HTTP if it is not a number, duplicate, or combined with chunks, and a smuggled request is never executed", async () => {
     const hidden = `GET /service/ping HTTP/1.1\r\n${host}\r\n`;
     const heads = [
       "Content-Length: -1",
@@ -126,7 +126,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     "half a body that is not read": () => `POST /nowhere HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\n{`,
   };
   for (const [name, bytes] of Object.entries(halves)) {
-    it(`are answered and closed within the request time-out: ${name}`, async () => {
+    it(`are refused and their connection is closed within the request time-out: ${name}`, async () => {
       const startedAt = performance.now();
       const [answer] = await exchange(bytes());
       assert.ok(answer);
@@ -135,7 +135,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     });
   }
 
-  it("are cut off even if their body arrives byte by byte", async () => {
+  it("are refused at the time-out even if their body still arrives byte by byte", async () => {
     const connection = openRaw(test.port);
     connection.write(`${checkInHead("Transfer-Encoding: chunked")}1\r\n{\r\n`);
     const trickle = setInterval(() => connection.write("1\r\n \r\n"), 20);
@@ -149,7 +149,7 @@ describe("requests that do not arrive completely (17)", { concurrency: true }, (
     }
   });
 
-  it("are refused at once if the body is half-closed, and dropped if the connection breaks", async () => {
+  it("are refused immediately if the client half-closes the connection, and dropped if the connection breaks", async () => {
     const before = await countCheckins();
     for (const bytes of Object.values(halves).slice(2, 5)) {
       const [answer] = await exchange(bytes(), true);
@@ -199,7 +199,7 @@ describe("input that is not HTTP (17)", () => {
     }
   });
 
-  it("does not prevent ordered answers to two pipelined requests", async () => {
+  it("does not change the order of the responses to two pipelined requests", async () => {
     const body = '{"location":"1,2"}';
     const ping = `GET /service/ping HTTP/1.1\r\n${host}`;
     const requests = [`${ping}\r\n`, `${checkInHead(`Content-Length: ${body.length}`)}${body}`, `${ping}\r\n`];
@@ -215,7 +215,7 @@ describe("input that is not HTTP (17)", () => {
     );
   });
 
-  it("causes no harm with two hundred kilobytes of empty lines or five hundred headers", async () => {
+  it("does not harm the server with two hundred kilobytes of empty lines or five hundred headers", async () => {
     const ping = `GET /service/ping HTTP/1.1\r\n${host}Connection: close\r\n`;
     await exchange(`${"\r\n".repeat(100_000)}${ping}\r\n`);
     const headers = Array.from({ length: 500 }, (_, n) => `x${n}: y\r\n`).join("");
@@ -276,7 +276,7 @@ describe("paths (18)", () => {
     });
   }
 
-  it("names in a path are unescaped exactly once: a slash, a dot or an escape in them has no meaning", async () => {
+  it("names in a path are unescaped exactly once, so that an escaped slash, dot or escape in them is literal", async () => {
     const providers = [
       "..",
       ".",

@@ -33,7 +33,7 @@ async function settle(): Promise<void> {
 }
 
 describe("a byte queue (hostile.md 37, 43)", () => {
-  it("starts work that fits at once, and reserves its bytes", async () => {
+  it("starts work that fits immediately, and reserves its bytes", async () => {
     const { budget, add, log } = start();
     const held = add("a one", 1_000);
     await settle();
@@ -42,7 +42,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.equal(budget.heldBytes, 0);
   });
 
-  it("takes turns by application, then by caller, however much one of them requests", async () => {
+  it("serves applications round robin, and the callers of each, however much one of them requests", async () => {
     const { add, log } = start();
     for (let n = 0; n < 3; n += 1) add("a one", 10);
     for (const name of ["a two", "b one"]) add(name, 10);
@@ -50,7 +50,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.deepEqual(log, ["a one", "b one", "a two", "a one", "a one"]);
   });
 
-  it("delays work that does not fit until bytes are released, and does not block work that fits", async () => {
+  it("makes work that does not fit wait until bytes are released, without blocking work that fits", async () => {
     const { add, log } = start();
     const first = add("a one", 3_000);
     await settle();
@@ -90,7 +90,7 @@ describe("a byte queue (hostile.md 37, 43)", () => {
     assert.deepEqual([log.length, budget.heldBytes], [2, 0]);
   });
 
-  it("drops abandoned work in its turn without starting it, and continues with the next", async (t) => {
+  it("rejects abandoned work when it is its turn, and continues with the next entry", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const { budget, add, log } = start({ waitMs: 30 });
     let isGone = false;

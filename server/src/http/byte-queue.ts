@@ -5,12 +5,15 @@ import type { Owner } from "../lib/owner.ts";
 export interface BytesTicket {
   readonly owner: Owner;
   readonly held: HeldBytes;
-  /** Called when the work may begin, because the estimate improves while it waits. */
+  /** Estimates the size; called as late as possible, because the estimate improves while the work waits. */
   bytes(): number;
   isGone(): boolean;
 }
 
-/** Admits work while the budget has space, one piece per tick: applications take turns, and in each its callers. */
+/**
+ * Admits work while the budget has space, one entry per tick: round robin over applications, and over the callers of
+ * each.
+ */
 export interface ByteQueue {
   /** Resolves when the bytes are held. @throws the error that `refuse` returns */
   wait(ticket: BytesTicket): Promise<void>;
@@ -28,7 +31,7 @@ export function createByteQueue(settings: {
   refuse(reason: "full" | "abandoned"): Error;
 }): ByteQueue {
   const { budget, waitMs, refuse } = settings;
-  /** The first application has the next turn, and within it the first caller. */
+  /** In round-robin order: the first application is served next, and within it the first caller. */
   const applications = new Map<string, Map<string, Entry[]>>();
   let isScheduled = false;
 
@@ -57,7 +60,8 @@ export function createByteQueue(settings: {
   }
 
   /**
-   * Leaves the entry in its list, which must not change while it is read, until its caller's next turn or its time-out.
+   * Does not remove the entry, because `beginNext` iterates over its list. It is removed when its caller is served
+   * next, or when it times out.
    */
   function abandonIfGone(entry: Entry): boolean {
     if (!entry.ticket.isGone()) return false;

@@ -23,7 +23,7 @@ export interface CertificateWatch {
   stop(): void;
 }
 
-/** When the first certificate of a chain ends, in `Date.now()` milliseconds. */
+/** Returns when the first certificate of a chain expires, in `Date.now()` milliseconds. */
 export function endOf({ cert }: Certificate): number {
   return new X509Certificate(cert).validToDate.getTime();
 }
@@ -36,9 +36,9 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 }
 
 /**
- * Reports each new, valid pair of certificate and key. Compares contents instead of times, and polls instead of
- * watching, because certbot and Kubernetes swap symbolic links. While only one of the files has been replaced, the pair
- * does not match, and the last valid pair stays in use.
+ * Calls `replace` with each new, valid pair of certificate and key. Compares contents instead of times, and polls
+ * instead of watching, because certbot and Kubernetes swap symbolic links. While only one of the files has been
+ * replaced, the pair does not match, and the last valid pair stays in use.
  */
 export function watchCertificate(
   files: CertificateFiles,
@@ -83,7 +83,7 @@ export function watchCertificate(
 
   return {
     start() {
-      // Do not queue further checks while the disk does not respond.
+      // Checks must not pile up while the disk does not respond.
       timer ??= setInterval(() => waiting === 0 && checkNext(), pollMs).unref();
     },
     check: checkNext,

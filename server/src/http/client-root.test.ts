@@ -1,4 +1,4 @@
-// Runs on one engine: links depend on the request alone.
+// Runs on one engine: links depend only on the request.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { openStream } from "../../test/event-streams.ts";
@@ -31,7 +31,7 @@ describe("links without PUBLIC_URL", () => {
     "x-forwarded-for": "203.0.113.9",
   };
 
-  it("have the address that the client used, also behind a trusted proxy", async () => {
+  it("have the address that the client used, even behind a trusted proxy", async () => {
     for (const [headers, origin] of [
       [{ host: "files.example.org:8443" }, "http://files.example.org:8443"],
       [{ host: "[2001:db8::1]:8080" }, "http://[2001:db8::1]:8080"],
@@ -47,7 +47,7 @@ describe("links without PUBLIC_URL", () => {
     );
   });
 
-  it("are never those of an address that stands for all, nor of a host that is none", async () => {
+  it("never have a wildcard address or an invalid host", async () => {
     for (const host of ["", "a b", "evil.example/path?", "user@evil.example", "x".repeat(300)]) {
       const { hostname } = await linkOf({ host });
       assert.notEqual(hostname, "0.0.0.0");
@@ -55,7 +55,7 @@ describe("links without PUBLIC_URL", () => {
     }
   });
 
-  it("are the same for uploads in parts, items of a batch and urls of streams", async () => {
+  it("have it in resumable uploads, items of a batch and streams too", async () => {
     const headers = { host: "inner", ...proxied };
     const upload = await createUpload(test, token, 5, { kind: "blob" }, { headers });
     assert.match(`${upload.headers["location"]}`, /^https:\/\/api\.example\.org\/files\/uploads\//);
@@ -68,7 +68,7 @@ describe("links without PUBLIC_URL", () => {
     assert.match(stream.body.result.url, /^https:\/\/api\.example\.org\/events\/stream\?ticket=/);
   });
 
-  it("of events are not those of the client that opened a stream first", async (t) => {
+  it("in events have the address of each client, not of the client that opened a stream first", async (t) => {
     const other = await test.signUp();
     const first = await openStream(test.port, "/events/stream", {
       token: other.token,

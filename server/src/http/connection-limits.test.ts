@@ -36,7 +36,7 @@ describe("connections", () => {
     };
   }
 
-  it("of one address are bounded: IPv6 by /64, and neither trusted proxies nor this machine", () => {
+  it("of one address are bounded, by /64 for IPv6, except for trusted proxies and this machine", () => {
     const open = limit(100);
     const first = Array.from({ length: 25 }, () => open("203.0.113.7"));
     assert.ok(first.every(({ isOpen }) => isOpen));
@@ -53,7 +53,7 @@ describe("connections", () => {
     }
   });
 
-  it("are bounded in total, and the log says so once a minute", () => {
+  it("are bounded in total, with at most one log line per minute", () => {
     warnings.length = 0;
     const open = limit(10, 10);
     const all = Array.from({ length: 12 }, (_, index) => open(`203.0.113.${index}`));
@@ -64,7 +64,7 @@ describe("connections", () => {
     assert.deepEqual(warnings, [{ address: "203.0.113.10", connections: 10 }]);
   });
 
-  it("beyond CONNECTIONS_MAX are closed, and accepted again when others have ended", async (t) => {
+  it("beyond CONNECTIONS_MAX are closed, and new ones are accepted when others have closed", async (t) => {
     const test = await startTestApp({ CONNECTIONS_MAX: "3" });
     t.after(() => test.close());
     const request = "GET /service/ping HTTP/1.1\r\nHost: a\r\n\r\n";

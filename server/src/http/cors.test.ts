@@ -7,7 +7,7 @@ import { allowedOrigin } from "./cors.ts";
 const ours = "https://app.example";
 
 describe("the origins whose pages may read a response", () => {
-  it("are all origins when the application lists none", () => {
+  it("are all origins when the application has no list", () => {
     for (const origin of [ours, "null", undefined]) {
       assert.equal(allowedOrigin(origin, { origins: undefined }), "*");
     }
@@ -25,7 +25,7 @@ describe("the origins whose pages may read a response", () => {
     }
   });
 
-  it("include the subdomains of a host with a wildcard, at any depth, and not the host itself", () => {
+  it("include the subdomains of a host with a wildcard, at any depth, but not the host itself", () => {
     const policy = { origins: new OriginList(["https://*.app.example", "http://*.localhost:3000"]) };
     for (const origin of [
       "https://a.app.example",
@@ -48,7 +48,7 @@ describe("the origins whose pages may read a response", () => {
     }
   });
 
-  it("are none when the list is empty", () => {
+  it("are no origins when the list is empty", () => {
     assert.equal(allowedOrigin(ours, { origins: new Set() }), undefined);
   });
 });

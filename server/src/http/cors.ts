@@ -20,14 +20,14 @@ export function exposedHeaders(others: readonly string[]): string {
 const allowedMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].join(", ");
 const preflightSeconds = 86_400;
 
-/** Allows pages of any origin to read the response; applies until the application is known. */
+/** Allows pages of any origin to read the response, until `setOrigin` applies the settings of an application. */
 export function allowAnyOrigin(exchange: Exchange, exposedHeaders: string): void {
   exchange.setHeader("access-control-allow-origin", anyOrigin);
   // Native clients send no Origin and do not need the header.
   if (exchange.headers.origin !== undefined) exchange.setHeader("access-control-expose-headers", exposedHeaders);
 }
 
-/** Restricts the allowed origin to the settings of the caller's application. */
+/** Restricts the allowed origin as the settings of the caller's application say. */
 export function setOrigin(exchange: Exchange): void {
   const { caller } = exchange;
   if (caller === undefined || !("policy" in caller) || caller.policy.origins === undefined) return;
@@ -41,7 +41,7 @@ export function setOrigin(exchange: Exchange): void {
   exchange.removeHeader("access-control-expose-headers");
 }
 
-/** The value of Access-Control-Allow-Origin for a page of this origin; undefined for no header. */
+/** Returns the value of Access-Control-Allow-Origin for a page of this origin, or undefined for no header. */
 export function allowedOrigin(
   origin: string | undefined,
   policy: Pick<ApplicationPolicy, "origins">,

@@ -10,7 +10,7 @@ import { until } from "../../test/until.ts";
 const metricsToken = "a-token-for-scrapes";
 const waitMsMax = 30_000;
 
-/** A client over a bare connection, and what it has received. */
+/** A client over a plain socket, and the text that it has received. */
 interface BareClient {
   readonly socket: Socket;
   readonly text: () => string;
@@ -66,7 +66,7 @@ describe("the connection of a stream", () => {
 
   const isLive = (count: number) => (scraped: Scrape) => scraped.get('rollcall_event_streams{state="live"}') === count;
 
-  it("has no request: what the client sends afterwards is ignored, and events continue", async () => {
+  it("ignores later bytes from the client, and events continue", async () => {
     const { socket, text } = await openStream();
     socket.write("\0\0 not HTTP\r\n\r\n");
     socket.write(requestOf("/users/me"));
@@ -77,14 +77,14 @@ describe("the connection of a stream", () => {
     await untilScraped(isLive(0));
   });
 
-  it("ends when the client closes its side", async () => {
+  it("is closed when the client half-closes it", async () => {
     const { socket } = await openStream();
     await untilScraped(isLive(1));
     socket.end();
     await untilScraped(isLive(0));
   });
 
-  it("has its stream also when another request came with the first one, and neither stays in flight", async () => {
+  it("carries its stream even if another request was sent together with the first, and neither counts as in flight", async () => {
     const client = open(`${requestOf("/events/stream")}${requestOf("/users/me")}`);
     await until(() => client.text().includes("event: ready"));
     const id = await checkIn();
@@ -95,7 +95,7 @@ describe("the connection of a stream", () => {
     );
   });
 
-  it("is not counted forever when the client goes before its stream has begun", async () => {
+  it("is no longer counted when the client disconnects before its stream has begun", async () => {
     for (let ms = 0; ms < 40; ms += 1) {
       const { socket } = open(requestOf("/events/stream"));
       await sleep(ms / 4);
@@ -104,7 +104,7 @@ describe("the connection of a stream", () => {
     await untilScraped((scraped) => isLive(0)(scraped) && scraped.get('rollcall_event_streams{state="waiting"}') === 0);
   });
 
-  it("is cut when the server stops and the client reads nothing", async () => {
+  it("is cut at the shutdown if the client reads nothing", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ROLLCALL_SECRET: secretOf(test) });
     const { socket, text } = open(requestOf("/events/stream"), other);
     await until(() => text().includes("event: ready"));

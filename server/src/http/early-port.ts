@@ -8,9 +8,10 @@ interface Address {
 
 /**
  * Reserves ports while the server is being built, so that a second server on the same port fails before it creates any
- * files or tables. Connections are reset until the server itself listens. Port 0 is left to the operating system.
+ * files or tables. Connections are reset until the server itself listens. Ignores port 0, for which the operating
+ * system chooses a port.
  *
- * @returns a function that releases the ports, to be called right before the server listens; called again, it does nothing
+ * @returns a function that releases the ports; call it right before the server listens. It is idempotent
  * @throws Error of the operating system: EADDRINUSE, EACCES, EADDRNOTAVAIL …
  */
 export async function reservePorts(addresses: readonly Address[]): Promise<() => Promise<void>> {

@@ -6,11 +6,11 @@ import { qualityOf, readAccept } from "./accept.ts";
 type Encoding = "br" | "gzip" | "identity";
 
 /**
- * Content in the encodings that clients accept: each is made when it is first requested, off the main thread, and
- * cached.
+ * Content in the encodings that clients accept. Each is compressed at the first request for it, off the main thread,
+ * and cached.
  */
 export interface EncodedContent {
-  /** The encoding for a client, and the entity tag of the content in it. */
+  /** Returns the encoding for a client, and the entity tag of the encoded content. */
   choose(acceptEncoding: string | undefined): { readonly encoding: Encoding; readonly etag: string };
   encoded(encoding: Encoding): Promise<Buffer>;
 }
@@ -18,7 +18,7 @@ export interface EncodedContent {
 /** Compressing smaller content does not save a packet. */
 const compressedBytesMin = 1_024;
 
-/** @param isBrotli whether the content is compressed with Brotli already */
+/** @param isBrotli whether `content` is already compressed with Brotli */
 export function createEncodedContent(content: Buffer, isBrotli: boolean): EncodedContent {
   const encodings = new Map<Encoding, Promise<Buffer>>();
   const digest = createHash("sha256").update(content).digest("base64url").slice(0, 22);
@@ -49,7 +49,7 @@ export function createEncodedContent(content: Buffer, isBrotli: boolean): Encode
   };
 }
 
-/** Whether `If-None-Match` names the content that the client would receive. */
+/** Whether `If-None-Match` contains this entity tag. */
 export function namesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes(etag) || tags.includes("*");

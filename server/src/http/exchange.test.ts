@@ -28,7 +28,7 @@ async function call(answer: (exchange: Exchange) => Promise<void>, method = "GET
 }
 
 describe("a response that is streamed", () => {
-  it("is sent whole, with its headers", async () => {
+  it("is sent completely, with its headers", async () => {
     const { response, end } = await call(async (exchange) => {
       exchange.setHeader("X-Kind", "stream");
       await exchange.stream(206, Readable.from(["a", "b"]));
@@ -38,7 +38,7 @@ describe("a response that is streamed", () => {
     await end();
   });
 
-  it("can still be replaced by another one if the stream fails before its first byte", async () => {
+  it("can be replaced by another response if the stream fails before its first byte", async () => {
     const { response, end } = await call(async (exchange) => {
       const failing = new Readable({ read: () => failing.destroy(new Error("unreadable")) });
       await assert.rejects(exchange.stream(200, failing), /unreadable/);
@@ -59,7 +59,7 @@ describe("a response that is streamed", () => {
     await end();
   });
 
-  it("ends its stream when the client disconnects", async () => {
+  it("destroys its stream when the client disconnects", async () => {
     const source = new PassThrough();
     source.write("first");
     const streamed = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ describe("a response that is streamed", () => {
 });
 
 describe("a response without a body", () => {
-  it("has a length of zero, except where HTTP defines that it has none", async () => {
+  it("has Content-Length 0, except where HTTP forbids the header", async () => {
     const lengths: unknown[] = [];
     for (const [status, method] of [
       [201, "POST"],

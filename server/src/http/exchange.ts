@@ -24,24 +24,24 @@ export class Exchange {
   /** The IP address of the client; the address of the socket may be a proxy's. */
   address = "";
   caller: AnyCaller | undefined;
-  /** Whether it had a valid signature. */
+  /** Whether the request had a valid signature. */
   isSigned = false;
   /** The application of a call without a caller. */
   applicationId: string | undefined;
-  /** The operation name, once the request has reached its route. */
+  /** The operation name, set when the request reaches its route. */
   operation: string | undefined;
-  /** Undefined when running calls are not observed. */
+  /** Undefined when neither traces, slow queries nor links need it. */
   call: CurrentCall | undefined;
   trace: RequestTrace | undefined;
-  /** The body, once it is read; an error when it was refused. */
+  /** The body, set when it has been read; an error when it was refused. */
   body: Buffer | HeldBody | ApiError | undefined;
   /** The refusal and its reason, for the log. */
   failure: ApiError | undefined;
-  /** The failure that the client has rehearsed, for the log. */
+  /** The failure that the client rehearsed, for the log. */
   rehearsed: string | undefined;
-  /** Whether it began after the server had begun to shut down. */
+  /** Whether the request arrived during the shutdown. */
   isLate = false;
-  /** The head of a response that stays open has been sent. */
+  /** Whether the head of a stream has been sent. */
   isStreaming = false;
   /** Whether the request has been logged. */
   isFinished = false;
@@ -64,7 +64,7 @@ export class Exchange {
     return this.request.headers;
   }
 
-  /** The time since the request began. */
+  /** The time since the request arrived. */
   elapsedMs(): number {
     return performance.now() - this.#startedAt;
   }
@@ -74,13 +74,13 @@ export class Exchange {
     return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   }
 
-  /** Sets the operation name as soon as it is known. */
+  /** Sets the operation name, also of the current call. */
   setOperation(operation: string | undefined): void {
     this.operation = operation;
     if (this.call !== undefined) this.call.operation = operation;
   }
 
-  /** Sets a header of the response; an earlier value is replaced. */
+  /** Sets a header of the response, replacing an earlier value. */
   setHeader(name: string, value: HeaderValue): void {
     this.#headers[name.toLowerCase()] = value;
   }
@@ -93,27 +93,27 @@ export class Exchange {
     delete this.#headers[name];
   }
 
-  /** Sends the head of a response whose body is written in another way. */
+  /** Sends the head of a response; the caller writes the body. */
   writeHead(status: number): void {
     this.response.writeHead(status, this.#headers);
   }
 
-  /** Sends the whole response. */
+  /** Sends the response. */
   send(status: number, body?: string | Buffer): void {
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     if (body !== undefined || (this.method !== "HEAD" && status !== 204 && status !== 304)) {
       this.#headers["content-length"] = bytes;
     }
-    // Node.js writes ASCII without a copy of three times its length if it is called Latin-1.
+    // With "utf8", Node.js would allocate three bytes per character, even for ASCII.
     this.response.writeHead(status, this.#headers);
     this.response.end(body, bytes === body?.length ? "latin1" : "utf8");
   }
 
   /**
-   * Sends a stream until it ends or the client disconnects. A stream that fails later than its first byte cuts the
-   * connection, so that the client does not take the response for complete.
+   * Sends a stream until it finishes or the client disconnects. If the stream fails after its first byte, the
+   * connection is cut, so that the client does not take the response for complete.
    *
-   * @throws the error of a stream that fails before its first byte: the response can still be another one
+   * @throws the error of a stream that fails before its first byte, when another response can still be sent
    */
   async stream(status: number, body: Readable): Promise<void> {
     const { response } = this;

@@ -1,6 +1,9 @@
 import type { RouteTable } from "./route-table.ts";
 
-/** A page under `/_/` for one tool, protected by a secret: generated for each request, in its own format. */
+/**
+ * A page under `/_/` for a tool, such as Prometheus: protected by a secret, generated for each request, in its own
+ * format.
+ */
 export interface GuardedPage {
   readonly path: string;
   /** The operation name in the log. */

@@ -15,7 +15,7 @@ after(() => test.close());
 
 // spec/transport#bodies
 describe("a compressed body", () => {
-  it("is refused with 415 wherever a body is read, and tells the reason", async () => {
+  it("is refused with 415 and the reason wherever a body is read", async () => {
     const operator = await test.createOperator();
     const body = gzipSync(JSON.stringify({ location: "1,1" }));
     const form = { "content-type": "multipart/form-data; boundary=b" };
@@ -50,7 +50,7 @@ describe("a compressed body", () => {
 
 // spec/transport#paths-and-verbs
 describe("an unknown verb", () => {
-  it("is answered with the verbs of the path, in the message and in Allow", async () => {
+  it("gets the verbs of the path, in the message and in Allow", async () => {
     const answer = await test.call("PUT /users/me", { token: jane.token });
     assert.equal(answer.status, 404);
     const verbs = String(answer.headers["allow"]).split(", ").sort();
@@ -59,7 +59,7 @@ describe("an unknown verb", () => {
     assert.equal((await test.call("PUT /nowhere")).headers["allow"], undefined);
   });
 
-  it("does not show operations that are hidden from the address", async (t) => {
+  it("does not reveal operations that are hidden from the address", async (t) => {
     const fenced = await startTestApp({ OPERATOR_ADDRESSES: "10.0.0.0/8" });
     t.after(() => fenced.close());
     const answer = await fenced.call("PUT /_/api/operators");
@@ -82,7 +82,7 @@ describe("malformed JSON", () => {
     ['{"a":"b', "it ends too early"],
     ['{"a":[1,{"b":2}', "it ends too early"],
   ] as const) {
-    it(`is refused with the place of its fault: ${JSON.stringify(body)}`, async () => {
+    it(`is refused with the position of the error: ${JSON.stringify(body)}`, async () => {
       const answer = await test.call("POST /checkins", { token: jane.token, body });
       assert.equal(answer.status, 400);
       assert.equal(answer.body.message, `The body is not valid JSON: ${where}.`);

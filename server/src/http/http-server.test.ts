@@ -71,7 +71,7 @@ describe("A connection", () => {
   });
   after(() => server.drain(0));
 
-  /** Responds with what it has read; the response to `/slow` is sent by the test. */
+  /** Echoes the request; the test sends the response to `/slow`. */
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = "" } = request;
     calls.push(currentCall.getStore());
@@ -108,14 +108,14 @@ describe("A connection", () => {
     }
   });
 
-  it("answers requests that arrive together in their order, also if the client ends after them", async () => {
+  it("answers pipelined requests in their order, even if the client half-closes the connection after them", async () => {
     const connection = open();
     connection.write(get("/1") + post("two") + post("three") + get("/4"));
     connection.finish();
     await receiveAll(connection, ["GET /1 ", "POST /a two", "POST /a three", "GET /4 "]);
   });
 
-  it("reads a request in two parts as the same request, wherever it is cut", async () => {
+  it("reads a request the same way, wherever it is split into two packets", async () => {
     const request = post("body");
     await Promise.all(
       Array.from({ length: request.length - 1 }, async (_, cut) => {
@@ -128,7 +128,7 @@ describe("A connection", () => {
     );
   });
 
-  it("answers what arrives while a response is pending after that response", async () => {
+  it("answers a request that arrives before the previous response after that response", async () => {
     const connection = open();
     connection.write(get("/slow"));
     await untilPending();
@@ -139,7 +139,7 @@ describe("A connection", () => {
     await receiveAll(connection, ["slow", ...Array.from({ length: 20 }, () => `POST /a ${body}`)]);
   });
 
-  it("does not run a request that arrived while a response was pending as a part of the call before it", async () => {
+  it("does not run a pipelined request in the asynchronous context of the call before it", async () => {
     const connection = open();
     connection.write(get("/slow"));
     await untilPending();
@@ -152,7 +152,7 @@ describe("A connection", () => {
     assert.deepEqual(calls, [undefined, undefined, undefined]);
   });
 
-  it("delivers a response larger than all buffers whole, and then the next one", async () => {
+  it("delivers a response that is larger than all buffers completely, and then the next one", async () => {
     const bytes = 8_000_000;
     const connection = open();
     connection.write(get(`/large/${bytes / 2}`));
@@ -162,7 +162,7 @@ describe("A connection", () => {
     await receiveAll(connection, ["GET /2 "]);
   });
 
-  it("destroys the response when its client closes its side of the connection first", async () => {
+  it("destroys the response when its client half-closes the connection first", async () => {
     const connection = open();
     connection.write(get("/slow"));
     await untilPending();
@@ -172,7 +172,7 @@ describe("A connection", () => {
     assert.equal(await connection.receive(), undefined);
   });
 
-  it("refuses a client that closes its side within a request", async () => {
+  it("refuses a client that half-closes it within a request", async () => {
     const connection = open();
     connection.write(post("body").slice(0, -1));
     connection.finish();
@@ -180,7 +180,7 @@ describe("A connection", () => {
     assert.deepEqual(refusals, ["The request is not valid HTTP."]);
   });
 
-  it("is refused after the time for a request if none arrives, and closed when it has been idle", async () => {
+  it("is refused after the request time-out if no request arrives, and closed after the keep-alive time-out", async () => {
     const other = await start(hasty);
     const [silent, used] = [open(portOf(other)), open(portOf(other))];
     used.write(get("/1"));
@@ -191,7 +191,7 @@ describe("A connection", () => {
     await other.drain(0);
   });
 
-  it("accepts a request until a second after the announced time", async () => {
+  it("accepts a request until a second after the announced keep-alive time-out", async () => {
     const connection = open();
     connection.write(get("/slow"));
     await untilPending();
@@ -212,7 +212,7 @@ describe("A connection", () => {
     await receiveAll(connection, ["GET /2 "]);
   });
 
-  it("is closed at the shutdown if it is idle, and receives its response first if it waits for one", async () => {
+  it("is closed at the shutdown if it is idle, and otherwise after its response", async () => {
     const other = await start();
     const [idle, busy] = [open(portOf(other)), open(portOf(other))];
     idle.write(get("/1"));
@@ -227,7 +227,7 @@ describe("A connection", () => {
     await drained;
   });
 
-  it("never sends a header whose value could end its line", async () => {
+  it("never sends a header whose value contains a line break", async () => {
     const connection = open();
     connection.write(get("/slow"));
     await untilPending();
@@ -235,7 +235,7 @@ describe("A connection", () => {
     assert.equal(pending[0]?.headersSent, false);
   });
 
-  it("reads each unambiguous head in the only way in which it can be read", async () => {
+  it("reads each unambiguous head as a strict parser does", async () => {
     const character = fc.constantFrom(..."aZ09-_.:/?&=%+,;@ \t\"'<>[]{}|\\^`~!#$*()\x00\x7f\xe9\r\n");
     const line = fc.oneof(
       { weight: 8, arbitrary: fc.constantFrom("Host: a", "Content-Length: 0", "Content-Length: 3", "Accept: */*") },
@@ -271,10 +271,10 @@ function headOf({ method, url, headers }: Pick<IncomingMessage, "method" | "url"
   return { method, url, headers };
 }
 
-/** Printable ASCII, no fragment, names of letters, digits and hyphens, lines that are not folded. */
+/** Printable ASCII, no fragment, names of letters, digits and hyphens, no folded lines. */
 const grammar = /^(?:GET|POST|PUT|PATCH|DELETE) \/head[!"$-~]* HTTP\/1\.1\r\n(?:[A-Za-z0-9-]+:[ -~]*\r\n)+\r\n$/;
 
-/** Reads a head that leaves no choice to its reader. @returns undefined for any other one */
+/** Reads a head with only one interpretation. @returns undefined for any other head */
 function readStrictly(head: string): ReturnType<typeof headOf> | undefined {
   if (!grammar.test(head)) return undefined;
   const [first = "", ...lines] = head.trimEnd().split("\r\n");

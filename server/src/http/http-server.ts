@@ -22,29 +22,29 @@ import { cutStreams } from "./send-stream.ts";
 import { createTlsServer } from "./tls-server.ts";
 import { isUploading } from "./upload.ts";
 
-/** Bounds the open connections of a process, in total and by address, so that one client cannot take all of them. */
+/** Bounds the open connections of a process, in total and by address, so that one client cannot take them all. */
 interface ConnectionLimits {
-  /** Counts the connection until it closes, or closes it at once. */
+  /** Counts the connection until it closes, or destroys it if a limit is reached. */
   admit(socket: Socket): void;
 }
 
-/** Files, the database and outgoing calls need the rest. */
+/** The rest of the file descriptors is for files, the database and outgoing calls. */
 const shareOfOpenFiles = 3 / 4;
-/** Generous, because many phones may share one address. */
+/** High, because many phones may share one address. */
 const shareOfAddress = 1 / 4;
-/** Where the system does not report its limit. */
+/** Assumed where the operating system does not report its limit. */
 const openFilesDefault = 4_096;
 /** The memory of a connection with its parser and a request. */
 const connectionBytes = 16_384;
-/** So many closed connections are worth a collection of garbage. */
+/** Closing this many connections frees enough memory for a garbage collection. */
 const manyConnections = 2_048;
 const warnEveryMs = 60_000;
 
 interface ConnectionLimitOptions {
-  /** By default, derived from the limit of open files. */
+  /** Undefined to derive it from the limit of open files. */
   readonly connectionsMax: number | undefined;
   readonly connectionsPerAddressMax: number | undefined;
-  /** Whether the connections from this address are those of many clients: it belongs to a trusted proxy. */
+  /** Whether the address belongs to a trusted proxy, whose connections serve many clients. */
   isProxy(address: string): boolean;
   readonly log: { warn(details: object, line: string): void };
 }
@@ -54,7 +54,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
   const perAddressMax = options.connectionsPerAddressMax ?? Math.max(1, Math.floor(max * shareOfAddress));
   const byAddress = new Map<string, number>();
   let open = 0;
-  /** The maximum since the last report to `noteReleased`. */
+  /** The maximum of `open` since the last call of `noteReleased`. */
   let peak = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -94,24 +94,23 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
   };
 }
 
-/** The number of files and connections that the process may have open. */
+/** Returns how many file descriptors the process may have open. */
 export function readOpenFilesMax(): number {
   if (process.platform !== "linux") return openFilesDefault;
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
   return soft === undefined ? openFilesDefault : Number(soft);
 }
 
-/** The HTTP server. */
 export interface HttpServer {
   /** @returns the port, which the system chooses when `port` is 0 */
   listen(host: string, port: number): Promise<number>;
-  /** The URL of the server on this machine, once it listens. */
+  /** The URL of the server on this machine; empty until it listens. */
   url(): string;
-  /** Its URL on other machines of the network. */
+  /** The URL of the server for other machines of the network. */
   networkUrl(): string;
-  /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
+  /** Checks immediately for a new certificate, instead of at the next poll. */
   reloadCertificate(): Promise<void>;
-  /** When the certificate ends, in `Date.now()` milliseconds; undefined without https. */
+  /** When the certificate expires, in `Date.now()` milliseconds; undefined without https. */
   certificateEnds(): number | undefined;
   /** Stops accepting connections, lets requests in flight finish, and closes the rest after `graceMs`. */
   drain(graceMs: number): Promise<void>;
@@ -128,7 +127,7 @@ export interface HttpServerOptions {
     | "trustedProxies"
     | "tls"
   >;
-  /** The certificate from the files of `config.tls`. */
+  /** The contents of the files of `config.tls`. */
   readonly certificate: Certificate | undefined;
   readonly log: Log;
   /** Counts connections; undefined when metrics are off. */
@@ -136,12 +135,12 @@ export interface HttpServerOptions {
   readonly inFlight: Pick<InFlight, "holdFrom">;
 }
 
-/** Less than one read of the socket, so that only one chunk of an unread body is buffered, not two. */
+/** Less than one read of the socket, so that Node.js buffers one chunk of an unread body, not two. */
 const waitingBytesMax = 32_768;
 
 /**
- * Creates the server of Node.js with all its limits, http or https. Input that Node.js cannot parse as a request is
- * answered here, in the envelope; `handler` answers everything else.
+ * Creates the http or https server of Node.js with its limits. Answers input that Node.js cannot parse as a request, in
+ * the envelope; `handler` answers everything else.
  */
 export function createHttpServer(
   { config, certificate, log, observer, inFlight }: HttpServerOptions,
@@ -149,13 +148,13 @@ export function createHttpServer(
 ): HttpServer {
   const limits = {
     maxHeaderSize: config.headerBytesMax,
-    headersTimeout: config.requestTimeoutMs, // Node.js enforces neither time-out if this one is longer
+    headersTimeout: config.requestTimeoutMs, // if it were longer, Node.js would enforce neither time-out
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
     connectionsCheckingInterval: 1_000,
     highWaterMark: waitingBytesMax,
-    optimizeEmptyRequests: true, // without a body, there is no stream to open and to end
-    requireHostHeader: false, // refused in the envelope, by `framingFault`
+    optimizeEmptyRequests: true, // creates no body stream for a request without a body
+    requireHostHeader: false, // `framingFault` refuses it, in the envelope
   };
   const tls =
     config.tls === undefined || certificate === undefined
@@ -176,13 +175,13 @@ export function createHttpServer(
   }
 
   server.on("clientError", (error: Error & BrokenRequest, socket: Socket) => {
-    // An upload may take any time as long as it makes progress: `receiveUpload` ends stalled ones.
+    // An upload may take any time as long as it makes progress: `receiveUpload` aborts stalled ones.
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(socket)) return;
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && pipelines.postponeTimeout(socket, error)) return;
     if (tls?.refuseHandshake(error, socket)) return;
     refuse(error, socket);
   });
-  // Node.js would answer these two without a body.
+  // Node.js would answer these two without the envelope.
   server.on("checkExpectation", ({ socket }: IncomingMessage) => refuse({ code: "EXPECTATION" }, socket));
   server.on("connect", ({ socket }: IncomingMessage) => refuse({ code: "CONNECT" }, socket));
   server.on("request", handler);
@@ -195,8 +194,7 @@ export function createHttpServer(
   let closeOthers = async () => {};
   return {
     async listen(host, port) {
-      // Workers share the port; where the operating system does not support that, the supervisor distributes
-      // connections.
+      // On Linux, workers share the port; elsewhere, the supervisor distributes the connections.
       const reusePort = workerNumber !== undefined && process.platform === "linux";
       server.listen({ host, port, reusePort });
       await once(server, "listening"); // rejects with the error of the operating system
@@ -216,7 +214,7 @@ export function createHttpServer(
     certificateEnds: () => tls?.certificateEnds(),
     async drain(graceMs) {
       if (server.listening) await lingerOn(server, graceMs);
-      // Node.js closes the connections that are idle now; those that become idle later have to be closed here.
+      // `close` closes only the connections that are idle now, so the sweep closes each one that becomes idle later.
       const sweep = setInterval(() => {
         server.closeIdleConnections();
         tls?.closeHandshakes();
@@ -233,7 +231,7 @@ export function createHttpServer(
   };
 }
 
-/** The names for an address to listen on: nothing can be reached under one that stands for all addresses. */
+/** Returns host names that clients can connect to, in place of a wildcard address such as `0.0.0.0`. */
 function reachableHosts(host: string): { readonly local: string; readonly network: string } {
   if (!["0.0.0.0", "::", ""].includes(host)) return { local: host, network: host };
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);

@@ -26,7 +26,7 @@ async function beginCheckin({ token }: TestUser, port = test.port, bytes = bodyB
   return { close: connection.close, answer: connection.receive(), finish: () => connection.write("}"), sentBytes };
 }
 
-/** Undefined when no response arrives for a while. */
+/** Resolves with undefined when no response arrives for a while. */
 function soon(answer: Promise<Answer | undefined>): Promise<Answer | undefined> {
   return Promise.race([answer, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 500))]);
 }
@@ -35,7 +35,7 @@ const tooMany = [503, "ServiceUnavailable", 1284, "Too many bytes of requests ar
 
 // spec/limits#bytes-in-flight
 describe("bytes in flight (hostile.md 37, 43)", () => {
-  it("refuse a caller that has used up its share with 503, and serve other callers, and that caller afterwards", async () => {
+  it("refuse a caller above its share with 503, and serve other callers, and the same caller afterwards", async () => {
     const [me, other] = [await test.signUp(), await test.signUp("other", await test.createApplication())];
     const mine = await Promise.all(Array.from({ length: 5 }, () => beginCheckin(me)));
     assert.equal((await Promise.race(mine.map(({ answer }) => answer)))?.status, 503);
@@ -63,7 +63,7 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
     }
   });
 
-  it("include small bodies while they arrive: beyond the share of their caller 503, and accepted when one is answered", async () => {
+  it("include small bodies while they arrive, so that one above the caller's share gets 503 until another is answered", async () => {
     const small = await startTestApp({ BODY_BYTES_MAX: "16384", IN_FLIGHT_BYTES_MAX: "1048576" });
     const [me, other] = [await small.signUp(), await small.signUp("other", await small.createApplication())];
     const beginSmall = (user: TestUser) => beginCheckin(user, small.port, 15_900);
@@ -93,7 +93,7 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
     await small.close();
   });
 
-  it("are released by a body that ends prematurely", async () => {
+  it("are released by an incomplete body", async () => {
     const me = await test.signUp();
     for (let count = 0; count < 10; count += 1) {
       const one = await beginCheckin(me);
@@ -121,7 +121,7 @@ describe("bytes in flight (hostile.md 37, 43)", () => {
 });
 
 describe("exports of users (hostile.md 37, 43)", () => {
-  it("reserve memory while they are sent: one more is refused with 503, and accepted when the first has ended", async () => {
+  it("reserve memory while they are sent, so that one more gets 503 until the first has finished", async () => {
     const user = await test.signUp();
     // Larger than a connection's buffers, so that the export waits for its client.
     const file = dataPart("x".repeat(24_000_000));
@@ -168,7 +168,7 @@ describe("simultaneous uploads of one caller", () => {
     };
   }
 
-  it("are refused above CALLER_UPLOADS_MAX, also resumable ones; other callers are served, and so is that caller when an upload has ended", async () => {
+  it("are refused above CALLER_UPLOADS_MAX, including resumable ones, until one has finished; other callers are served", async () => {
     const [me, other] = [await test.signUp(), await test.signUp()];
     const path = await begin(test, me.token, 10);
     const [first, second] = [beginUpload(me), beginUpload(me)];
@@ -214,7 +214,7 @@ describe("large pages (hostile.md 37, 43)", () => {
     await until(() => small.app.bytesInFlight.heldBytes === 0);
   }
 
-  it("need at most the budget and one page at the same time; each is answered, or refused with 503", async () => {
+  it("use at most the budget and one page in memory; each is answered, or refused with 503", async () => {
     const other = await small.signUp("other", await small.createApplication());
     const pages = Promise.all(Array.from({ length: 60 }, () => small.call(`GET ${list}`, { token: me.token })));
     const others = await Promise.all(
@@ -238,7 +238,7 @@ describe("large pages (hostile.md 37, 43)", () => {
     assert.equal((await small.call(`GET ${list}`, { token: me.token })).status, 200);
   });
 
-  it("release their memory when a connection with pipelined pages ends", async () => {
+  it("release their memory when a connection with pipelined pages closes", async () => {
     const request = `GET ${list} HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${me.token}\r\n\r\n`;
     for (let count = 0; count < 5; count += 1) {
       const connection = openRaw(small.port);

@@ -12,15 +12,15 @@ import { noteReleased } from "./memory-relief.ts";
 const unknownBytes = 2_048;
 const leastBytes = 256;
 /**
- * The estimate grows immediately and shrinks slowly: one that is too low fills the memory, one that is too high only
- * causes waiting.
+ * The estimate grows immediately and shrinks slowly: a low estimate fills the memory, while a high one only makes
+ * replies wait.
  */
 const forgetting = 1 / 16;
 const applicationsMax = 1_000;
 
 /**
- * Estimates the bytes of a row in replies, per application and kind of reply, because applications have rows of
- * different sizes.
+ * Estimates the bytes per row in replies, by application and kind of reply, because row sizes differ between
+ * applications.
  */
 interface RowBytes {
   estimate(application: string, kind: string): number;
@@ -47,11 +47,11 @@ export function createRowBytes(): RowBytes {
   };
 }
 
-/** The memory that requests hold while they arrive and while they are answered (hostile.md 37, 43). */
+/** Counts the memory that requests hold while they arrive and while they are answered (hostile.md 37, 43). */
 export interface InFlight {
   /** Counts the body of a request. */
   hold(exchange: Exchange): HeldBytes;
-  /** Counts bytes of a client that is known by its address only. */
+  /** Counts bytes of a client before its request is parsed, by its address. */
   holdFrom(address: string): HeldBytes;
   /**
    * Counts an upload until the returned function is called.
@@ -63,21 +63,21 @@ export interface InFlight {
   /** Prepares to count a reply that may be large, before it is built. */
   beginReply(exchange: Exchange): BuiltReply;
   /**
-   * Counts the memory of an archive that is generated while it is sent, until it is sent.
+   * Counts the memory of an archive that is generated while it is sent, until the request has finished.
    *
    * @throws ApiError ServiceUnavailable when the budget is exhausted
    */
   beginArchive(exchange: Exchange): void;
   /**
-   * Counts a reply that its client is slow to read, and cuts the connection when the budget is exhausted.
+   * Counts a reply if its client is slow to read it, and cuts the connection when the budget is exhausted.
    *
-   * @param canBeRefused whether the call can be repeated
-   * @throws ApiError ServiceUnavailable when the budget is exhausted already
+   * @param canBeRefused whether the client can safely repeat the call
+   * @throws ApiError ServiceUnavailable when the budget is exhausted and the call can be refused
    */
   holdReply(exchange: Exchange, bytes: number, canBeRefused: boolean): void;
 }
 
-/** A reply of rows that reserves memory from before it is built until it is sent. */
+/** A reply of rows, which reserves memory before it is built and releases it after it is sent. */
 export interface BuiltReply {
   /** @see Call.reserve */
   reserve(kind: string, rows: number): Promise<void> | undefined;
@@ -89,22 +89,23 @@ export interface BuiltReply {
   isBuilt(bytes: number): boolean;
 }
 
-/** Smaller replies are not counted: a connection's own buffers take as much. */
+/** Smaller replies are not counted: the buffers of a connection take as much. */
 export const smallReplyBytes = 65_536;
-/** While a reply is built, its rows and its text are in memory. */
+/** While a reply is built, both its rows and its JSON are in memory. */
 const buildFactor = 2;
-/** How long a large reply waits for memory, also in a slow process, in which longer queues would delay all other calls. */
+/** How long a large reply waits for memory. In a slow process, a longer queue would delay all other calls. */
 const spaceWaitMs = 1_000;
 
-/** The memory of an upload besides the store's buffers: chunks that have arrived, and the parser's streams. */
+/** The memory of an upload without the store's buffers: chunks that have arrived, and the parser's streams. */
 const uploadBytes = 98_304;
 /**
- * The memory of an archive: a page of up to a hundred rows of 32 KiB, its text, and what the client has not read yet.
+ * The memory of an archive: a page of up to a hundred rows of 32 KiB, its JSON, and the bytes that the client has not
+ * read.
  */
 const archiveBytes = 4_194_304;
-/** A reply is counted only if the client has not received it after this time. */
+/** A reply counts against the budget if the client has not received it after this time. */
 const promptMs = 1_000;
-/** A client that reads nothing of a large reply for this long is disconnected. */
+/** A client that reads no byte of a large reply for this long is disconnected. */
 const stalledMs = 60_000;
 
 export function createInFlight(services: {
@@ -152,7 +153,7 @@ export function createInFlight(services: {
       const isGone = () => isOver(exchange);
       return {
         reserve(kind, rows) {
-          if (held !== undefined) return undefined; // a retry has reserved its memory already
+          if (held !== undefined) return undefined; // the first attempt of a retried call has reserved the memory
           asked = { kind, rows };
           const estimate = () => rows * rowBytes.estimate(owner.application, kind);
           if (estimate() <= smallReplyBytes) return undefined;
@@ -161,7 +162,7 @@ export function createInFlight(services: {
             held?.release();
             noteReleased(length);
           });
-          // A reply that is alone always fits, however large it is; otherwise it could never be read.
+          // Without other requests, a reply of any size fits; otherwise it could never be read.
           const bytes = () => Math.min(estimate() * buildFactor, budget.soleCallerBytesMax);
           return queue.wait({ owner, held, bytes, isGone });
         },
@@ -179,7 +180,7 @@ export function createInFlight(services: {
     beginArchive(exchange) {
       if (isOver(exchange)) return;
       const held = budget.hold(requestOwner(exchange));
-      // An archive that is alone always fits, however small the budget is.
+      // Without other requests, an archive fits into any budget.
       if (!held.tryAdd(Math.min(archiveBytes, budget.soleCallerBytesMax))) throw tooManyBytes();
       onRequestEnd(exchange, () => held.release());
     },
@@ -203,7 +204,9 @@ export function createInFlight(services: {
   };
 }
 
-/** Counts the uploads of each caller; the returned function counts one more, until the function that it returns. */
+/**
+ * Counts the uploads of each caller. The returned function begins an upload, and returns the function that finishes it.
+ */
 function createUploadCount(callerUploadsMax: number): (caller: string) => () => void {
   const uploads = new Map<string, number>();
   return (caller) => {
@@ -225,8 +228,8 @@ function isOver({ request, response }: Exchange): boolean {
 }
 
 /**
- * Listens to both the socket and the response: a response queued behind another one (pipelining) is not closed with the
- * connection.
+ * Listens to both the socket and the response: Node.js does not close a response that is queued behind another one
+ * (pipelining) with the connection.
  */
 function onRequestEnd({ request, response }: Exchange, listener: () => void): void {
   const { socket } = request;

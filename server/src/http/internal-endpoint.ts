@@ -6,11 +6,11 @@ import { discardRest } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** A path that clients do not call. It authenticates by itself; its errors use the envelope. */
+/** A path for other servers, not for clients. It authenticates its calls itself; its errors use the envelope. */
 export interface InternalEndpoint {
   /** The operation name in the log. */
   readonly operation: string;
-  /** The prefix of the paths, one for each call. */
+  /** The prefix of its paths. */
   readonly path: string;
   /** The time that may pass without any data. */
   readonly silentMsMax: number;
@@ -20,7 +20,7 @@ export interface InternalEndpoint {
 
 export interface InternalCall {
   readonly requestId: string;
-  /** The last segment of the path, which may be any text. */
+  /** The last segment of the path: any string. */
   readonly name: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: ArrivingBytes;

@@ -4,7 +4,7 @@ import type { RouteTable } from "./route-table.ts";
 import { sendReply } from "./send-reply.ts";
 import { type Page, pageSender } from "./web-page.ts";
 
-/** The page at the root: HTML for browsers, and the same content as JSON for other clients. */
+/** The page at `/`: HTML for browsers, and the same content as JSON for other clients. */
 export interface LandingPage {
   readonly html: Omit<Page, "path">;
   readonly result: Readonly<Record<string, string>>;

@@ -1,21 +1,21 @@
 import { Server } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** Longer than a request takes to arrive from a client that sends one after the other. */
+/** Longer than the gap between the requests of a client that sends one after the other. */
 const keepAliveMsMax = 350;
-/** The same, for the last connections. */
+/** The same, after the listener has closed. */
 const lingerMsMax = 150;
 /**
- * Clients of a worker that still serves open connections here, too. One that comes in the instant of the close is reset,
- * so the close waits until no more come.
+ * With several workers, the operating system may still assign connections to this one. A connection that arrives during
+ * the close is reset, so the close waits until none has arrived for this long.
  */
 const quietMs = 25;
 const pollMs = 10;
 const ticksMax = 200;
 
 /**
- * Keeps accepting connections for a moment: new connections, and requests on kept-alive ones, are answered with
- * `Connection: close`. Closing at once would reset them.
+ * Accepts connections for a moment longer, and answers requests on new and keep-alive connections with `Connection:
+ * close`. Closing immediately would reset them.
  */
 export async function lingerOn(server: Server, graceMs: number): Promise<void> {
   await waitUntilUnused(server, quietMs, Math.min(keepAliveMsMax, graceMs));
@@ -24,7 +24,7 @@ export async function lingerOn(server: Server, graceMs: number): Promise<void> {
   await waitUntilUnused(server, 0, Math.min(lingerMsMax, graceMs));
 }
 
-/** Resolves when there are no connections and none has come for `forMs`, or after `withinMs`. */
+/** Resolves when no connection is open and none has arrived for `forMs`, or after `withinMs`. */
 async function waitUntilUnused(server: Server, forMs: number, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs;
   let quietSince = performance.now();
@@ -39,7 +39,7 @@ async function waitUntilUnused(server: Server, forMs: number, withinMs: number):
   server.off("connection", onConnection);
 }
 
-/** Connections in the accept queue are reset when the listener closes; Node accepts one per tick. */
+/** Closing the listener resets the connections in its accept queue, from which Node.js accepts one per tick. */
 async function waitUntilAccepted(server: Server): Promise<void> {
   let isQuiet = false;
   const onConnection = () => {

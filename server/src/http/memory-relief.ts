@@ -2,20 +2,20 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Makes malloc return free memory to the operating system. glibc keeps free memory below any block in use, and after a
- * flood, most of its memory is such.
+ * Makes malloc return free memory to the operating system. glibc does not return free memory below a block in use, and
+ * after a flood that is most of it.
  *
  * Does nothing without glibc or without Node.js's `node:ffi`.
  */
 function trimMemory(): void {
-  trim ??= findTrim();
+  trim ??= loadTrim();
   trim(0n);
 }
 
 type Trim = (leftBytes: bigint) => unknown;
 let trim: Trim | undefined;
 
-function findTrim(): Trim {
+function loadTrim(): Trim {
   const nothing = () => {};
   if (process.platform !== "linux") return nothing;
   const { emitWarning } = process;
@@ -32,48 +32,45 @@ function findTrim(): Trim {
 }
 
 /**
- * Keeps the buffers of large requests from piling up as garbage, and collects them after a flood (hostile.md 43). V8
- * does neither: it barely accounts for memory outside of its heap, and an idle process allocates nothing that would
- * trigger a collection.
+ * Collects the buffers of large requests during and after a flood (hostile.md 43). V8 would not: it barely accounts for
+ * memory outside of its heap, and an idle process allocates nothing that would trigger a collection.
  */
 
-/**
- * A collection of young objects takes less than a millisecond, while this many bytes of buffers take several to arrive.
- */
+/** A collection of young objects takes less than 1 ms, and this many bytes take several to arrive. */
 const youngBytesMax = 4_194_304;
 /** Less garbage does not justify a full collection, which takes tens of milliseconds. */
 const worthwhileBytes = 33_554_432;
 /** A flood is over when less than `worthwhileBytes` are discarded in this time. */
 const quietMs = 2_000;
-/** Under continuous load, memory is returned after this many postponed collections. */
+/** Under continuous load, the collection runs after this many postponements. */
 const postponementsMax = 15;
-/** Another thread frees buffers after the collection that found them unused. */
+/** After a collection, another thread of V8 frees the buffers. */
 const sweepMs = 500;
-/** For responses that were still being sent at the end of the flood. */
+/** A second collection frees the responses that were still being sent at the time of the first. */
 const followUpMs = 10_000;
 
 let youngBytes = 0;
-/** Since the last check. */
+/** Since the last scheduled collection. */
 let discardedBytes = 0;
-/** The bytes of buffers after the last full collection. */
+/** The size of all buffers after the last full collection. */
 let neededBytes = 0;
 let postponements = 0;
 let timer: NodeJS.Timeout | undefined;
 let isFollowUp = false;
 
-/** Reports that a buffer of this size is unused, or will be soon. */
+/** Notes that a buffer of this size is unused, or will be soon. */
 export function noteDiscarded(bytes: number): void {
   youngBytes += bytes;
   if (youngBytes < youngBytesMax) return;
   const noted = youngBytes;
   youngBytes = 0;
   collect("minor");
-  // Buffers that survived young collections need a full one.
+  // Only a full collection frees buffers that have survived young ones.
   if (process.memoryUsage().arrayBuffers > neededBytes + worthwhileBytes) collectAll("regular");
   noteReleased(noted);
 }
 
-/** Reports unused bytes that V8 accounts for itself. */
+/** Notes unused bytes that V8 accounts for itself. */
 export function noteReleased(bytes: number): void {
   discardedBytes += bytes;
   if (discardedBytes < worthwhileBytes || (timer !== undefined && !isFollowUp)) return;
@@ -81,7 +78,7 @@ export function noteReleased(bytes: number): void {
   scheduleCollection(quietMs, false);
 }
 
-/** Schedules the collection after a flood. Collections during the flood must not postpone it. */
+/** Schedules the collection after a flood, which collections during the flood must not postpone. */
 function scheduleCollection(ms: number, isAnother: boolean): void {
   clearTimeout(timer);
   discardedBytes = 0;
@@ -112,7 +109,7 @@ let collector: Collect | undefined;
 function collect(type: "minor" | "major", flavor: "regular" | "last-resort" = "regular"): void {
   if (collector === undefined) {
     setFlagsFromString("--expose-gc");
-    collector = runInNewContext("gc") as Collect; // available in new contexts because of the flag
+    collector = runInNewContext("gc") as Collect; // the flag defines `gc` in new contexts only
   }
   collector({ type, flavor });
 }

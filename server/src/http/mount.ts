@@ -26,13 +26,13 @@ import { receiveUpload, type UploadLimits } from "./upload.ts";
 interface HttpCallServices {
   readonly limits: UploadLimits;
   readonly inFlight: InFlight;
-  /** Whether the client sent a request over TLS. */
+  /** Whether the client sent the request over TLS. */
   isSecure(request: IncomingMessage): boolean;
 }
 
 const rehearseHeader = "rollcall-rehearse";
 
-/** A call that is a request of its own. A class, because most calls use none of its methods. */
+/** A call that is an HTTP request, not an item of a batch. A class, because most calls use none of its methods. */
 class HttpCall implements Call {
   readonly requestId: string;
   readonly authorization: string | undefined;
@@ -122,12 +122,12 @@ function abortOnClose(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** A page like those with which proxies of hotels and companies replace an answer. */
+/** A page such as captive portals and company proxies send in place of the response. */
 const proxyPage = `<!doctype html>
 <html><head><title>Welcome</title></head><body><h1>Sign in to use this network</h1></body></html>
 `;
 
-/** Answers like a broken connection or a proxy (spec/rehearsal#rehearse-a-fault). */
+/** Answers as a broken connection or a captive portal would (spec/rehearsal#rehearse-a-fault). */
 async function sendSpoiled(exchange: Exchange, reply: Reply, fault: NonNullable<Rehearsed["fault"]>): Promise<void> {
   const { response } = exchange;
   if (fault === "html") {
@@ -140,7 +140,7 @@ async function sendSpoiled(exchange: Exchange, reply: Reply, fault: NonNullable<
   response.destroy();
 }
 
-/** Sends a head that announces the whole body, and half of the body. */
+/** Sends the head of the complete response, and half of the body. */
 async function sendHalf(exchange: Exchange, reply: Reply): Promise<void> {
   const { response } = exchange;
   const { contentType, contentLength, half } = await halfOf(exchange, reply);
@@ -170,14 +170,14 @@ export interface MountOptions extends HttpCallServices {
   readonly authenticate: Authenticate;
   /** The scheme of the Authorization header. */
   readonly scheme: string;
-  /** Resolves when a write of an application may be answered; undefined if it may be answered at once. */
+  /** Resolves when a write of an application may be answered; undefined if it need not wait. */
   delayWrite(applicationId: string): Promise<void> | undefined;
 }
 
 /** The memory of a file while it is sent. */
 const fileBufferBytes = 65_536;
 
-/** Adds one operation: authenticates first, then reads the body and the parameters, then runs the handler. */
+/** Adds one operation, which authenticates the caller before it reads the body and the parameters. */
 export function mountOperation(routes: RouteTable, operation: Operation, services: MountOptions): void {
   const { authenticate, inFlight, scheme, isSecure, delayWrite } = services;
   const { route } = operation;
@@ -191,7 +191,8 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     const ticket = ticketOf(exchange, route);
     if (ticket !== undefined) return acceptTicket(exchange, ticket);
     if (route.download === undefined || exchange.query === "") return acceptCaller(exchange, required, authenticate);
-    // For clients that cannot send headers: media players, and pages that show pictures.
+    // Clients that cannot send headers, such as media players and `<img>`, put the token or the signature into the
+    // query.
     const given = new Map(Array.from(parseQuery(exchange.query), ([name, value]) => [name.toLowerCase(), value]));
     if (given.has("signature")) return undefined; // the operation checks it
     const token = given.get("accesstoken");
@@ -231,7 +232,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     if (ignored.length > 0) exchange.setHeader(ignoredHeader, ignoredHeaderOf(ignored));
     if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
-      // Pages that isolate themselves (Cross-Origin-Embedder-Policy) may show files, which need a token or a signature anyway.
+      // Lets pages with a Cross-Origin-Embedder-Policy show files, which need a token or a signature anyway.
       if (!isForOperators(route)) exchange.setHeader("cross-origin-resource-policy", "cross-origin");
       if (answered.quota !== undefined) setQuota(exchange, answered.quota);
       if (answered.file instanceof ArchiveResult) {
@@ -248,7 +249,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
       return;
     }
     const { length } = answered.content;
-    // A completed change must be reported; a read can be repeated.
+    // A read can be refused, because the client can repeat it. A completed change must be reported.
     const isHeld = answered.isSuccess && (call.built?.isBuilt(length) ?? false);
     if (!isHeld && length > smallReplyBytes) inFlight.holdReply(exchange, length, route.method === "GET");
     sendReply(exchange, answered);
@@ -275,10 +276,10 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
   });
 }
 
-/** A temporary failure. */
+/** Failures after which the client may try again. */
 const passing: ReadonlySet<ErrorCondition> = new Set(["RateLimitExceeded", "ServiceUnavailable"]);
 
-/** The ticket of a request for a stream. */
+/** Returns the ticket of a request for a stream. */
 function ticketOf({ query }: Exchange, { ticket }: Route): string | undefined {
   if (ticket === undefined || query === "") return undefined;
   for (const [name, value] of parseQuery(query)) {
@@ -290,8 +291,8 @@ function ticketOf({ query }: Exchange, { ticket }: Route): string | undefined {
 /**
  * Identifies the caller and checks the signature of the request.
  *
- * @param token the Authorization of a client that cannot send headers; it may be without a signature
- * @returns a promise unless the caller is known already
+ * @param token replaces the Authorization header for a client that cannot send headers; it needs no signature
+ * @returns a promise, unless the token of the caller is cached
  * @throws ApiError errors of `authenticate`, AuthSignatureInvalid
  */
 export function acceptCaller(

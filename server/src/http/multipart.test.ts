@@ -32,7 +32,7 @@ function formOf(...parts: readonly [headers: string, content: string][]): string
 
 // spec/files#upload-forms
 describe("the parser of multipart forms", () => {
-  it("returns names, file names and types, whatever the chunks are", async () => {
+  it("returns names, file names and types, however the form is split into chunks", async () => {
     const form = formOf(
       [
         'Content-Disposition: form-data; name="data"; filename="C:\\a\\grüße.txt"\r\nContent-Type: text/plain; x=y',
@@ -64,7 +64,7 @@ describe("the parser of multipart forms", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("reports a form with too many parts, and one that ends prematurely", async () => {
+  it("reports a form with too many parts, and an incomplete one", async () => {
     const part = ['Content-Disposition: form-data; name="a"', "x"] as [string, string];
     assert.deepEqual((await parse(formOf(part, part, part, part))).problems, ["too many parts"]);
     assert.deepEqual((await parse("no form")).problems, ["Unexpected end of multipart data"]);

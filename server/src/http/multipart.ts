@@ -8,7 +8,7 @@ export interface FormPart {
   readonly fileName: string | undefined;
   /** The Content-Type of the part. */
   readonly label: string | undefined;
-  /** Has to be read to its end, or else the form does not finish. */
+  /** Must be read completely; otherwise the form does not finish. */
   readonly bytes: Readable;
 }
 
@@ -16,20 +16,20 @@ export interface FormListener {
   /** Called for each part whose Content-Disposition is form-data; the other parts are skipped. */
   onPart(part: FormPart): void;
   onTooManyParts(): void;
-  /** Called when the form is invalid or ends prematurely. */
+  /** Called when the form is invalid or incomplete. */
   onError(error: Error): void;
 }
 
 interface FormLimits {
   readonly partsMax: number;
   readonly headersMax: number;
-  /** The buffer of each parser stream, beyond the chunk that has just arrived. */
+  /** The buffer of each parser stream, in addition to the chunk that has just arrived. */
   readonly waitingBytes: number;
 }
 
 /**
- * Creates a stream that parses the multipart form written to it. It finishes when the body has ended and every part is
- * read. It is built on the part parser of busboy instead of on busboy, which does not pass on the Content-Type of fields.
+ * Creates a stream that parses the multipart form written to it. It finishes when the body is complete and every part
+ * is read. It uses the part parser of busboy, because busboy itself does not report the Content-Type of fields.
  *
  * @throws Error when `contentType` has no boundary
  */
@@ -50,7 +50,8 @@ export function createFormParser(contentType: string, limits: FormLimits, listen
     pending = undefined;
     done?.(error);
   };
-  // The parser emits this at the last boundary, may leave the write of the boundary pending, and an epilogue may follow.
+  // The parser emits this at the last boundary. It may never call back for the write of that boundary, and an epilogue
+  // may follow.
   parser.on("finish", () => {
     isParsed = true;
     proceed();
@@ -58,7 +59,7 @@ export function createFormParser(contentType: string, limits: FormLimits, listen
   let count = 0;
   parser.on("error", (error) => listener.onError(error));
   parser.on("part", (bytes) => {
-    bytes.on("error", () => {}); // the parser has reported it
+    bytes.on("error", () => {}); // the parser reports it
     count += 1;
     if (count > partsMax) {
       listener.onTooManyParts();
@@ -86,7 +87,7 @@ export function createFormParser(contentType: string, limits: FormLimits, listen
   });
 }
 
-/** @returns undefined for a part that is to be skipped */
+/** @returns undefined for a part to skip */
 function describePart(headers: Record<string, string[]>): Omit<FormPart, "bytes"> | undefined {
   const disposition = headers["content-disposition"]?.[0];
   if (disposition === undefined) return undefined;
@@ -124,7 +125,7 @@ function decodeExtended(text: string): string {
   return /^(iso-8859-1|latin1)$/i.test(charset) ? bytes : toUtf8(bytes);
 }
 
-/** The parser returns headers with a character for each byte. */
+/** The parser decodes headers as Latin-1. */
 function toUtf8(bytes: string): string {
   return Buffer.from(bytes, "latin1").toString();
 }

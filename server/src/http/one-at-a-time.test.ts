@@ -94,7 +94,7 @@ describe("Pipelined requests", () => {
     for (const answer of answers) assert.equal((await connection.receive())?.text, answer);
   }
 
-  /** Requests of every form, of which some contain what looks like another request. */
+  /** Requests of every form. The body of some looks like another request. */
   function mixture(count: number): { readonly sent: string; readonly answers: string[] } {
     const hidden = get("/hidden").repeat(3);
     const forms = [
@@ -127,7 +127,7 @@ describe("Pipelined requests", () => {
     assert.equal(unansweredMax, 1);
   });
 
-  it("of a client that reads no answers are not begun", async () => {
+  it("of a client that reads no responses are not begun", async () => {
     const socket = connect(port, "127.0.0.1").pause();
     socket.write(get("/large/20000000").repeat(1_000));
     await until(() => begun.length > 0, waitMsMax);
@@ -139,7 +139,7 @@ describe("Pipelined requests", () => {
     assert.equal(unansweredMax, 1);
   });
 
-  it("take turns with those of all other connections", async () => {
+  it("alternate with the requests of all other connections", async () => {
     const many = Array.from({ length: 40 }, () => open());
     for (const connection of many) connection.write(get("/1").repeat(100));
     await until(() => begun.length === 4_000, waitMsMax);
@@ -162,7 +162,7 @@ describe("Pipelined requests", () => {
     assert.equal(await connection.receive(), undefined);
   });
 
-  it("are refused in their turn if they are malformed, after the answer before them", async () => {
+  it("are refused in order, after the previous response, if they are malformed", async () => {
     const connection = open();
     connection.write(`${get("/slow") + get("/2")}garbage\r\n\r\n${get("/3")}`);
     await untilPending();
@@ -174,7 +174,7 @@ describe("Pipelined requests", () => {
     assert.equal(begun.length, 2);
   });
 
-  it("are ignored after one with which the connection ends", async () => {
+  it("are ignored after a request with Connection: close", async () => {
     const connection = open();
     connection.write(get("/1", "Connection: close\r\n") + get("/2").repeat(10));
     await receiveAll(connection, ["/1 0"]);
@@ -182,7 +182,7 @@ describe("Pipelined requests", () => {
     assert.equal(begun.length, 1);
   });
 
-  it("are ignored after a stream, which ends when its client disconnects", async () => {
+  it("are ignored after a stream, which closes when its client disconnects", async () => {
     const connection = open();
     connection.write(get("/stream") + get("/2").repeat(10));
     assert.equal((await connection.receive())?.status, 200);
@@ -192,7 +192,7 @@ describe("Pipelined requests", () => {
     assert.equal(begun.length, 1);
   });
 
-  it("wait longer than the time for a request without being refused, and then have that time", async () => {
+  it("may wait longer than the request time-out, which starts when they are begun", async () => {
     const hasty = await start({ requestTimeoutMs: 500, keepAliveTimeoutMs: 10_000 });
     const connection = open(portOf(hasty));
     connection.write(`${get("/slow")}POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab`);
@@ -211,7 +211,7 @@ describe("Pipelined requests", () => {
     await hasty.drain(0);
   });
 
-  it("of which a part has arrived in time are refused after the answer before them", async () => {
+  it("that arrive only in part are refused after the previous response", async () => {
     const hasty = await start({ requestTimeoutMs: 500, keepAliveTimeoutMs: 10_000 });
     const connection = open(portOf(hasty));
     connection.write(`${get("/slow")}GET /2 HTT`);
@@ -223,7 +223,7 @@ describe("Pipelined requests", () => {
     await hasty.drain(0);
   });
 
-  it("are finished at the shutdown as far as they have begun", async () => {
+  it("are finished at the shutdown if they have begun", async () => {
     const other = await start();
     const connection = open(portOf(other));
     connection.write(get("/slow") + get("/2"));
@@ -234,7 +234,7 @@ describe("Pipelined requests", () => {
     await drained;
   });
 
-  it("are dropped with their connection beyond the bytes that may be in flight", async () => {
+  it("are dropped with their connection when too many bytes are in flight", async () => {
     const small = await start({}, 100_000);
     const connection = open(portOf(small));
     connection.write(get("/slow") + get("/2").repeat(1_200));
@@ -246,7 +246,7 @@ describe("Pipelined requests", () => {
     await small.drain(0);
   });
 
-  it("release their bytes when the connection ends", async () => {
+  it("release their bytes when the connection closes", async () => {
     const socket = connect(port, "127.0.0.1").on("error", () => {});
     socket.write(get("/slow") + get("/2").repeat(1_000));
     await until(() => pending.length === 1 && budget.heldBytes > 0, waitMsMax);

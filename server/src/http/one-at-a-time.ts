@@ -12,21 +12,20 @@ import {
 } from "./node-connection.ts";
 
 /**
- * Gives each connection one request at a time, and connections with pipelined requests turns.
+ * Serves one request per connection at a time, and pipelined requests of many connections round robin.
  *
- * Node.js parses all that it has read from a connection, up to 64 KB, before it answers the first request: thousands of
- * them, which fill the memory and keep all other connections waiting. Here its parser pauses after the head of a
- * request that follows an unanswered one. The rest stays unparsed and nothing more is read, until the answer has been
- * handed to the operating system and the connection has its turn.
+ * Node.js parses everything that it has read from a connection, up to 64 KB, before it answers the first request. That
+ * can be thousands of requests, which fill the memory and block all other connections. This class pauses the parser
+ * after the head of a request that follows an unanswered one. It reads and parses no more until the response has been
+ * handed to the operating system and it is the turn of the connection.
  */
 export interface Pipelines {
-  /** Must run after Node.js has begun to serve the connection. */
+  /** Call it after the listeners of Node.js for the new connection. */
   add(socket: Socket): void;
   /**
-   * Handles the time-out of a request that arrives after an unanswered one, so that no refusal is sent before or within
-   * that answer.
+   * Handles the time-out of a request that arrives after an unanswered one, whose response must be sent first.
    *
-   * @returns false for any other connection
+   * @returns false if the connection has no unanswered request
    */
   postponeTimeout(socket: Socket, error: Error): boolean;
 }
@@ -38,7 +37,7 @@ export interface PipelineOptions {
   holdBytes(socket: Socket): HeldBytes;
 }
 
-/** Requests of all connections that begin in one tick of the event loop, beside those that have just arrived. */
+/** The pipelined requests, of all connections, that begin in one tick. */
 const turnsPerTick = 16;
 
 const pipelines = new WeakMap<Socket, Pipeline>();
@@ -55,7 +54,7 @@ export function createPipelines(options: PipelineOptions): Pipelines {
   };
 }
 
-/** Discards what a client has sent, and sends, after a request whose answer ends the connection. */
+/** Discards pipelined bytes, past and future, of a connection that closes after its current response. */
 export function discardPipelined(socket: Socket): void {
   pipelines.get(socket)?.discard();
 }
@@ -65,7 +64,7 @@ interface Turns {
 }
 
 function createTurns(): Turns {
-  const outsideOfCalls = AsyncLocalStorage.snapshot(); // the answer before belongs to another call
+  const outsideOfCalls = AsyncLocalStorage.snapshot(); // the previous response belongs to another call
   const waiting: (() => void)[] = [];
   let isScheduled = false;
 
@@ -86,7 +85,7 @@ function createTurns(): Turns {
   };
 }
 
-/** What follows an unanswered request: another one whose head is complete, or bytes that are none. */
+/** The next request after an unanswered one, with a complete head, or a parse error. */
 type Following =
   | { readonly request: IncomingMessage; readonly keepsAlive: boolean; overdue?: Error }
   | { readonly error: ParseResult };
@@ -97,17 +96,20 @@ class Pipeline {
   readonly #socket: HttpConnection;
   readonly #parser: HttpParser;
   readonly #options: Options;
-  /** Node.js's own handling of a complete head, and of parsed bytes. */
+  /** The handlers of Node.js for a complete head, and for parsed bytes. */
   readonly #begin: HttpParser["onIncoming"];
   readonly #noteParsed: (result: ParseResult) => void;
   #following: Following | undefined;
   /** The unparsed bytes. */
   #rest: Buffer = nothing;
   #held: HeldBytes | undefined;
-  /** Whether a request that followed another has not been answered. */
+  /** Whether a pipelined request is waiting or unanswered. */
   #isPipelining = false;
   #endLater: (() => void) | undefined;
-  /** Whether this object receives the bytes; at first they go from the system to the parser, which costs less. */
+  /**
+   * Whether this object receives the bytes. Until the first pipelined request they go directly to the parser, which is
+   * cheaper.
+   */
   #isReceiver = false;
   #isDiscarding = false;
 
@@ -142,7 +144,7 @@ class Pipeline {
     if (this.#isReceiver) this.#discard();
   }
 
-  /** Whether a request has arrived completely whose answer has not been handed to the operating system. */
+  /** Whether a request has arrived completely, and its response has not been handed to the operating system. */
   #isAnswering(): boolean {
     return this.#socket._httpMessage?.req.complete === true;
   }
@@ -160,7 +162,7 @@ class Pipeline {
       this.#noteParsed(result);
       return;
     }
-    const parsed = typeof result === "number" ? result : result.bytesParsed; // a number if it asks for an upgrade
+    const parsed = typeof result === "number" ? result : result.bytesParsed; // the parser pauses with an error, except for an upgrade
     this.#hold((bytes ?? this.#parser.getCurrentBuffer()).subarray(parsed));
   }
 
@@ -193,7 +195,7 @@ class Pipeline {
     this.#socket.off("close", this.#release);
   };
 
-  /** Begins the request that follows. */
+  /** Begins the next request. */
   #continue(): void {
     const following = this.#following;
     const rest = this.#rest;
@@ -224,7 +226,7 @@ class Pipeline {
     this.#endLater?.();
   }
 
-  /** Node.js has ended the time of the request while it waited for its turn. */
+  /** The time-out of Node.js ran out while the request waited for its turn. */
   #restartTimeout(request: IncomingMessage, error: Error): void {
     const timer = setTimeout(() => {
       if (!request.complete && this.#isOpen()) this.#noteParsed(error as ParseResult & Error);
@@ -236,8 +238,8 @@ class Pipeline {
     const socket = this.#socket;
     this.#isReceiver = true;
     for (const listener of listenersOf(socket, "data", /^bound socketOnData$/)) socket.off("data", listener);
-    socket.on("data", (bytes: Buffer) => this.#receive(bytes)); // ends the reading by the parser
-    // Node.js closes a connection that its client half-closes, but these requests were sent before that.
+    socket.on("data", (bytes: Buffer) => this.#receive(bytes)); // makes Node.js stop reading in the parser
+    // Node.js closes a connection that its client half-closes. Requests that were sent before must be answered first.
     for (const listener of listenersOf(socket, "end", /^bound socketOnEnd$/)) {
       socket.off("end", listener);
       socket.on("end", () => {
@@ -259,10 +261,10 @@ class Pipeline {
     this.#following = undefined;
     this.#rest = nothing;
     this.#release();
-    this.#socket.resume(); // a client that disconnects is noticed
+    this.#socket.resume(); // a paused socket would not notice that the client disconnects
     this.#endLater?.();
   }
 }
 
-/** With memory of its own: the parser takes an empty buffer without for the end of the connection. */
+/** Has allocated memory, because the parser takes an empty buffer without any for the end of the connection. */
 const nothing = Buffer.alloc(1).subarray(1);

@@ -21,7 +21,7 @@ async function canListen(host: string): Promise<boolean> {
   }
 }
 
-it("a server on localhost answers at each address of localhost, and closes all of them", async () => {
+it("a server on localhost listens on each address of localhost, and closes all of them", async () => {
   const server = createServer((_request, response) => response.end("here"));
   server.listen(0, "localhost");
   await once(server, "listening");
@@ -40,7 +40,7 @@ it("a server on localhost answers at each address of localhost, and closes all o
   for (const address of usable) await assert.rejects(ask(address), { code: "ECONNREFUSED" }, address);
 });
 
-it("a server on another host listens there only", async () => {
+it("a server on another host listens only on its address", async () => {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

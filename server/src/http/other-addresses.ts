@@ -4,10 +4,10 @@ import type { Server as HttpServer } from "node:http";
 import { createServer, type ListenOptions, type Server } from "node:net";
 
 /**
- * Listens on the remaining addresses of `localhost`, which has one of IPv4 and one of IPv6: Node.js listens on the first
- * one only, and clients may try either. Does nothing for other hosts. An address that cannot be used is ignored.
+ * Listens on the remaining addresses of `localhost`, which has an IPv4 and an IPv6 address: Node.js listens only on the
+ * first, and clients may try either. Does nothing for other hosts. Ignores an address that it cannot listen on.
  *
- * @returns a function that stops listening, and resolves when these connections have ended
+ * @returns a function that stops listening, and resolves when these connections are closed
  */
 export async function listenOnOtherAddresses(
   main: HttpServer,

@@ -53,7 +53,7 @@ function newReference() {
 
 // spec/transport#paths-and-verbs
 describe("Paths of routes", () => {
-  it("a fixed segment wins over a parameter, and a parameter over the rest of the path", () => {
+  it("a fixed segment takes precedence over a parameter, and a parameter over the rest of the path", () => {
     const find = newTree(["/a/b", "/a/{x}", "/a/{x}/c", "/{y}/b/c", "/*"]);
     const targetOf = (url: string) => {
       const found = find(url);
@@ -66,7 +66,7 @@ describe("Paths of routes", () => {
     assert.deepEqual(targetOf("/a/b/d"), ["/*", { "*": "a/b/d" }]);
   });
 
-  it("an escaped slash is part of a parameter, and an escaped letter is the letter", () => {
+  it("an escaped slash is part of a parameter, and an escaped letter equals the letter", () => {
     const find = newTree();
     assert.deepEqual(find("/users/a%2Fb%25/%66iles?x=%2F"), {
       target: "/users/{id}/files",
@@ -76,7 +76,7 @@ describe("Paths of routes", () => {
     assert.equal(find("/users%2Fme"), undefined);
   });
 
-  it("a broken escape or URL is distinguished from an unknown path", () => {
+  it("an invalid escape or URL is distinguished from an unknown path", () => {
     const find = newTree();
     for (const url of [
       "/users/%zz",
@@ -93,14 +93,14 @@ describe("Paths of routes", () => {
     }
   });
 
-  it("a name that every object has is no parameter", () => {
+  it("properties that every object inherits are not parameters", () => {
     const tree = createPathTree<string>(parameterCharsMax);
     tree.add("/a/{x}", "");
     const parameters = tree.find("/a/b", false)?.parameters ?? {};
     assert.equal("constructor" in parameters || "toString" in parameters, false);
   });
 
-  it("every URL finds the route and the parameters that find-my-way finds", () => {
+  it("every URL leads to the same route and parameters as in find-my-way", () => {
     const find = newTree();
     const findInReference = newReference();
     const part = fc.oneof(

@@ -22,16 +22,16 @@ function addressOf(trusted: readonly string[], from: string, forwardedFor?: stri
 
 // spec/transport#client-addresses
 describe("the address of a client", () => {
-  it("is that of the connection when no proxy is trusted, regardless of the headers", () => {
+  it("is the address of the connection when no proxy is trusted, whatever the headers are", () => {
     assert.equal(addressOf([], "203.0.113.9", "198.51.100.7"), "203.0.113.9");
     assert.equal(addressOf([], "127.0.0.1", "198.51.100.7"), "127.0.0.1");
   });
 
-  it("is that of the connection when only another proxy is trusted", () => {
+  it("is the address of the connection when only another proxy is trusted", () => {
     assert.equal(addressOf(["10.0.0.1", "loopback"], "203.0.113.9", "198.51.100.7"), "203.0.113.9");
   });
 
-  it("is the rightmost one that is not a trusted proxy: addresses before it are the client's own claim", () => {
+  it("is the rightmost address that is not a trusted proxy, because the client may have sent the ones before it", () => {
     const trusted = ["10.0.0.0/8", "2001:db8::/32"];
     assert.equal(addressOf(trusted, "10.0.0.1", "203.0.113.9"), "203.0.113.9");
     assert.equal(addressOf(trusted, "10.0.0.1", "198.51.100.7, 203.0.113.9"), "203.0.113.9");
@@ -40,7 +40,7 @@ describe("the address of a client", () => {
     assert.equal(addressOf(trusted, "10.0.0.1", "10.0.0.3, 10.0.0.2"), "10.0.0.3", "a proxy that calls by itself");
   });
 
-  it("is that of the last proxy that reports a valid one", () => {
+  it("is the address of the last proxy that reports a valid one", () => {
     for (const text of ["", " ", "unknown", "_hidden", "1.2.3", "1.2.3.4.5", "::g", "a".repeat(9_000), "<script>"]) {
       assert.equal(addressOf(["10.0.0.0/8"], "10.0.0.1", text), "10.0.0.1", text);
       assert.equal(addressOf(["10.0.0.0/8"], "10.0.0.1", `203.0.113.9, ${text}`), "10.0.0.1", text);
@@ -65,7 +65,7 @@ describe("the address of a client", () => {
     assert.equal(addressOf(["fe80::/10"], "fe80::2%eth0", "203.0.113.9"), "203.0.113.9");
   });
 
-  it("is found in little time, regardless of the header's length", () => {
+  it("is found in bounded time, however long the header is", () => {
     const peers = createPeers(["10.0.0.0/8"]);
     const request = requestFrom("10.0.0.1", { "x-forwarded-for": "10.0.0.1,".repeat(100_000) });
     const spentMs = processorTime();
@@ -73,7 +73,7 @@ describe("the address of a client", () => {
     assert.ok(spentMs() < 1_000);
   });
 
-  it("is a text even after the connection has closed", () => {
+  it("is a string even after the connection has closed", () => {
     assert.equal(createPeers(["loopback"]).addressOf(new IncomingMessage(new Socket())), "");
   });
 });
@@ -82,7 +82,7 @@ describe("whether a client used https", () => {
   const isSecure = (from: string, protocol: string) =>
     createPeers(["10.0.0.0/8"]).isSecure(requestFrom(from, { "x-forwarded-proto": protocol }));
 
-  it("is reported by a trusted proxy, in the last entry", () => {
+  it("is taken from the last entry of a trusted proxy", () => {
     for (const text of ["https", "HTTPS", "http, https", " https "])
       assert.equal(isSecure("10.0.0.1", text), true, text);
     for (const text of ["http", "", "https, http", "https;", "wss"])

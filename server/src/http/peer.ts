@@ -3,29 +3,32 @@ import { isIP, type Socket } from "node:net";
 import { createAddressBlocks } from "../lib/address-blocks.ts";
 import { unmapIpv4 } from "../lib/ip-addresses.ts";
 
-/** Information about the client of a request, behind trusted proxies. */
+/** Information about the client of a request, which may be behind trusted proxies. */
 export interface Peers {
-  /** The IP address of the client; behind trusted proxies, the last address in the chain that is not trusted. */
+  /** Returns the IP address of the client; behind trusted proxies, the last untrusted address in the chain. */
   addressOf(request: IncomingMessage): string;
   /** Whether the client used TLS, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean;
-  /** The address of this server that the client used, as it or a trusted proxy says; undefined if it is none. */
+  /**
+   * Returns the root URL that the client used, as reported by the client or a trusted proxy; undefined if it is
+   * invalid.
+   */
   rootOf(request: IncomingMessage): string | undefined;
-  /** Whether the client is on this machine. Behind a proxy, only if the proxy is trusted and reports it. */
+  /** Whether the client is on this machine. Behind a proxy, true only if the proxy is trusted and reports it. */
   isLocal(request: IncomingMessage): boolean;
 }
 
 /**
- * Reads `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host`, as far as trusted proxies have written them. Each proxy appends the
- * address that called it:
+ * Reads the parts of `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` that trusted proxies have written.
+ * Each proxy appends the address that called it:
  *
  * ```
  * X-Forwarded-For: 198.51.100.7, 203.0.113.9, 10.0.0.2      from 10.0.0.1
  *                  └ unverified  └ the client └ trusted          └ trusted
  * ```
  *
- * So the header is read from the right, and the first untrusted address is the client: the addresses to its left are
- * the client's own claim.
+ * So the header is read from the right, and the first untrusted address is the client: the client itself may have sent
+ * the addresses to its left.
  *
  * @param trusted addresses, blocks such as `10.0.0.0/8`, and `loopback`
  */
@@ -61,7 +64,7 @@ export function createPeers(trusted: readonly string[]): Peers {
     isSecure,
     rootOf(request) {
       const forwarded = isProxied(request) ? request.headers["x-forwarded-host"] : undefined;
-      const [host = ""] = `${forwarded ?? request.headers.host ?? ""}`.split(","); // the first proxy saw the client
+      const [host = ""] = `${forwarded ?? request.headers.host ?? ""}`.split(","); // the entry of the client's proxy
       return hostPattern.test(host.trim()) ? `${isSecure(request) ? "https" : "http"}://${host.trim()}` : undefined;
     },
     isLocal(request) {
@@ -78,21 +81,21 @@ export function createPeers(trusted: readonly string[]): Peers {
   };
 }
 
-/** The addresses in X-Forwarded-For, last hop first. */
+/** Returns the addresses in X-Forwarded-For, last hop first. */
 function hopsOf(forwarded: string | string[]): string[] {
   return `${forwarded}`.split(",").slice(-hopsMax).reverse();
 }
 
-/** A name or an address, and a port. */
+/** A name or an address, with an optional port. */
 const hostPattern = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
-/** Longer proxy chains do not exist; bounds the work. */
+/** Bounds the work; longer proxy chains do not exist. */
 const hopsMax = 32;
 
 const forwardingHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 const loopback = createAddressBlocks(["loopback"]);
 
-/** Empty when the connection closed before the first call. */
+/** Returns an empty string if the connection closed before the first call. */
 function socketAddress({ remoteAddress = "" }: Socket): string {
   return plainAddress(remoteAddress);
 }
@@ -104,7 +107,7 @@ function readAddress(text: string): string | undefined {
   return isIP(plain) === 0 ? undefined : plain;
 }
 
-/** Normalizes an address: IPv4 also on an IPv6 socket, and without a zone id. */
+/** Normalizes an address: an IPv4-mapped IPv6 address becomes IPv4, and a zone id is removed. */
 function plainAddress(address: string): string {
   if (!address.includes(":")) return address;
   return unmapIpv4(address.includes("%") ? address.slice(0, address.indexOf("%")) : address);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, send, startTestApp, type TestApp } from "../../test/harness.ts";
 
-/** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so a trusted proxy on it stands for any other. */
+/** TRUST_PROXY and REQUIRE_HTTPS. All tests call from this machine, so its address represents that of any proxy. */
 
 const refusal = [403, "AuthAPICallDisabledByDeveloper", 257, "Plain HTTP is disabled here. Use HTTPS."] as const;
 const client = "203.0.113.9";
@@ -58,7 +58,7 @@ describe("with a trusted proxy", () => {
     ...(protocol !== undefined && { "x-forwarded-proto": protocol }),
   });
 
-  it("the client's address is the one that the proxy reports, not one that the client prepends", async () => {
+  it("the client's address is the one that the proxy appends, not one that the client sends", async () => {
     for (const [forwardedFor, address] of [
       [client, client],
       [`127.0.0.1, ${client}`, client],
@@ -72,7 +72,7 @@ describe("with a trusted proxy", () => {
     }
   });
 
-  it("the items of a batch have the client's address too", async () => {
+  it("the items of a batch have the client's address", async () => {
     const { token } = await test.signUp();
     const body = { requests: [{ method: "GET", path: "/users/me" }] };
     await test.call("POST /batch", { token, body, headers: through(client, "https") });
@@ -89,7 +89,7 @@ describe("with a trusted proxy", () => {
     assert.equal(answer.headers["strict-transport-security"], "max-age=60");
   });
 
-  it("a call over plain HTTP is refused: for every operation and page, with a valid token, and before its body is read", async () => {
+  it("a call over plain HTTP is refused for every operation and page, with a valid token and before its body is read", async () => {
     const { token } = await test.signUp();
     for (const { method, path } of test.app.routes) {
       if (path.startsWith("/_/health/")) continue;

@@ -37,7 +37,7 @@ export interface RequestHandlerOptions {
   readonly endpoints: readonly Endpoint[];
   readonly peers: Peers;
   readonly observer: RequestObserver;
-  /** Runs for each request from another machine without https, except for health checks. */
+  /** Runs for each request over plain HTTP from another machine, except for health checks. */
   onClear(): void;
   /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;
@@ -49,7 +49,7 @@ export interface RequestHandlerOptions {
   isDraining(): boolean;
 }
 
-/** Takes a request through all steps from its head to its log line. */
+/** Takes a request through all steps, from its head to its log line. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
@@ -66,7 +66,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     observer.began(response);
     const onEnd = () => finish(exchange);
     response.on("finish", onEnd);
-    response.on("error", onEnd); // an error when the client disconnected before the response
+    response.on("error", onEnd); // emitted when the client disconnects before the response
     exchange.address = peers.addressOf(request);
     allowAnyOrigin(exchange, exposed);
     exchange.setHeader("x-content-type-options", "nosniff");
@@ -81,7 +81,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     if (!isLoopback(address)) options.onClear();
   }
 
-  /** Answers the requests for which clients have no token. */
+  /** Answers OPTIONS requests, which have no token. */
   function answerOptions(exchange: Exchange): boolean {
     if (exchange.method !== "OPTIONS") return false;
     const headers = optionsHeaders(endpoints, pathOf(exchange.url));
@@ -93,7 +93,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     return true;
   }
 
-  /** Names the verbs that the path has, unless they are hidden from the client. */
+  /** Names the verbs of the path that are not hidden from the client. */
   function notFound(exchange: Exchange): ApiError {
     const verbs = routeTable.verbsOf(exchange.url, mayOperate(exchange.address));
     if (verbs.length > 0) exchange.setHeader("allow", verbs.join(", "));
@@ -118,11 +118,11 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     requireClearFraming(exchange);
     if (target === undefined) {
       admitUnknown(exchange);
-      throw notFound(exchange); // before its body is read
+      throw notFound(exchange); // without reading the body
     }
     try {
       const accepting = target.accept?.(exchange);
-      if (accepting !== undefined) await accepting; // a known caller does not wait for another microtask
+      if (accepting !== undefined) await accepting; // saves a microtask for a caller with a cached token
     } catch (error) {
       if (errorRow(toApiError(error).condition).status < 500) admitUnknown(exchange);
       throw error;
@@ -145,9 +145,9 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     }
     if (exchange.isStreaming) {
       observer.streams(exchange.response);
-      finish(exchange); // what follows may take hours, and belongs to no call
+      finish(exchange); // the stream may last for hours
     }
-    if (exchange.rehearsed !== undefined && exchange.response.destroyed) finish(exchange); // its connection was cut
+    if (exchange.rehearsed !== undefined && exchange.response.destroyed) finish(exchange); // a rehearsed fault cut the connection
   }
 
   /** Runs when the response has been sent, or cannot be sent. */
@@ -168,7 +168,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     let target: Target | undefined;
     try {
       target = enterTarget(exchange, routeTable.find(exchange.method, exchange.url), mayOperate);
-      // Runs before all other checks, and also for a preflight: otherwise the browser would send the token next.
+      // Comes first, and applies to preflights: otherwise the browser would send the token next.
       checkTransport(exchange, target);
       if (answerOptions(exchange)) return;
     } catch (error) {
@@ -183,7 +183,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   };
 }
 
-/** Parsing a body of a megabyte before its credentials are checked would delay all other requests by 100 ms. */
+/** The limit of a body without a token: parsing a megabyte would delay all other requests by 100 ms. */
 const strangerBytesMax = 65_536;
 
 const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
@@ -201,7 +201,7 @@ function enterTarget(
   return found.target;
 }
 
-/** Begins the context for reports of slow work in this request. */
+/** Begins the context of a request, to which slow work is attributed. */
 function beginCall(
   exchange: Exchange,
   { peers, tracer, publicUrl }: Pick<RequestHandlerOptions, "peers" | "tracer"> & Pick<Config, "publicUrl">,
@@ -220,7 +220,7 @@ function beginCall(
 function requireClearFraming(exchange: Exchange): void {
   const fault = framingFault(exchange.request);
   if (fault === undefined) return;
-  exchange.setHeader("connection", "close"); // a proxy may mistake what follows for another request
+  exchange.setHeader("connection", "close"); // a proxy may take the following bytes for another request
   throw new ApiError("ParameterIncorrectFormat", fault);
 }
 
@@ -231,11 +231,11 @@ function refuse(exchange: Exchange, error: unknown, target: Target | undefined, 
     log.error({ request_id: exchange.id, err: failure.cause ?? failure }, "request failed");
   }
   if (response.headersSent) {
-    if (!response.writableEnded) response.destroy(); // the client must not take it for complete
+    if (!response.writableEnded) response.destroy(); // the client must not take the response for complete
     return;
   }
   exchange.failure = failure;
-  if (failure.serviceRoot !== undefined) exchange.address = ""; // the request belongs to another region, so its address must not be logged here
+  if (failure.serviceRoot !== undefined) exchange.address = ""; // the client belongs to another region, so its address must not be logged here
   try {
     if (target?.refuse?.(exchange, failure) === true) return;
     sendReply(exchange, errorReply(failure));
@@ -246,8 +246,8 @@ function refuse(exchange: Exchange, error: unknown, target: Target | undefined, 
 }
 
 /**
- * Detects requests that Node parses but proxies may interpret differently: they could disagree with us about where the
- * request ends or which host it is for (RFC 9112, sections 3.2 and 6.1).
+ * Detects requests that Node.js parses but a proxy may interpret differently: the proxy could find another length or
+ * another host (RFC 9112, sections 3.2 and 6.1).
  *
  * @returns undefined for an unambiguous request
  */
@@ -264,7 +264,7 @@ function framingFault({ headers, httpVersion, rawHeaders }: IncomingMessage): st
   return hosts > 1 ? "The Host header must be sent once." : undefined;
 }
 
-/** Whether a body arrives in another form than the client's own, such as gzip. */
+/** Whether a body is compressed. */
 function isEncoded({ "content-encoding": encoding = "" }: IncomingHttpHeaders): boolean {
   return encoding.split(",").some((each) => !["", "identity"].includes(each.trim().toLowerCase()));
 }
@@ -272,7 +272,7 @@ function isEncoded({ "content-encoding": encoding = "" }: IncomingHttpHeaders): 
 type Resume = (failure?: Error) => void;
 
 /**
- * Holds the requests that arrive in one tick of the event loop, and continues them together at its end.
+ * Holds the requests that arrive in one tick, and releases them together at the end of the tick.
  *
  * ```
  * poll     request A ┐
@@ -281,11 +281,11 @@ type Resume = (failure?: Error) => void;
  * check    begin() ── once for all of them ── then A, B and C run and are answered back to back
  * ```
  *
- * This per-tick batching runs work that costs a system call once per tick: checking for revocations by other processes,
- * starting the read transaction. It runs after the last of these requests has arrived, so it is exact for all of them.
- * Responses that leave back to back also wake up the client only once. A lone request does not wait.
+ * This per-tick batching does work that costs a system call once per tick: checking for revocations by other processes,
+ * starting the read transaction. The check runs after the last of these requests has arrived, so it is exact for all of
+ * them. Responses that are sent back to back also wake up the client only once. A single request does not wait.
  *
- * @param begin runs before the first request of each tick continues; if it throws, all of them fail with its error
+ * @param begin runs before the requests of each tick are released; if it throws, all of them fail with its error
  */
 export function createTick(begin: () => void): (resume: Resume) => void {
   let held: Resume[] = [];

@@ -19,7 +19,7 @@ describe("LOG_SAMPLE", () => {
   });
   after(() => app.close());
 
-  test("logs about that share of the successful requests, and their lines contain the share", async () => {
+  test("logs about this share of the successful requests, with the share in each line", async () => {
     const asked = 400;
     for (let count = 0; count < asked; count += 1) await app.call("GET /service/ping");
     const lines = app.logLines.filter(({ operation }) => operation === "ping");
@@ -27,7 +27,7 @@ describe("LOG_SAMPLE", () => {
     for (const { sample } of lines) assert.equal(sample, share);
   });
 
-  test("logs every failed request, without a share", async () => {
+  test("logs every failed request, without the share", async () => {
     const before = app.logLines.length;
     for (let count = 0; count < 20; count += 1) await app.call("GET /users/me");
     const lines = app.logLines.slice(before);
@@ -35,7 +35,7 @@ describe("LOG_SAMPLE", () => {
     for (const line of lines) assert.ok(line["status"] === 401 && !("sample" in line));
   });
 
-  test("logs the calls of a batch together with the batch, and failed ones always", async () => {
+  test("logs the calls of a batch if it logs the batch, and failed calls always", async () => {
     const body = {
       requests: [
         { key: "a", method: "GET", path: "/devices/current" },
@@ -80,7 +80,7 @@ test("the log line of a call that got 503 names the failed dependency", () => {
   assert.equal(JSON.parse(lines.join(""))["cause"], "57014: canceling statement due to statement timeout");
 });
 
-test("a log line has the same bytes as from the general serializer of the log", () => {
+test("a log line is identical to the output of the log's general serializer", () => {
   const text = fc.string({ unit: fc.oneof(fc.constantFrom('"', "\\", "\n", "\0", "é", "👋", "\u2028"), fc.string()) });
   const optional = fc.option(text, { nil: undefined });
   const client = fc.record({ applicationId: text, deviceId: text, userId: optional });
@@ -102,7 +102,7 @@ test("a log line has the same bytes as from the general serializer of the log", 
       const [written, expected] = [linesOf(), linesOf()];
       const { batch, ...rest } = { ...named, path };
       const call = { ...rest, at: 0, ...(batch !== undefined && { batch }), address, status, ms, failure };
-      logLine(createLog("info", written), { ...call, caller: by as never }, 1); // without what the log does not read
+      logLine(createLog("info", written), { ...call, caller: by as never }, 1); // without the members that the log does not read
       pino({ level: "info", base: null }, expected).info({
         ...{ request_id: named.requestId, batch, method: named.method, path, operation, status },
         ...{ error: failure?.condition, cause: failure && 'a "cause"', ms: Math.round(ms * 1000) / 1000 },

@@ -27,20 +27,20 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
   };
 }
 
-/** The path of a request that was refused before its operation was known, or that has none. */
+/** Names a request that has no operation, or was refused before its operation was determined. */
 function routeOf({ failure, method, route }: Exchange): string {
   const isAnswered = failure?.condition !== "OperationNotFound";
   if (method === "OPTIONS" && isAnswered) return notOperations.preflight;
   return route ?? notOperations.unknown;
 }
 
-/** Slower requests are always logged. */
+/** Slower requests are logged regardless of the sample. */
 const slowMs = 1_000;
 
 /**
- * Writes the log line of a call, which never contains a query, a header or a body, because they hold secrets.
+ * Writes the log line of a call. It never contains a query, a header or a body, because they hold secrets.
  *
- * @param share the share of unremarkable requests to log; included in their lines, so that totals can be estimated
+ * @param share the share of fast, successful requests to log. Their lines contain it, so that totals can be estimated
  */
 export function logLine(log: Log, call: AnsweredCall, share: number): void {
   if (!log.isLevelEnabled("info")) return;
@@ -63,29 +63,27 @@ function member(name: string, value: string | undefined): string {
   return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`;
 }
 
-/** The path without its query, and without the host of an absolute-form target (RFC 9112 section 3.2.2). */
+/** Returns the path without its query, and without the host of an absolute-form target (RFC 9112 section 3.2.2). */
 export function pathOf(url: string): string {
   const query = url.indexOf("?");
   const path = query === -1 ? url : url.slice(0, query);
   return path.startsWith("/") ? path : path.replace(/^https?:\/\/[^/]*/, "");
 }
 
-/** A copy of a part of a text: V8 keeps the whole text for as long as a part of it is kept. */
+/** Copies a substring, so that V8 can free the string that it was cut from. */
 function withoutParent(part: string, whole: string): string {
   return part.length === whole.length ? part : Buffer.from(part).toString();
 }
 
-/**
- * The reason why a dependency did not answer, such as a time-out of the database. Never contains values of a request.
- */
+/** Describes why a dependency failed, such as a time-out of the database. Never contains values of a request. */
 function describeCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if (cause instanceof ApiError && cause.cause !== undefined) return describeCause(cause.cause);
-  const { code } = fieldsOf(cause); // drivers and Node.js add it
+  const { code } = fieldsOf(cause); // set by database drivers and Node.js
   return typeof code === "string" ? `${code}: ${cause.message}` : cause.message;
 }
 
-/** Decides by request id, so that either all items of a batch are logged or none. */
+/** Decides by the request id, so that all items of a batch are logged, or none of them. */
 function isInSample(requestId: string, share: number): boolean {
   let mixed = 0;
   for (let index = 0; index < requestId.length; index += 1) {

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { AnyCaller } from "../contract/route.ts";
 import type { ApiError, TokenHolder } from "../lib/errors.ts";
 
-/** A call that has been answered. */
+/** An answered call. */
 export interface AnsweredCall {
   readonly requestId: string;
   /** When it was answered, in `Date.now()` milliseconds. */
@@ -13,7 +13,7 @@ export interface AnsweredCall {
   readonly path: string | undefined;
   /** The IP address of the client; empty if it must not be logged. */
   readonly address: string;
-  /** The id of the containing request, for an item of a batch. */
+  /** For an item of a batch: the id of the request that contains it. */
   readonly batch?: string;
   /** The operation name, or one of `notOperations`. */
   readonly operation: string | undefined;
@@ -24,27 +24,27 @@ export interface AnsweredCall {
   readonly isSigned?: boolean;
   /** The origin of the web page, as its browser sent it; absent for items of a batch. */
   readonly origin?: string | undefined;
-  /** The application of a call without a caller: one that registers a device. */
+  /** The application of a call that registers a device, and so has no caller. */
   readonly applicationId?: string | undefined;
   readonly failure: ApiError | undefined;
-  /** The subject of a refused token, in place of a caller. */
+  /** The subject of a refused token. */
   readonly refused?: TokenHolder | undefined;
-  /** The failure that the client has rehearsed. */
+  /** The failure that the client rehearsed. */
   readonly rehearsed?: string | undefined;
 }
 
-/** Receives connections and requests for counting. Runs for each of them, so it must be cheap. */
+/** Is notified of connections and requests, to count them. Runs for each of them, so it must be cheap. */
 export interface RequestObserver {
   connected(socket: Socket): void;
   began(response: ServerResponse): void;
-  /** The response stays open, so it no longer counts as a request. Runs once, before `answered`. */
+  /** The response is a stream, which no longer counts as a request. Called once, before `answered`. */
   streams(response: ServerResponse): void;
   answered(call: AnsweredCall): void;
-  /** One call of a batch; the batch itself is reported too. */
+  /** Called for each item of a batch, in addition to `answered` for the batch. */
   answeredItem(call: AnsweredCall): void;
 }
 
-/** Reports everything to the observer of the metrics as well, if there is one. */
+/** Combines two observers. */
 export function joinObservers(own: RequestObserver, metrics: RequestObserver | undefined): RequestObserver {
   if (metrics === undefined) return own;
   return {
@@ -71,7 +71,7 @@ export function joinObservers(own: RequestObserver, metrics: RequestObserver | u
   };
 }
 
-/** The names for requests without an operation: a bounded set, whatever paths clients request. */
+/** The names of requests without an operation: a fixed set, because clients choose the paths. */
 export const notOperations = {
   /** An unknown path, or an unknown verb. */
   unknown: "(unknown)",

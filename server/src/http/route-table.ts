@@ -3,7 +3,7 @@ import type { FindOperation, VerbsOf } from "../operations/dispatch.ts";
 import type { Operation } from "../operations/operations.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** The target of the requests of a path and verb. */
+/** Answers the requests for a path and verb. */
 export interface Target {
   /** The operation name in the log; undefined for a page. */
   readonly name?: string;
@@ -11,11 +11,11 @@ export interface Target {
   readonly operation?: Operation;
   /** True when `answer` reads the body itself. */
   readonly readsBody?: boolean;
-  /** Answered over plain HTTP, even when HTTPS is required. */
+  /** Whether it answers over plain HTTP even with REQUIRE_HTTPS. */
   readonly allowsPlainHttp?: boolean;
-  /** Does not exist for addresses that OPERATOR_ADDRESSES leaves out. */
+  /** Whether it is hidden from addresses outside of OPERATOR_ADDRESSES. */
   readonly isForOperators?: boolean;
-  /** Limits its requests itself, or is for monitors. */
+  /** Whether the rate limit of unauthenticated requests does not apply: it has its own, or is for monitors. */
   readonly isUnlimited?: boolean;
   /** Identifies the caller, before the body is read. @throws ApiError */
   accept?(exchange: Exchange): void | Promise<void>;
@@ -35,7 +35,7 @@ export interface FoundTarget {
 
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** All paths and verbs that the service answers, for requests and for the items of a batch. */
+/** The paths and verbs of the service, for requests and for the items of a batch. */
 export interface RouteTable {
   /** @param path with its parameters in braces */
   add(methods: readonly Method[], path: string, target: Target): void;
@@ -51,11 +51,11 @@ export interface RouteTable {
   readonly verbsOf: VerbsOf;
 }
 
-/** @param headerBytesMax the bound of a path */
+/** @param headerBytesMax the maximal length of a path */
 export function createRouteTable(headerBytesMax: number): RouteTable {
   const trees = new Map<string, PathTree<Target>>();
   function find(method: string, url: string): FoundTarget | undefined {
-    const read = readPath(url); // checked whatever the verb is
+    const read = readPath(url); // before the verb, so that an invalid path is reported for any verb
     if (read === undefined) throw new ApiError("ParameterIncorrectFormat", "The path is not valid UTF-8.");
     const found = trees.get(method)?.find(read.path, read.isEscaped);
     return found && { target: found.target, path: found.parameters, query: read.query };
@@ -85,38 +85,37 @@ export function createRouteTable(headerBytesMax: number): RouteTable {
 /** The targets of one verb, by their paths. */
 interface PathTree<T> {
   /**
-   * @param path its segments may be parameters in braces, and the last one may be `*`, which stands for one or more
-   *   segments
+   * @param path its segments may be parameters in braces, and the last may be `*`, which matches one or more segments
    */
   add(path: string, target: T): void;
   /**
    * Compares the path segment by segment and prefers a fixed segment to a parameter, and a parameter to `*`.
    *
-   * @param path of `readPath`
+   * @param path from `readPath`
    */
   find(path: string, isEscaped: boolean): FoundPath<T> | undefined;
 }
 
 interface FoundPath<T> {
   readonly target: T;
-  /** The parameters, unescaped, by their names; the segments of `*` by that name. */
+  /** The parameters, unescaped, by their names. The segments that `*` matches have the name `*`. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The path of a request as routes compare it. */
+/** The normalized path of a request. */
 interface ReadPath {
-  /** Unescaped except for the characters that have a meaning in URLs; without trailing and duplicate slashes. */
+  /** Unescaped except for reserved characters of URLs; without trailing and duplicate slashes. */
   readonly path: string;
-  /** Whether `path` still has escapes. */
+  /** Whether the path was sent with escapes. */
   readonly isEscaped: boolean;
   /** The query, as sent. */
   readonly query: string;
 }
 
-/** A segment of paths, and what may follow. */
+/** A segment, and the segments that may follow it. */
 interface Node<T> {
   readonly segment: string;
-  /** Their first characters, because comparing numbers is cheaper than hashing a part of the path. */
+  /** The first character codes of `fixed`, because comparing numbers is cheaper than hashing a substring. */
   readonly fixedCodes: number[];
   readonly fixed: Node<T>[];
   parameter: Node<T> | undefined;
@@ -129,11 +128,11 @@ interface Leaf<T> {
   readonly names: readonly string[];
 }
 
-/** @param parameterCharsMax a longer parameter of a path matches no route */
+/** @param parameterCharsMax a longer parameter matches no route */
 export function createPathTree<T>(parameterCharsMax: number): PathTree<T> {
   const root = newNode<T>("");
 
-  /** @param values receives those of the parameters */
+  /** @param values receives the values of the parameters */
   function find(node: Node<T>, path: string, start: number, isEscaped: boolean, values: string[]): Leaf<T> | undefined {
     if (start >= path.length) return node.leaf;
     const slash = path.indexOf("/", start);
@@ -208,7 +207,7 @@ function unescapeValue(value: string, isEscaped: boolean): string {
 
 /**
  * @param url a path with its query, or an absolute URL
- * @returns undefined when the URL is broken, or the escapes of its path are not UTF-8
+ * @returns undefined if the URL is invalid, or the escapes of its path are not UTF-8
  */
 export function readPath(url: string): ReadPath | undefined {
   const relative = url.startsWith("/") ? url : pathOfAbsolute(url);
@@ -225,7 +224,7 @@ function firstOf(a: number, b: number): number {
   return a === -1 || (b !== -1 && b < a) ? b : a;
 }
 
-/** Keeps the escapes of slashes, percent signs and other characters with a meaning, which may be part of a parameter. */
+/** Does not unescape slashes, percent signs and other reserved characters, because they may be part of a parameter. */
 function unescapePath(path: string): string | undefined {
   try {
     return decodeURI(path.replaceAll("%25", "%2525"));
@@ -239,7 +238,7 @@ function withoutNeedlessSlashes(path: string): string {
   return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
 }
 
-/** @returns the URL itself when it is not absolute */
+/** @returns `url` if it is not absolute */
 function pathOfAbsolute(url: string): string | undefined {
   const [origin, rest = ""] = /^https?:\/\/[^/?]+(.*)$/i.exec(url)?.values() ?? [];
   if (origin === undefined) return /^https?:\/\//i.test(url) ? undefined : url;
@@ -251,6 +250,6 @@ function nameOf(segment: string): string | undefined {
   return /^\{(\w+)\}$/.exec(segment)?.[1];
 }
 
-/** Objects without a prototype of their own, which V8 reads faster than those of `Object.create(null)`. */
+/** Creates objects without inherited properties. V8 reads them faster than the objects of `Object.create(null)`. */
 const Parameters = function Parameters() {} as unknown as new () => Record<string, string>;
 Parameters.prototype = Object.create(null);

@@ -4,14 +4,14 @@ import { describe, it } from "node:test";
 import { createRowBytes } from "./in-flight.ts";
 
 describe("the bytes of a row", () => {
-  it("are a conservative estimate until a response of the kind has been observed", () => {
+  it("are a high estimate until a response of the kind has been observed", () => {
     const rows = createRowBytes();
     assert.equal(rows.estimate("a", "checkins"), 2_048);
     rows.note("a", "checkins", 700);
     assert.equal(rows.estimate("a", "checkins"), 700);
   });
 
-  it("differ by application and by kind of response", () => {
+  it("are estimated by application and by kind of response", () => {
     const rows = createRowBytes();
     rows.note("a", "checkins", 50_000);
     assert.equal(rows.estimate("a", "users"), 2_048);

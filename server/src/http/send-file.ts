@@ -6,13 +6,13 @@ import { ApiError } from "../lib/errors.ts";
 import { essenceOf } from "../lib/media-types.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** More ranges than this only cost work: the whole file is sent instead. */
+/** For more ranges, the complete file is sent, which is less work. */
 const rangesMax = 16;
 
 /**
  * Parses a Range header (RFC 9110 section 14).
  *
- * @returns undefined for the whole file, when the header is absent or not understood; an empty list when no range
+ * @returns undefined for the complete file, if the header is absent or not understood; an empty list if no range
  * overlaps the file
  */
 function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
@@ -34,14 +34,14 @@ function parseRanges(header: string | undefined, length: number): readonly ByteR
 }
 
 /**
- * Sends a file with support for ranges and conditional requests. Headers keep browsers from running uploaded content in
- * the service's origin: the content type is not sniffed, and few types are shown inline.
+ * Sends a file, with ranges and conditional requests. The headers prevent browsers from running uploaded content in the
+ * service's origin: the content type is not sniffed, and few types are shown inline.
  *
- * If the file has a URL in a bucket, the client is redirected there for the whole file or for a single range. Requests
+ * If the file has a URL in a bucket, the client is redirected there for the complete file or a single range. Requests
  * that buckets handle differently (several ranges, invalid ranges, If-Range) are answered here.
  *
  * @param hold counts the memory of the file while it is sent
- * @throws ApiError RangeOutsideFile, errors of `hold`, and errors of opening the file, all before the first byte is
+ * @throws ApiError RangeOutsideFile, errors of `hold`, and errors of opening the file, always before the first byte is
  * sent
  */
 export async function sendFile(exchange: Exchange, file: FileResult, hold: () => void): Promise<void> {
@@ -71,7 +71,7 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
   if (method !== "HEAD") hold();
   const body = bodyOf(file, ranges);
   const bytes = method === "HEAD" ? undefined : await openAtFirstByte(body.open);
-  // A stalled client would keep the file open.
+  // Without a time-out, a stalled client would hold the file open.
   response.setTimeout(stalledMs, () => response.destroy());
   const status = ranges === undefined ? 200 : 206;
   exchange.setHeaders({
@@ -87,8 +87,8 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
 }
 
 /**
- * Sends an archive while it is generated. On failure the connection is cut, so that the client does not take the
- * archive for complete.
+ * Sends an archive while it is generated. On failure, cuts the connection, so that the client does not take the archive
+ * for complete.
  */
 export async function sendArchive(exchange: Exchange, { contentType, fileName, open }: ArchiveResult): Promise<void> {
   const { response } = exchange;
@@ -100,13 +100,13 @@ export async function sendArchive(exchange: Exchange, { contentType, fileName, o
     "content-disposition": `attachment; filename="${fileName}"`,
   });
   if (exchange.method === "HEAD") {
-    exchange.setHeader("transfer-encoding", "chunked"); // as for the GET, whose length is unknown
+    exchange.setHeader("transfer-encoding", "chunked"); // as in the response to GET, whose length is unknown
     exchange.send(200);
   } else await exchange.stream(200, open());
 }
 
 const stalledMs = 60_000;
-/** Generating an archive may be silent for a while, when few of the rows that it reads are relevant. */
+/** Generating an archive may send nothing for a while, if few of the rows that it reads are relevant. */
 const silentMs = 600_000;
 
 const inert = {
@@ -115,8 +115,8 @@ const inert = {
 };
 
 /**
- * For a film or a sound that is opened in a tab: the browser shows it in a document that loads it from its own origin. That
- * document contains nothing of the file and runs no scripts.
+ * The policy of video and audio files. A browser that opens one in a tab creates a document that loads it from the
+ * service's origin. That document contains nothing from the file and runs no scripts.
  */
 const playerPolicy = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
 
@@ -127,7 +127,7 @@ function policyOf({ contentType }: FileResult): string {
 const lasting = {
   ...inert,
   "accept-ranges": "bytes",
-  // Shared caches must not store a user's file; others revalidate, because access may have been revoked.
+  // Shared caches must not store a user's file; browsers revalidate it, because access may have been revoked.
   "cache-control": "private, no-cache",
 };
 
@@ -177,19 +177,20 @@ function bodyOf(file: FileResult, ranges: readonly ByteRange[] | undefined): Bod
 }
 
 /**
- * Opens all ranges before the first byte, so that a file that is deleted meanwhile is sent completely or not at all.
+ * Opens all ranges before the first byte, so that a file that is deleted during the response is sent completely or not
+ * at all.
  */
 async function openAll(opening: readonly Promise<Readable>[]): Promise<readonly Readable[]> {
   const opened = await Promise.allSettled(opening);
   const failed = opened.find(({ status }) => status === "rejected");
   const parts = opened.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
-  for (const part of parts) part.on("error", () => {}); // the later reader gets the error
+  for (const part of parts) part.on("error", () => {}); // the iterator over the part throws it
   if (failed?.status !== "rejected") return parts;
   for (const part of parts) part.destroy();
   throw failed.reason;
 }
 
-/** Waits for the first byte: until then, a failure can still be reported. */
+/** Waits for the first byte, because a failure before it can still be reported. */
 async function openAtFirstByte(open: () => Promise<Readable>): Promise<Readable> {
   const bytes = await open();
   if (bytes.readableLength === 0 && !bytes.readableEnded) await once(bytes, "readable");
@@ -201,20 +202,20 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return header.split(",").some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")));
 }
 
-/** The types that browsers play. */
+/** Video and audio types that browsers play. */
 const playedTypes: ReadonlySet<string> = new Set([
   ...["video/mp4", "video/webm", "video/ogg", "video/quicktime", "video/x-m4v"],
   ...["audio/mpeg", "audio/mp4", "audio/x-m4a", "audio/aac", "audio/ogg", "audio/webm", "audio/flac"],
   ...["audio/wav", "audio/x-wav", "audio/wave"],
 ]);
 
-/** The types that browsers show inline without running code. All others are downloaded. */
+/** The types that browsers show inline without running code. Files of other types are downloaded. */
 const shownTypes: ReadonlySet<string> = new Set([
   ...["image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/heic", "text/plain"],
   ...playedTypes,
 ]);
 
-/** RFC 6266: the file name in ASCII, and exactly in UTF-8 (RFC 8187). */
+/** Builds a Content-Disposition (RFC 6266) with the file name in ASCII and in UTF-8 (RFC 8187). */
 function dispositionOf({ contentType, fileName }: FileResult): string {
   const kind = shownTypes.has(essenceOf(contentType)) ? "inline" : "attachment";
   if (fileName === undefined) return kind;

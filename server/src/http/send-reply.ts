@@ -8,14 +8,14 @@ export function sendReply(exchange: Exchange, reply: Reply): void {
   if (reply.quota !== undefined) setQuota(exchange, reply.quota);
   if (reply.isReplayed) exchange.setHeader("idempotent-replayed", "true");
   exchange.setHeader("content-type", jsonContentType);
-  // Many envelopes contain tokens, and none has a defined lifetime, so no cache may store them.
+  // No cache may store envelopes: many contain tokens, and none has a defined lifetime.
   exchange.setHeader("cache-control", "no-store");
   exchange.send(reply.status, replyBody(reply, exchange.id));
 }
 
 /**
- * Sets the headers of draft-ietf-httpapi-ratelimit-headers: the size of a bucket, the rest, and the time until it is
- * full.
+ * Sets the headers of draft-ietf-httpapi-ratelimit-headers: the size of a bucket, its remaining tokens, and the time
+ * until it is full.
  */
 export function setQuota(exchange: Exchange, { name, limit, left, fullInSeconds }: Quota): void {
   const { perSecond, burst } = limit;

@@ -13,7 +13,7 @@ const waitMsMax = 30_000;
 const piece = Buffer.alloc(65_536);
 
 // spec/streams#slow-clients
-describe("a stream that has ended", () => {
+describe("a closed stream", () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) server.close();

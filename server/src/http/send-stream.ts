@@ -5,7 +5,7 @@ import type { Exchange } from "./exchange.ts";
 import { isPlainHttp, listenersOf } from "./node-connection.ts";
 import { discardPipelined } from "./one-at-a-time.ts";
 
-/** The events of a connection to which the HTTP server listens, each by functions with these names. */
+/** The events of a connection to which the HTTP server listens, and the names of its listeners. */
 const httpListeners: Readonly<Record<string, RegExp>> = {
   data: /^bound socketOnData$/,
   end: /^bound socketOnEnd$/,
@@ -16,11 +16,11 @@ const httpListeners: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Sends the head of a response, and takes its connection from the HTTP server of Node.js, as that does for a protocol
- * upgrade: parser, request and response take more memory than the connection, and are garbage afterwards. What the
- * client sends from then on is ignored.
+ * Sends the head of a response, and takes its connection from the HTTP server of Node.js, as for a protocol upgrade:
+ * then parser, request and response, which take more memory than the connection, can be garbage collected. Later bytes
+ * of the client are ignored.
  *
- * @returns undefined if that is not possible, for example because the client has sent another request
+ * @returns undefined if that is impossible, for example because the client has sent another request
  */
 function detachConnection(response: ServerResponse): Socket | undefined {
   const { req: request, socket } = response;
@@ -29,21 +29,21 @@ function detachConnection(response: ServerResponse): Socket | undefined {
   if (parser === null || parser.incoming !== request || socket._httpMessage !== response) return undefined;
   if (!hasKnownListeners(socket)) return undefined;
   response.flushHeaders();
-  socket.on("data", ignore); // the HTTP server gives up reading by itself then
+  socket.on("data", ignore); // makes the HTTP server stop reading in the parser
   response.detachSocket(socket);
   for (const [event, name] of Object.entries(httpListeners)) {
     for (const listener of listenersOf(socket, event, name)) socket.removeListener(event, listener);
   }
-  socket.on("error", ignore); // it closes as well
+  socket.on("error", ignore); // "close" follows
   socket.on("end", endWithClient);
   socket.parser = null;
   parser.remove();
-  setImmediate(() => parser.close()); // it may be running now
+  setImmediate(() => parser.close()); // this may be a callback of the parser
   socket.resume();
   return socket;
 }
 
-/** Another release of Node.js may do something else with its connections. */
+/** False in a release of Node.js that handles connections differently. */
 function hasKnownListeners(socket: Socket): boolean {
   return Object.entries(httpListeners).every(([event, name]) => listenersOf(socket, event, name).length === 1);
 }
@@ -54,21 +54,21 @@ function endWithClient(this: Socket): void {
   this.destroy();
 }
 
-/** The time that a client has to read the rest of a stream that has ended. */
+/** The time that a client has to read the rest of a closed stream. */
 const restMsMax = 5_000;
-/** The connections of open streams that no HTTP server knows any more. */
+/** The detached connections of open streams. */
 const detached = new Set<Socket>();
 
 /**
- * Sends the head of a response that stays open, and hands over its body. The body ends with the connection, so that the
- * same bytes go to every client, without the framing of chunks.
+ * Sends the head of a stream, and passes its body to the stream as a sink. The end of the connection delimits the body,
+ * so that the same bytes, without chunk framing, go to every client.
  *
  * @throws ApiError
  */
 export function sendStream(exchange: Exchange, stream: StreamResult): void {
   const { response } = exchange;
   const headers = { ...stream.headers, connection: "close" };
-  // A client that has gone is reported once, before there is a stream that could end.
+  // For a client that has disconnected, do not open a stream: its close event has already been emitted.
   if (exchange.method === "HEAD" || response.destroyed) {
     exchange.setHeaders(headers);
     exchange.send(200);
@@ -81,7 +81,7 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   exchange.isStreaming = true;
   const connection = response.socket;
   if (connection !== null) discardPipelined(connection);
-  connection?.cork(); // the head and the first bytes are one write
+  connection?.cork(); // sends the head and the first bytes in one write
   const socket = detachConnection(response);
   if (socket !== undefined) {
     detached.add(socket);
@@ -94,7 +94,7 @@ export function sendStream(exchange: Exchange, stream: StreamResult): void {
   }
 }
 
-/** Cuts the streams of a server at once. */
+/** Cuts all streams of a server. */
 export function cutStreams(server: Server): void {
   for (const socket of detached) if ("server" in socket && socket.server === server) socket.destroy();
 }
@@ -114,7 +114,7 @@ function endConnection(socket: Socket, bytes: Uint8Array): void {
   cutLater(socket);
 }
 
-/** A client that reads nothing would keep its connection, which counts as a stream no longer. */
+/** A client that reads nothing would hold its connection open, which no longer counts as a stream. */
 function cutLater(target: ServerResponse | Socket): void {
   const timer = setTimeout(() => target.destroy(), restMsMax).unref();
   target.once("close", () => clearTimeout(timer));

@@ -6,7 +6,7 @@ import { createTick } from "./request-handler.ts";
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("createTick", () => {
-  it("continues the requests of one tick together, in order, after one begin", async () => {
+  it("releases the requests of one tick together, in order, after one call of begin", async () => {
     const log: string[] = [];
     const endOfTick = createTick(() => log.push("begin"));
     endOfTick(() => log.push("A"));

@@ -9,17 +9,17 @@ import { type Certificate, type CertificateFiles, endOf, watchCertificate } from
 /** An HTTPS server that can replace its certificate while it runs. */
 export interface TlsServer {
   readonly server: Server;
-  /** Checks immediately for a new certificate, which otherwise happens every few seconds. */
+  /** Checks immediately for a new certificate, instead of at the next poll. */
   reloadCertificate(): Promise<void>;
-  /** When the certificate ends, in `Date.now()` milliseconds. */
+  /** When the certificate expires, in `Date.now()` milliseconds. */
   certificateEnds(): number;
-  /** Handles a connection that failed during the TLS handshake; returns false for any other. */
+  /** Handles a connection that failed during the TLS handshake. @returns false for any other connection */
   refuseHandshake(error: { readonly code?: string }, socket: Socket): boolean;
-  /** Closes the connections that are still in their TLS handshake; they carry no requests. */
+  /** Closes the connections in their TLS handshake, which have no requests yet. */
   closeHandshakes(): void;
 }
 
-/** @param certificate the current contents of the files */
+/** @param certificate the current contents of `files` */
 export function createTlsServer(
   files: CertificateFiles,
   certificate: Certificate,
@@ -31,7 +31,7 @@ export function createTlsServer(
   let ends = endOf(certificate);
   const watch = watchCertificate(files, certificate, {
     replace(next) {
-      server.setSecureContext(contextOf(next)); // existing connections keep theirs
+      server.setSecureContext(contextOf(next)); // applies to new connections
       ends = endOf(next);
     },
     log,
@@ -70,7 +70,7 @@ export function createTlsServer(
   };
 }
 
-/** Those of TLS 1.3, and of TLS 1.2 those with authenticated encryption and forward secrecy. */
+/** All suites of TLS 1.3, and the suites of TLS 1.2 with authenticated encryption and forward secrecy. */
 const cipherSuites = [
   ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
   ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
@@ -82,7 +82,7 @@ function contextOf(certificate: Certificate): SecureContextOptions {
   return { ...certificate, minVersion: "TLSv1.2", ciphers: cipherSuites.join(":") };
 }
 
-/** Identifies a connection: equal for its socket and for the TLS socket on top of it. */
+/** Identifies a connection: the same for its socket and the TLS socket on top of it. */
 function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -40,7 +40,7 @@ function install(name: "a" | "b"): void {
   copyFileSync(join(certificates, `test-only-${name}.key.pem`), keyFile);
 }
 
-/** One call over https; `agent` keeps its connection alive. */
+/** Makes a call over https, on a keep-alive connection with `agent`. */
 async function call(
   path: string,
   { agent, method = "GET", body }: { agent?: Agent; method?: string; body?: unknown } = {},
@@ -77,7 +77,7 @@ describe("https", () => {
     assert.ok(test.logLines.some(({ path, address }) => path === "/devices" && address === "127.0.0.1"));
   });
 
-  it("is in the URL that the server reports", () => {
+  it("is the scheme of the URL that the server reports", () => {
     assert.equal(test.app.transport.url(), `https://127.0.0.1:${test.port}`);
   });
 
@@ -119,7 +119,7 @@ describe("https", () => {
     assertResult(await call("/service/ping"), 200, "Pong");
   });
 
-  it("cuts a handshake that does not complete, and delays no other client (hostile.md 17)", async () => {
+  it("aborts an incomplete handshake, without delaying other clients (hostile.md 17)", async () => {
     const silent = Array.from({ length: 50 }, () => openRaw(test.port));
     const begun = openRaw(test.port);
     begun.write(Buffer.from("16030100c8010000c40303", "hex")); // the beginning of a handshake
@@ -127,7 +127,7 @@ describe("https", () => {
     for (const connection of [begun, ...silent]) assert.equal(await connection.receive(), undefined);
   });
 
-  it("has suites with authenticated encryption only", async () => {
+  it("accepts only cipher suites with authenticated encryption", async () => {
     const [version, own] = [{ minVersion: "TLSv1.2", maxVersion: "TLSv1.2" } as const, "ECDHE-ECDSA"];
     for (const ciphers of [`${own}-AES128-GCM-SHA256`, `${own}-AES256-GCM-SHA384`, `${own}-CHACHA20-POLY1305`]) {
       assert.equal((await shakeHands({ ...version, ciphers })).version, "TLSv1.2");
@@ -155,7 +155,7 @@ describe("https", () => {
 });
 
 describe("a new certificate", () => {
-  it("is served to new connections, and existing ones continue", async () => {
+  it("is served to new connections, while existing ones continue", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const sockets = new Set();
     agent.on("free", (socket) => sockets.add(socket));
@@ -173,7 +173,7 @@ describe("a new certificate", () => {
     agent.destroy();
   });
 
-  it("is noticed automatically within seconds, also behind a symbolic link", async () => {
+  it("is noticed automatically within seconds, even behind a symbolic link", async () => {
     for (const [file, kind] of [
       [certFile, "cert"],
       [keyFile, "key"],
@@ -190,7 +190,7 @@ describe("a new certificate", () => {
     install("a");
   });
 
-  it("is logged once if it is invalid, and the old one stays in use until there is a valid one", async () => {
+  it("is logged once if it is invalid, and the old one stays in use until a valid one is installed", async () => {
     const broken: Readonly<Record<string, () => void>> = {
       "TLS_KEY_FILE must hold the key of the certificate in TLS_CERT_FILE": () =>
         copyFileSync(join(certificates, "test-only-b.cert.pem"), certFile),
@@ -217,7 +217,7 @@ describe("a new certificate", () => {
 });
 
 describe("the start with a certificate", () => {
-  it("fails with the setting's name when the files are not a certificate and its key, and reveals nothing of their contents", async () => {
+  it("fails with the setting's name if the files are not a certificate and its key, without revealing their contents", async () => {
     const key = readFileSync(join(certificates, "test-only-a.key.pem"), "utf8");
     const [good, other] = [join(certificates, "test-only-a.cert.pem"), join(certificates, "test-only-b.key.pem")];
     const mangled = join(folder, "mangled.pem");

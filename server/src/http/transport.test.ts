@@ -75,7 +75,7 @@ describe("every response: spec/transport#envelope", () => {
     assert.equal(answers[3]?.headers["idempotent-replayed"], "true");
   });
 
-  it("has a request_id of its own", async () => {
+  it("has a unique request_id", async () => {
     const ids = new Set<string>();
     for (let n = 0; n < 100; n += 1) ids.add((await test.call("GET /service/ping")).body.request_id);
     assert.equal(ids.size, 100);
@@ -100,7 +100,7 @@ describe("every response: spec/transport#envelope", () => {
     connection.close();
   });
 
-  it("is an envelope even for CONNECT, at which Node.js would disconnect", async () => {
+  it("is an envelope even for CONNECT, for which Node.js would close the connection", async () => {
     const answer = await exchange("CONNECT example.org:80 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert.deepEqual([answer.status, answer.body?.error], [404, "OperationNotFound"]);
   });
@@ -161,7 +161,7 @@ describe("paths and verbs: spec/transport#paths-and-verbs", () => {
     assert.equal((await send(test.port, "HEAD", "/batch")).status, 404);
   });
 
-  it("trailing and duplicate slashes are ignored, except in escapes", async () => {
+  it("trailing and duplicate slashes are ignored, unless they are escaped", async () => {
     const { token, id } = await test.signUp();
     for (const path of [
       "/users/me/",
@@ -253,7 +253,7 @@ describe("CORS: spec/transport#cors", () => {
 });
 
 describe("shutting down (hostile.md 34)", () => {
-  it("requests in progress finish, the next one is refused with Connection: close, and then the port is closed", async () => {
+  it("requests in flight finish, the next one is refused with Connection: close, and then the port is closed", async () => {
     const app = await startTestApp();
     const body = JSON.stringify({ ...app.application, platform: "test" });
     const head = `POST /devices HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;

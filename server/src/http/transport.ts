@@ -37,9 +37,9 @@ export interface TransportOptions extends Omit<HttpServerOptions, "inFlight">, O
 }
 
 /**
- * Creates the HTTP server with everything that it answers (spec/transport): every response, including errors, uses the
- * envelope; bodies are parsed by content, not by content type; each request has one log line, which never contains a
- * query, a header or a body.
+ * Creates the HTTP server with all its routes (spec/transport). Every response, including errors, uses the envelope.
+ * Bodies are parsed by content, not by content type. Each request has one log line, which never contains a query, a
+ * header or a body.
  */
 export function createTransport(options: TransportOptions): HttpServer {
   const { config, routeTable, authenticate, inFlight, rateLimits, requireServed, delayWrite } = options;
@@ -58,10 +58,10 @@ export function createTransport(options: TransportOptions): HttpServer {
   return createHttpServer(options, createRequestHandler({ ...options, peers }));
 }
 
-/** The router accepts all of them, because X-HTTP-Method-Override may override the method. */
+/** An endpoint routes all verbs, because X-HTTP-Method-Override may override the verb of the request. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Adds an endpoint: authenticates first, then finds the operation, which reads the raw body itself. */
+/** Adds an endpoint, whose operations read the raw body. It authenticates the caller before it finds the operation. */
 function mountEndpoint(
   routes: RouteTable,
   endpoint: Endpoint,
@@ -80,7 +80,7 @@ function mountEndpoint(
     try {
       requireEnabled(caller.policy, operation, path, caller);
       await rateLimits.admit(operation, { address, path }, caller);
-      // A request without a body is no upload in progress: many of them can wait for the database at once.
+      // A request without a body does not count as an upload, so that many can wait for the database concurrently.
       if (operation.takes !== undefined && exchange.hasBody()) endUpload = inFlight.beginUpload(exchange);
       const contentType = headers["content-type"];
       const answered = await endpoint.answer({ caller, operation, path, headers, contentType, body });
@@ -113,7 +113,7 @@ function mountEndpoint(
   }
 }
 
-/** Finds the requested operation. X-HTTP-Method-Override is for clients that support few methods. */
+/** Finds the requested operation. Clients that support few verbs send X-HTTP-Method-Override. */
 function operationOf({ operations }: Endpoint, path: string, exchange: Exchange): EndpointOperation | undefined {
   const { "x-http-method-override": override } = exchange.headers;
   const method = typeof override === "string" ? override.trim().toUpperCase() : exchange.method;

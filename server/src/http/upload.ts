@@ -13,13 +13,13 @@ const shownCharacters = 100;
 
 interface ParameterPart {
   readonly name: string;
-  /** As a text, which takes less memory than many small buffers: a character for each byte. */
+  /** A Latin-1 string, which takes less memory than many small buffers. */
   bytes: string;
   /** The Content-Type of the part. */
   readonly label: string | undefined;
 }
 
-/** The parts of a form that are parameters; together they may have `bytesMax`. */
+/** The parts of a form that are parameters; `bytesMax` bounds their total size. */
 class FormParameters {
   readonly #parts: ParameterPart[] = [];
   readonly #bytesMax: number;
@@ -63,7 +63,7 @@ class FormParameters {
 
 export interface UploadLimits {
   readonly fileBytesMax: number;
-  /** The total size of all other parts. */
+  /** The total size of the other parts. */
   readonly bodyBytesMax: number;
   /** The time that may pass without any data. */
   readonly requestTimeoutMs: number;
@@ -71,7 +71,7 @@ export interface UploadLimits {
 
 interface Uploading extends UploadLimits {
   /**
-   * Counts the upload against the in-flight budget. Returns a function that ends it.
+   * Counts the upload against the in-flight budget. @returns a function that releases it
    *
    * @throws ApiError RateLimitExceeded, ServiceUnavailable
    */
@@ -80,10 +80,10 @@ interface Uploading extends UploadLimits {
 
 const partsMax = 100;
 const headersMax = 50;
-/** For part headers and boundaries, and for bytes outside of all parts. */
+/** Allowed for part headers, boundaries, and bytes outside of the parts. */
 const framingBytesMax = 1_048_576;
 /**
- * The buffer of each parser stream, beyond the chunk that has just arrived; the buffers fill up when the disk is slow.
+ * The buffer of each parser stream, in addition to the chunk that has just arrived; fills up when the disk is slow.
  */
 const waitingBytes = 16_384;
 
@@ -92,7 +92,7 @@ const filePart = "data";
 const uploading = new WeakSet<object>();
 
 /**
- * Whether an upload arrives over this connection: it may take longer than other requests, as long as it makes progress.
+ * Whether the connection is receiving an upload, which may exceed the request time-out as long as it makes progress.
  */
 export function isUploading(socket: Socket): boolean {
   return uploading.has(socket);
@@ -105,11 +105,11 @@ export function beginUploading(socket: Socket): () => void {
 }
 
 /**
- * Receives a multipart form whose part `data` is a file, which is stored while it arrives: parts may come in any order,
- * and the file is never held in memory. The parameters are the other parts, or a JSON object in the part `body`, which
- * is identified only by its name (spec/files#upload-forms).
+ * Receives a multipart form whose part `data` is a file, which is stored while it arrives and never held in memory.
+ * Parts may come in any order. The parameters are the other parts, or a JSON object in the part `body`, which is
+ * identified only by its name (spec/files#upload-forms).
  *
- * @throws ApiError FileUploadFailed, RequestTooLarge, and errors of `store`; nothing stays stored then
+ * @throws ApiError FileUploadFailed, RequestTooLarge, and errors of `store`, after discarding the stored file
  */
 export async function receiveUpload<File extends StoredUpload>(
   request: IncomingMessage,
@@ -119,7 +119,7 @@ export async function receiveUpload<File extends StoredUpload>(
 ): Promise<ReceivedUpload<File>> {
   const stopping = new AbortController();
   const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => {}); // the rejection may come when it is no longer awaited
+  failure.promise.catch(() => {}); // it may be rejected after the last await
   const fail = (error: unknown) => {
     failure.reject(error);
     stopping.abort(error);
@@ -129,7 +129,7 @@ export async function receiveUpload<File extends StoredUpload>(
     if (request.isPaused()) stall.refresh();
     else breakOff();
   }, limits.requestTimeoutMs); // waiting for a slow store does not count against the client
-  // A destroyed stream emits nothing more, not even the bytes that had arrived.
+  // A destroyed stream emits neither "end" nor the bytes that had arrived.
   const onClose = () => {
     if (!request.readableEnded) breakOff();
   };
@@ -141,7 +141,7 @@ export async function receiveUpload<File extends StoredUpload>(
 
   function receiveFile({ bytes, fileName, label }: FormPart): void {
     if (stopping.signal.aborted || incoming !== undefined) {
-      bytes.resume(); // it had arrived before the form was refused, or it is another part of the same name
+      bytes.resume(); // the form has been refused, or this is another part with the same name
       return;
     }
     incoming = bytes;
@@ -167,7 +167,7 @@ export async function receiveUpload<File extends StoredUpload>(
     parser.on("error", breakOff);
     request.on("error", breakOff);
     request.on("close", onClose);
-    request.on("end", () => clearTimeout(stall)); // the remaining work does not count against the client's time
+    request.on("end", () => clearTimeout(stall)); // the time-out is for the client, not for the store
     let received = 0;
     request.on("data", (chunk: Buffer) => {
       stall.refresh();
@@ -176,7 +176,7 @@ export async function receiveUpload<File extends StoredUpload>(
       if (received > formMax) fail(new ApiError("RequestTooLarge", `The form is larger than ${formMax} bytes.`));
     });
     request.pipe(parser);
-    if (request.destroyed) onClose(); // it was closed while the caller was authenticated
+    if (request.destroyed) onClose(); // the client disconnected during authentication
 
     await Promise.race([finished, failure.promise]);
     if (storing === undefined) throw new ApiError("FileUploadFailed", "The part data is missing.");
@@ -186,7 +186,7 @@ export async function receiveUpload<File extends StoredUpload>(
     stopping.abort(error);
     if (parser !== undefined) request.unpipe(parser);
     incoming?.destroy(error instanceof Error ? error : undefined);
-    // When the rest of the form fails, the stored file is dropped.
+    // If the rest of the form fails, the stored file is discarded.
     await storing?.then(
       (stored) => stored.discard(),
       () => {},
@@ -207,7 +207,7 @@ async function* readFile(
   fail: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
-  // The reader that stops early reports the reason; destroying the stream would report another error first.
+  // A reader that stops early throws its own error; destroying the stream would report another one first.
   for await (const chunk of bytes.iterator({ destroyOnReturn: false })) {
     length += chunk.length;
     if (length > limits.fileBytesMax) {

@@ -74,7 +74,7 @@ function assertFenced({ headers }: Pick<Fetched, "headers">, what: string): void
 
 // spec/console#pages
 describe("/_/console/", () => {
-  it("answers 503 without a build, with a page that retries each second and names the command", async () => {
+  it("answers 503 without a build, with a page that names the command and reloads itself each second", async () => {
     for (const name of ["GET", "HEAD"]) {
       const answer = await fetchBytes("/_/console/", {}, name);
       assert.deepEqual([answer.status, answer.headers["retry-after"]], [503, "1"]);
@@ -89,7 +89,7 @@ describe("/_/console/", () => {
     assert.equal((await fetchBytes(`/_/console/${scriptName}`)).status, 404);
   });
 
-  it("sends the page with another nonce in each answer, in the policy and in the elements", async () => {
+  it("sends the page with a new nonce each time, in the policy and in the elements", async () => {
     build("First");
     const nonces = new Set<string>();
     for (let n = 0; n < 3; n += 1) {
@@ -107,7 +107,7 @@ describe("/_/console/", () => {
     assert.equal(nonces.size, 3);
   });
 
-  it("says in the page whether it was called by https, which only a trusted proxy can report", async () => {
+  it("marks in the page whether it was requested over https, which only a trusted proxy can report", async () => {
     build("Behind a proxy");
     const headers = { "x-forwarded-proto": "https" };
     const said = async ({ port }: Pick<TestApp, "port">) => {
@@ -120,7 +120,7 @@ describe("/_/console/", () => {
     await trusting.close();
   });
 
-  it("sends the page of a new build, without a restart", async () => {
+  it("sends the page of a new build without a restart", async () => {
     build("Second one");
     const { bytes } = await fetchBytes("/_/console/");
     assert.match(bytes.toString(), /<title>Second one</);
@@ -137,7 +137,7 @@ describe("/_/console/", () => {
       assert.equal(new URL("console/", base).href, `${base}/`);
   });
 
-  it("is linked from /_/ and from /_/docs, and is in no OpenAPI document", async () => {
+  it("is linked from /_/ and from /_/docs, and absent from the OpenAPI documents", async () => {
     assert.equal((await test.call("GET /_/")).body.result.console, "/_/console/");
     for (const [page, address] of Object.entries({ "/_/docs": "./console/", "/_/docs/operators": "../console/" })) {
       const { text } = await test.call(`GET ${page}`);
@@ -149,7 +149,7 @@ describe("/_/console/", () => {
     }
   });
 
-  it("/_/docs loads its files below any path, with and without a slash at its end", async () => {
+  it("/_/docs loads its files below any path, with and without a trailing slash", async () => {
     for (const page of ["/_/docs", "/_/docs/", "/_/docs/operators", "/_/docs/operators/"]) {
       const { text } = await test.call(`GET ${page}`);
       const addresses = [...text.matchAll(/(?:src|href)="([^"#]*)"/g)].map(([, address = ""]) => address);
@@ -165,7 +165,7 @@ describe("/_/console/", () => {
 
 // spec/console#files-of-the-console
 describe("files of the console", () => {
-  it("are sent in the encoding that the client accepts, and cached by it for a year", async () => {
+  it("are sent in an encoding that the client accepts, and cached for a year", async () => {
     const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
     const asked: [string | undefined, keyof typeof decoders][] = [
       ["gzip, deflate, br, zstd", "br"],
@@ -193,7 +193,7 @@ describe("files of the console", () => {
     assert.equal(tags.size, 3, "a tag for each encoding");
   });
 
-  it("have their types, and are revalidated if their name has no hash", async () => {
+  it("have their content types, and are revalidated if their name has no hash", async () => {
     const types = {
       "assets/style-B5RoLeKn.css": "text/css; charset=utf-8",
       "assets/icon-c2E49a8-.svg": "image/svg+xml",
@@ -206,7 +206,7 @@ describe("files of the console", () => {
     }
   });
 
-  it("get OperationNotFound under any other path, and no path leads out of the folder", async () => {
+  it("do not exist under any other path, and no path leads out of the folder", async () => {
     for (const path of [
       ...["index.html", "assets", "assets/", ".built-from", ".hidden", `${scriptName}.br`, "assets/index.js"],
       ...["../package.json", "..%2f..%2fpackage.json", "%2e%2e/package.json", "assets/..%2findex.html", "a%00b"],
@@ -223,14 +223,14 @@ describe("files of the console", () => {
 
 // spec/console#headers-of-the-console
 describe("headers of the console", () => {
-  it("keep other origins, frames and foreign scripts away in every answer", async () => {
+  it("exclude other origins, frames and foreign scripts in every response", async () => {
     for (const path of paths) {
       const origin = { origin: "http://evil.example" };
       for (const method of ["GET", "HEAD"]) assertFenced(await fetchBytes(path, origin, method), `${method} ${path}`);
     }
   });
 
-  it("allow only elements with the nonce on the page, and require Trusted Types", async () => {
+  it("allow only elements with the nonce, and require Trusted Types", async () => {
     const answer = await fetchBytes("/_/console/");
     const nonce = `'nonce-${nonceOf(answer)}'`;
     assert.equal(
@@ -242,7 +242,7 @@ describe("headers of the console", () => {
 
 // spec/console#fences
 describe("CONSOLE and OPERATOR_ADDRESSES", () => {
-  it("remove the pages and their links with CONSOLE=off, and leave the operations", async (t) => {
+  it("remove the pages and their links with CONSOLE=off, but not the operations", async (t) => {
     const off = await startTestApp(
       { CONSOLE: "off", DATABASE_URL: test.config.databaseUrl },
       { consoleFolder: folder },
@@ -255,7 +255,7 @@ describe("CONSOLE and OPERATOR_ADDRESSES", () => {
     assert.equal((await off.call("GET /_/api/operators/me", { token })).status, 200);
   });
 
-  it("hide everything for operators from an address that is not listed, before anything is read", async (t) => {
+  it("hide all operator pages and operations from an address that is not listed, before the request is read", async (t) => {
     const settings = { OPERATOR_ADDRESSES: "10.0.0.0/8,2001:db8::/32,192.0.2.1", TRUST_PROXY: "loopback" };
     const fenced = await startTestApp(settings, { consoleFolder: folder });
     t.after(() => fenced.close());

@@ -9,23 +9,23 @@ import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /**
- * A built web application: `index.html`, with `__CSP_NONCE__` in its attributes `nonce` and `__TRANSPORT__` for the transport of its
- * call, and every other file compressed with Brotli as `<name>.br`.
+ * A built web application: `index.html`, with the placeholders `__CSP_NONCE__` in its attributes `nonce` and
+ * `__TRANSPORT__`, and every other file compressed with Brotli as `<name>.br`.
  */
 export interface WebAssets {
   /** The path at which it is served, without a trailing slash. */
   readonly path: string;
   /** Called at the first request. */
   findFolder(): string;
-  /** The page that is sent, with the status 503, while the folder has no `index.html`. */
+  /** Returns the page that is sent with status 503 while the folder has no `index.html`. */
   waitingPage(nonce: string): string;
 }
 
 /**
- * Serves a built web application (spec/console#pages). Nothing is read before the first request. The page itself is read again
+ * Serves a built web application (spec/console#pages). Reads no file before the first request. Reads `index.html` again
  * when it has changed, so that a build can replace it while the server runs.
  *
- * @param isSecure whether the client used TLS, as far as this server knows
+ * @param isSecure whether the client used TLS, to this server or to a trusted proxy
  */
 export function mountWebAssets(routes: RouteTable, assets: WebAssets, isSecure: Peers["isSecure"]): void {
   let folder: string | undefined;
@@ -51,14 +51,14 @@ export function mountWebAssets(routes: RouteTable, assets: WebAssets, isSecure: 
   }
 }
 
-/** Headers of every file; the page has a policy of its own. */
+/** Headers of every response. `policyOf` replaces the policy for the page. */
 const fences = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
-  // All features that browsers know, except for the clipboard, into which the page copies ids.
+  // Disables all features of browsers, except for writing to the clipboard, into which the page copies ids.
   "permissions-policy": [
     ...["accelerometer", "autoplay", "camera", "clipboard-read", "display-capture", "encrypted-media"],
     ...["fullscreen", "geolocation", "gyroscope", "hid", "idle-detection", "local-fonts", "magnetometer"],
@@ -70,8 +70,8 @@ const fences = {
 };
 
 /**
- * The nonce is for the scripts and styles of the page. Scripts are not allowed by `'self'`, because this origin also
- * serves uploads of users, even with the type `text/javascript`.
+ * Returns the policy of the page, whose scripts and styles have the nonce. `'self'` must not allow scripts, because
+ * this origin also serves uploads of users, even with the type `text/javascript`.
  */
 function policyOf(nonce: string): string {
   return [
@@ -95,7 +95,7 @@ function pageSender(
 ): (exchange: Exchange) => Promise<void> {
   let loaded: { readonly text: string; readonly version: string } | undefined;
 
-  /** @returns undefined while there is no build */
+  /** @returns undefined if the application has not been built */
   async function load(): Promise<string | undefined> {
     const file = inFolder("index.html");
     const found = await unlessMissing(stat(file));
@@ -155,7 +155,7 @@ function fileSender(inFolder: InFolder): (exchange: Exchange, name: string) => P
   };
 }
 
-/** A path below the folder: no part is hidden or leads up. */
+/** Whether the name is a path below the folder, without hidden files and `..`. */
 function isFileName(name: string): boolean {
   return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(name) && name.length <= nameCharactersMax;
 }
@@ -176,7 +176,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   [".webmanifest", "application/manifest+json"],
 ]);
 
-/** @returns undefined if there is no such file */
+/** @returns undefined if the file does not exist */
 async function unlessMissing<Result>(reading: Promise<Result>): Promise<Result | undefined> {
   try {
     return await reading;

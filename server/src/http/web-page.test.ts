@@ -32,7 +32,7 @@ async function findAssets(): Promise<string[]> {
 }
 
 describe("/_/docs", () => {
-  it("is a page without a token, also with a trailing slash", async () => {
+  it("is served without a token, with and without a trailing slash", async () => {
     for (const path of [page, `${page}/`]) {
       const { status, headers, text } = await test.call(`GET ${path}`);
       assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
@@ -97,7 +97,7 @@ describe("/_/docs", () => {
 });
 
 describe("pages and compression", () => {
-  it("are compressed as the client accepts it, each encoding with its own entity tag", async () => {
+  it("are compressed as the client accepts, each encoding with its own entity tag", async () => {
     const plain = await readText("/_/docs/swagger-ui-bundle.js");
     assert.ok(plain.length > 1_000_000);
     const tags = new Set<unknown>();
@@ -120,7 +120,7 @@ describe("pages and compression", () => {
     assert.equal(JSON.parse(gunzipSync(bytes).toString()).openapi, "3.1.0");
   });
 
-  it("are answered with 304 without a body for a client that has the page", async () => {
+  it("get 304 without a body if the client has the page", async () => {
     for (const path of [...documents, page, "/_/docs/swagger-ui.css"]) {
       const { headers } = await fetchBytes(path, {});
       const tag = `${headers["etag"]}`;
@@ -143,7 +143,7 @@ describe("pages and compression", () => {
 });
 
 describe("the files of Swagger UI", () => {
-  it("match the package in package.json and include its licence, and the package is no dependency of the server", () => {
+  it("match the package in package.json and include its licence, and the server does not depend on the package", () => {
     const { resolve } = createRequire(import.meta.url);
     const folder = join(import.meta.dirname, "../../assets/docs");
     for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
@@ -159,7 +159,7 @@ describe("the files of Swagger UI", () => {
 });
 
 describe("/_/docs/operators", () => {
-  it("is a separate page, and the pages show and link the documents of their readers", async () => {
+  it("is a separate page, and each page shows and links the document for its readers", async () => {
     for (const [path, document] of [
       ["/_/docs", "openapi.json"],
       ["/_/docs/operators", "openapi.operators.json"],
@@ -178,7 +178,7 @@ describe("/_/docs/operators", () => {
 describe("GET /", () => {
   const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-  it("returns links to docs, OpenAPI and health as JSON in the envelope to clients", async () => {
+  it("returns links to docs, OpenAPI and health to clients, as JSON in the envelope", async () => {
     for (const accept of [undefined, "*/*", "application/json", "application/json, text/html", "text/html;q=0, */*"]) {
       const answer = await test.call("GET /", { headers: accept === undefined ? {} : { accept } });
       const links = { docs: "/_/docs", openapi: "/_/openapi.json", health: "/_/health/ready" };
@@ -190,7 +190,7 @@ describe("GET /", () => {
     }
   });
 
-  it("returns a page to browsers, which links only to this server, with the policy of all pages", async () => {
+  it("returns a page to browsers, which links only to this server and has the policy of all pages", async () => {
     const { status, headers, text } = await test.call("GET /", { headers: { accept: browser } });
     assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
     assert.equal(headers["vary"], "Accept, Accept-Encoding");

@@ -8,14 +8,14 @@ export interface Page {
   readonly path: string;
   readonly contentType: string;
   /**
-   * Called for the first request; the content is cached.
+   * Called at the first request; the content is cached.
    *
-   * @param isSlashed whether the requested path ends with a slash; always false without `hasRelativeUrls`
+   * @param isSlashed whether the requested path has a trailing slash; always false without `hasRelativeUrls`
    */
   load(isSlashed: boolean): string | Buffer;
-  /** True for a page whose URLs depend on the slash at the end of its path. */
+  /** Whether URLs in the page depend on the trailing slash of its path. */
   readonly hasRelativeUrls?: boolean;
-  /** True when `load` returns content that is compressed with Brotli. */
+  /** Whether `load` returns content that is compressed with Brotli. */
   readonly isBrotli?: boolean;
   /** The request headers that the response depends on, in addition to Accept-Encoding. */
   readonly vary?: string;
@@ -29,7 +29,7 @@ export function mountPage(routes: RouteTable, page: Page): void {
   routes.add(["GET", "HEAD"], page.path, { answer: pageSender(page) });
 }
 
-/** Sends the page in an encoding that the client accepts, or 304 when the client has it. */
+/** Returns a function that sends the page in an encoding that the client accepts, or 304 if the client has it. */
 export function pageSender(page: Page): (exchange: Exchange) => Promise<void> {
   const contents = new Map<boolean, EncodedContent>();
 

@@ -5,15 +5,17 @@ type Network = readonly [network: Address, prefixLength: number];
 
 /** Decides which addresses a URL in an application's settings may lead to. */
 export interface AddressRule {
-  /** False for anything that is not an IP address, and for every address that is neither public nor opened. */
+  /**
+   * False for a string that is not an IP address, and for an address that is neither public nor in an open network.
+   */
   isAllowed(address: string): boolean;
-  /** Whether an allowed address lies in the open networks. */
+  /** Whether an address is allowed and in an open network. */
   isOpened(address: string): boolean;
 }
 
 /**
- * No setting opens these, because cloud platforms serve machine credentials there to any process: link-local addresses,
- * and the metadata services of AWS (IPv6) and Azure at other addresses.
+ * Link-local addresses, and the metadata services of AWS (IPv6) and Azure. No setting opens them, because cloud
+ * platforms serve machine credentials there to any process.
  */
 const closedNetworks = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::/32", "168.63.129.16/32"].map(parseNetwork);
 
@@ -57,17 +59,19 @@ function isGlobalUnicast(address: Address): boolean {
   return address.range() === "unicast" && (address.kind() === "ipv4" || isIn(address, globalUnicast));
 }
 
-/** The IPv4 addresses that a packet to an IPv6 address reaches through the machine, a translator or a tunnel. */
+/**
+ * Returns the IPv4 addresses that a packet to an IPv6 address can reach through the machine, a translator or a tunnel.
+ */
 function embeddedAddresses(address: Address): readonly IPv4[] {
   if (address.kind() === "ipv4") return [];
   const bytes = address.toByteArray();
   const at = (start: number) => ipaddr.fromByteArray(bytes.slice(start, start + 4)) as IPv4; // four bytes
-  const text = (address as IPv6).toNormalizedString(); // the only other kind
+  const text = (address as IPv6).toNormalizedString(); // it is not IPv4
   switch (address.range()) {
     case "ipv4Mapped": // ::ffff:a.b.c.d
     case "rfc6145": // ::ffff:0:a.b.c.d
       return [at(12)];
-    case "rfc6052": // NAT64. Refuses the local-use prefix (RFC 8215), because it has no fixed position for the address.
+    case "rfc6052": // NAT64. The local-use prefix (RFC 8215) is refused, because it has no fixed position for the address.
       return text.startsWith("64:ff9b:0:") ? [at(12)] : [];
     case "6to4":
       return [at(2)];

@@ -58,7 +58,7 @@ describe("a call to an editor's URL (hostile.md 44)", () => {
     assert.deepEqual([heads[0]?.host, heads[0]?.connection], [`keys.example:${port}`, "close"]);
   });
 
-  it("keeps no connection open, so that each call is checked", async (t) => {
+  it("reuses no connection, so that each call is checked", async (t) => {
     let connections = 0;
     const port = await start(t, false, (request, response) => {
       connections += request.socket.bytesRead > 0 ? 1 : 0;
@@ -75,7 +75,7 @@ describe("a call to an editor's URL (hostile.md 44)", () => {
     assert.equal(connections, 1);
   });
 
-  it("is refused when the name has an internal address among others, or no address", async () => {
+  it("is refused if the name has no address, or an internal one among others", async () => {
     const refused = /which is not a public address$/;
     await assertRefused(newOutgoing(async () => ["1.1.1.1", "10.0.0.1"]).findPublicAddresses("a.example"), refused);
     await assertRefused(newOutgoing(async () => ["1.1.1.1", "::1"]).findPublicAddresses("a.example"), refused);
@@ -91,7 +91,7 @@ describe("a call to an editor's URL (hostile.md 44)", () => {
     assert.deepEqual(await outgoing.findPublicAddresses("0x01010101"), ["1.1.1.1"]);
   });
 
-  it("is refused for localhost by the real lookup, regardless of name servers", async () => {
+  it("is refused for localhost by the real lookup, whatever name servers answer", async () => {
     const outgoing = newOutgoing(createLookUp(), []);
     for (const host of ["localhost", "LOCALHOST.", "a.localhost"]) {
       await assertRefused(outgoing.findPublicAddresses(host), /which is not a public address$/);
@@ -117,7 +117,7 @@ describe("a call to an editor's URL (hostile.md 44)", () => {
     assert.equal(direct, 1);
   });
 
-  it("ends when its caller aborts", async (t) => {
+  it("is aborted by its caller's signal", async (t) => {
     const port = await start(t, false, () => {});
     const abort = new AbortController();
     const call = newOutgoing(async () => ["127.0.0.1"]).fetchBytes(`http://a.example:${port}/`, {
@@ -184,7 +184,7 @@ describe("a delivery to a webhook (hostile.md 44)", () => {
       },
     );
 
-  it("is refused at every attempt if an address is not allowed, even one that a name gets later (events.md E12)", async (t) => {
+  it("is refused at every attempt if an address is not allowed, even if the name resolves to it only later (events.md E12)", async (t) => {
     let connections = 0;
     const port = await start(t, false, (_, response) => {
       connections += 1;
@@ -233,7 +233,7 @@ describe("a delivery to a webhook (hostile.md 44)", () => {
     assert.deepEqual([status, followed], [302, 0]);
   });
 
-  it("sends no secret of the server's own and no proxy headers, and keeps no connection", async (t) => {
+  it("sends no secret of the server and no proxy headers, and reuses no connection", async (t) => {
     const heads: IncomingMessage["headers"][] = [];
     const port = await start(t, false, ({ headers }, response) => {
       heads.push(headers);

@@ -10,40 +10,40 @@ export interface FetchBounds {
   readonly bytesMax: number;
   /** From the lookup of the name to the last byte. */
   readonly timeoutMs: number;
-  /** Whether a media type, in lower case and without parameters, is accepted; an answer may have none. */
+  /** Whether a media type is accepted, in lower case and without parameters; not called for an answer without one. */
   readonly takesType: (mediaType: string) => boolean;
-  /** True for a URL that may only lead to public addresses and to those that OUTGOING_NETWORKS opens. */
+  /** Whether the URL may lead only to public addresses and to OUTGOING_NETWORKS. */
   readonly isPublicOnly: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Calls to addresses in an application's settings. All of them go through here, because any can lead to a server that
+ * Calls URLs in an application's settings. Every such call goes through here, because the URL can lead to a server that
  * never stops sending, or into the network behind the service.
  */
 export interface Outgoing {
   /**
-   * Reads the body of a 200. Does not follow redirects, decompress, use proxies of the environment or keep connections.
+   * Returns the body of a response with status 200. Does not follow redirects, decompress, use proxies of the
+   * environment or reuse connections.
    *
-   * @throws OutgoingError when there is no valid answer within the bounds
+   * @throws OutgoingError if no valid answer arrives within the bounds
    */
   fetchBytes(url: string, bounds: FetchBounds): Promise<Buffer>;
   /**
-   * The addresses of a host that may be connected to. The connection must go to one of them, because a second lookup
-   * could return others.
+   * Returns the addresses of a host. Connect to one of them, because a second lookup could return others.
    *
    * @throws OutgoingError when the host has no address, or any that is not allowed
    */
   findPublicAddresses(host: string): Promise<readonly string[]>;
   /**
-   * Sends a POST to a webhook, under the same restrictions. Any answer is a result.
+   * Sends a POST to a webhook, with the same restrictions. Returns the answer whatever its status is.
    *
-   * @throws OutgoingError when the URL may not be called, or there is no answer within the bounds
+   * @throws OutgoingError if the URL is not allowed, or no answer arrives within the bounds
    */
   post(url: string, message: OutgoingMessage, bounds: PostBounds): Promise<OutgoingAnswer>;
   /**
-   * The addresses of the host of a webhook. Its URL may lead to public addresses by https at usual ports; to addresses
-   * in WEBHOOK_NETWORKS by http and at any port, too.
+   * Returns the addresses of the host of a webhook. Its URL may lead to public addresses by https at usual ports, and
+   * to addresses in WEBHOOK_NETWORKS also by http and at any port.
    *
    * @throws OutgoingError when the host has no address, or any that is not allowed
    */
@@ -58,7 +58,7 @@ export interface OutgoingMessage {
 export interface PostBounds {
   /** From the lookup of the name to the last byte. */
   readonly timeoutMs: number;
-  /** The stored part of the answer's body. */
+  /** The length of the stored part of the answer's body. */
   readonly charactersMax: number;
   readonly signal?: AbortSignal;
 }
@@ -70,16 +70,10 @@ export interface OutgoingAnswer {
   readonly text: string;
 }
 
-/**
- * The reason for a missing answer: the URL may not be called, its host has no address, the time is over, or the
- * connection or the answer is broken.
- */
+/** Why there is no answer: `refused` for a URL that is not allowed, `noAddress` for a host without an address. */
 type OutgoingProblem = "refused" | "noAddress" | "timeout" | "connection" | "certificate" | "answer";
 
-/**
- * A call that was not made, or whose answer was rejected. The message is for the log only, because it reveals the
- * internal network.
- */
+/** A call without a valid answer. The message is for the log only, because it reveals the internal network. */
 export class OutgoingError extends Error {
   readonly problem: OutgoingProblem;
 
@@ -90,7 +84,7 @@ export class OutgoingError extends Error {
   }
 }
 
-/** Node.js ends the connection when the header or the trailers of an answer are longer. */
+/** Node.js closes the connection when the header or the trailers of an answer are longer. */
 const headBytesMax = 16_384;
 
 export function createOutgoing(
@@ -167,14 +161,15 @@ function problemOf(code: string): OutgoingProblem {
 
 const unprivilegedPort = 1_024;
 
-/** By https, at its port or one that no other protocol of the system has. */
+/** Whether a URL uses https, at port 443 or an unprivileged port, where no other system service listens. */
 export function isUsualUrl(url: string): boolean {
   const { protocol, port } = new URL(url);
   return protocol === "https:" && (port === "" || Number(port) >= unprivilegedPort);
 }
 
 /**
- * The host name of a URL: without brackets, and every notation of an IPv4 address (`127.1`, `0x7f000001`) as dotted.
+ * Returns the host name of a URL without brackets, and an IPv4 address in any notation (`127.1`, `0x7f000001`) as
+ * dotted.
  */
 function normalizeHost(host: string): string {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
@@ -185,15 +180,15 @@ interface OutgoingRequest {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Undefined for a URL that may lead anywhere. */
+  /** The addresses to connect to; undefined for any address. */
   readonly addresses: readonly string[] | undefined;
   readonly signal: AbortSignal;
 }
 
-/** @returns the response with its headers; the body is still to come */
+/** @returns the response when its headers have arrived */
 function request(url: string, { method, headers, body, addresses, signal }: OutgoingRequest): Promise<IncomingMessage> {
   const https = new URL(url).protocol === "https:" ? nodeHttps() : undefined;
-  // A new agent, because the global ones keep connections and may use a proxy of the environment.
+  // A new agent, because the global ones reuse connections and may use a proxy of the environment.
   const agent = new (https?.Agent ?? Agent)({ keepAlive: false });
   const options: RequestOptions = {
     method,
@@ -225,7 +220,7 @@ function answerWith(addresses: readonly string[]): LookupFunction {
 
 const bytesPerCharacterMax = 4;
 
-/** Reads the beginning of a body. An answer that ends early, or not in time, is an answer. */
+/** Reads the beginning of a body. An interrupted or slow answer counts as an answer. */
 async function readBeginning(answer: IncomingMessage, charactersMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -237,7 +232,7 @@ async function readBeginning(answer: IncomingMessage, charactersMax: number): Pr
       if (length >= charactersMax * bytesPerCharacterMax) break;
     }
   } catch {
-    // The log shows the bytes that have arrived.
+    // Return the bytes that have arrived.
   } finally {
     answer.destroy();
   }
