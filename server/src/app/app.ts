@@ -171,7 +171,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     consoleAssets: config.console ? consoleAssets(overrides.consoleFolder) : undefined,
     guardedPages: insight?.pages ?? [],
     observer,
-    onClear: traffic.noteClear,
+    onPlainHttp: traffic.noteClear,
     tracer: traces?.tracer,
     beginTick: own.callers.noticeRevocations,
     authenticate: own.authenticate,

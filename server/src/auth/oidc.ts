@@ -94,7 +94,7 @@ export function createIdTokens(services: {
     const cacheKey = `${isPublicOnly} ${jwksUrl}`;
     const known = keysByUrl.get(cacheKey);
     if (known !== undefined) return known;
-    const bounds = { bytesMax: keyBytesMax, timeoutMs: keyTimeoutMs, takesType: isJsonType, isPublicOnly };
+    const bounds = { bytesMax: keyBytesMax, timeoutMs: keyTimeoutMs, acceptsType: isJsonType, isPublicOnly };
     const remote = createRemoteJWKSet(new URL(jwksUrl), {
       timeoutDuration: keyTimeoutMs * 2, // the fetch has its own timeout with a better message
       cooldownDuration: Number.POSITIVE_INFINITY, // the allowance below decides
@@ -138,7 +138,7 @@ export function createIdTokens(services: {
 
   return {
     async testKeys({ jwksUrl, isPublicOnly }) {
-      const bounds = { bytesMax: keyBytesMax, timeoutMs: testTimeoutMs, takesType: isJsonType, isPublicOnly };
+      const bounds = { bytesMax: keyBytesMax, timeoutMs: testTimeoutMs, acceptsType: isJsonType, isPublicOnly };
       try {
         const keys = countKeys((await outgoing.fetchBytes(jwksUrl, bounds)).toString());
         return keys === 0 ? { keys, problem: "noKeys" } : { keys };

@@ -4,7 +4,7 @@ import { noteDiscarded } from "./memory-relief.ts";
 import { beginUploading } from "./upload.ts";
 
 /** Receives a body that may exceed the request time-out as long as it makes progress. */
-export function arrivingBytes(request: IncomingMessage, stalledMs: number): ArrivingBytes {
+export function receiveBytes(request: IncomingMessage, stalledMs: number): ArrivingBytes {
   const endUploading = beginUploading(request.socket);
   let isStopped = false;
   let isWaiting = false;

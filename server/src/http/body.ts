@@ -116,7 +116,7 @@ export function readBody(
     }
 
     /** @returns false when too many bytes are in flight */
-    function keep(chunk: Buffer): boolean {
+    function store(chunk: Buffer): boolean {
       if (announced <= smallBytesMax) {
         small ??= hold();
         if (!small.tryAdd(chunk.length)) return false;
@@ -133,7 +133,7 @@ export function readBody(
       length += chunk.length;
       noteDiscarded(chunk.length); // copied below, or discarded
       if (length > bytesMax) refuse(tooLarge());
-      if (refusal === undefined && !keep(chunk)) refuse(tooManyBytes());
+      if (refusal === undefined && !store(chunk)) refuse(tooManyBytes());
       else if (length > bytesMax + discardedBytesMax) stream.destroy();
     });
     stream.on("end", () => {

@@ -24,7 +24,7 @@ export interface CertificateWatch {
 }
 
 /** Returns when the first certificate of a chain expires, in `Date.now()` milliseconds. */
-export function endOf({ cert }: Certificate): number {
+export function expiryOf({ cert }: Certificate): number {
   return new X509Certificate(cert).validToDate.getTime();
 }
 

@@ -13,9 +13,9 @@ import { answerBrokenRequest, type BrokenRequest } from "./broken-request.ts";
 import type { Certificate } from "./certificate.ts";
 import type { InFlight } from "./in-flight.ts";
 import { lingerOn } from "./linger.ts";
+import { listenOnOtherAddresses } from "./listening.ts";
 import { noteReleased } from "./memory-relief.ts";
-import { createPipelines } from "./one-at-a-time.ts";
-import { listenOnOtherAddresses } from "./other-addresses.ts";
+import { createPipelines } from "./pipelines.ts";
 import type { RequestHandler } from "./request-handler.ts";
 import type { RequestObserver } from "./request-observer.ts";
 import { cutStreams } from "./send-stream.ts";
@@ -66,7 +66,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
     options.log.warn({ address, connections: open }, "too many connections: new ones are closed");
   }
 
-  function leave(group: string): void {
+  function release(group: string): void {
     open -= 1;
     const left = (byAddress.get(group) ?? 1) - 1;
     if (left > 0) byAddress.set(group, left);
@@ -89,7 +89,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
       open += 1;
       peak = Math.max(peak, open);
       byAddress.set(group, count + 1);
-      socket.once("close", () => leave(group));
+      socket.once("close", () => release(group));
     },
   };
 }
@@ -199,14 +199,14 @@ export function createHttpServer(
       server.listen({ host, port, reusePort });
       await once(server, "listening"); // rejects with the error of the operating system
       const address = server.address();
-      const taken = typeof address === "object" && address !== null ? address.port : port;
-      if (tls === undefined) closeOthers = await listenOnOtherAddresses(server, { host, port: taken, reusePort });
+      const boundPort = typeof address === "object" && address !== null ? address.port : port;
+      if (tls === undefined) closeOthers = await listenOnOtherAddresses(server, { host, port: boundPort, reusePort });
       const { local, network } = reachableHosts(host);
       const urlAt = (name: string) =>
-        `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${taken}`;
+        `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${boundPort}`;
       url = urlAt(local);
       networkUrl = urlAt(network);
-      return taken;
+      return boundPort;
     },
     url: () => url,
     networkUrl: () => networkUrl,

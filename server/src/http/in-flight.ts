@@ -9,13 +9,13 @@ import type { Exchange } from "./exchange.ts";
 import { noteReleased } from "./memory-relief.ts";
 
 /** The estimate before the first observation. */
-const unknownBytes = 2_048;
-const leastBytes = 256;
+const initialBytes = 2_048;
+const bytesMin = 256;
 /**
  * The estimate grows immediately and shrinks slowly: a low estimate fills the memory, while a high one only makes
  * replies wait.
  */
-const forgetting = 1 / 16;
+const decay = 1 / 16;
 const applicationsMax = 1_000;
 
 /**
@@ -31,7 +31,7 @@ export function createRowBytes(): RowBytes {
   const byApplication = new Map<string, Map<string, number>>();
 
   return {
-    estimate: (application, kind) => byApplication.get(application)?.get(kind) ?? unknownBytes,
+    estimate: (application, kind) => byApplication.get(application)?.get(kind) ?? initialBytes,
 
     note(application, kind, bytesPerRow) {
       let kinds = byApplication.get(application);
@@ -42,7 +42,7 @@ export function createRowBytes(): RowBytes {
         byApplication.set(application, kinds);
       }
       const before = kinds.get(kind) ?? 0;
-      kinds.set(kind, Math.max(leastBytes, bytesPerRow, before + (bytesPerRow - before) * forgetting));
+      kinds.set(kind, Math.max(bytesMin, bytesPerRow, before + (bytesPerRow - before) * decay));
     },
   };
 }
@@ -150,7 +150,7 @@ export function createInFlight(services: {
       let asked: { readonly kind: string; readonly rows: number } | undefined;
       let held: HeldBytes | undefined;
       let length = 0;
-      const isGone = () => isOver(exchange);
+      const isGone = () => isClosed(exchange);
       return {
         reserve(kind, rows) {
           if (held !== undefined) return undefined; // the first attempt of a retried call has reserved the memory
@@ -178,7 +178,7 @@ export function createInFlight(services: {
     },
 
     beginArchive(exchange) {
-      if (isOver(exchange)) return;
+      if (isClosed(exchange)) return;
       const held = budget.hold(requestOwner(exchange));
       // Without other requests, an archive fits into any budget.
       if (!held.tryAdd(Math.min(archiveBytes, budget.soleCallerBytesMax))) throw tooManyBytes();
@@ -186,7 +186,7 @@ export function createInFlight(services: {
     },
 
     holdReply(exchange, bytes, canBeRefused) {
-      if (isOver(exchange)) return;
+      if (isClosed(exchange)) return;
       const { response } = exchange;
       const held = budget.hold(requestOwner(exchange));
       if (canBeRefused && !held.tryAdd(bytes)) throw tooManyBytes();
@@ -223,7 +223,7 @@ function createUploadCount(callerUploadsMax: number): (caller: string) => () => 
   };
 }
 
-function isOver({ request, response }: Exchange): boolean {
+function isClosed({ request, response }: Exchange): boolean {
   return response.destroyed || request.socket.destroyed;
 }
 

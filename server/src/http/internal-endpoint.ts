@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ArrivingBytes } from "../contract/endpoint.ts";
 import { jsonContentType } from "../operations/envelope.ts";
-import { arrivingBytes } from "./arriving-bytes.ts";
+import { receiveBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RouteTable } from "./route-table.ts";
@@ -35,7 +35,7 @@ export interface InternalAnswer {
 /** Adds an internal endpoint, which receives the raw body. */
 export function mountInternalEndpoint(routes: RouteTable, endpoint: InternalEndpoint): void {
   async function receive({ id, path, headers, request }: Exchange): Promise<InternalAnswer> {
-    const body = arrivingBytes(request, endpoint.silentMsMax);
+    const body = receiveBytes(request, endpoint.silentMsMax);
     const { name = "" } = path;
     try {
       return await endpoint.answer({ requestId: id, name, headers, body });

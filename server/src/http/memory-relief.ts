@@ -16,16 +16,16 @@ type Trim = (leftBytes: bigint) => unknown;
 let trim: Trim | undefined;
 
 function loadTrim(): Trim {
-  const nothing = () => {};
-  if (process.platform !== "linux") return nothing;
+  const noop = () => {};
+  if (process.platform !== "linux") return noop;
   const { emitWarning } = process;
-  process.emitWarning = nothing; // hide the warning that the module is experimental
+  process.emitWarning = noop; // hide the warning that the module is experimental
   try {
     const ffi = process.getBuiltinModule("node:ffi");
     const { functions } = ffi.dlopen("libc.so.6", { malloc_trim: { arguments: ["u64"], return: "i32" } });
     return functions.malloc_trim as Trim; // of the signature above
   } catch {
-    return nothing;
+    return noop;
   } finally {
     process.emitWarning = emitWarning;
   }

@@ -14,12 +14,11 @@ import { rehearsedHeader } from "../operations/rehearsals.ts";
 import { readSignature, requireSignature } from "../operations/signatures.ts";
 import { HeldBody } from "./body.ts";
 import { setOrigin } from "./cors.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, sendReply, setQuota } from "./exchange.ts";
 import { type BuiltReply, type InFlight, smallReplyBytes } from "./in-flight.ts";
 import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
-import { sendReply, setQuota } from "./send-reply.ts";
 import { sendStream } from "./send-stream.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
 
@@ -128,7 +127,7 @@ const proxyPage = `<!doctype html>
 `;
 
 /** Answers as a broken connection or a captive portal would (spec/rehearsal#rehearse-a-fault). */
-async function sendSpoiled(exchange: Exchange, reply: Reply, fault: NonNullable<Rehearsed["fault"]>): Promise<void> {
+async function sendFault(exchange: Exchange, reply: Reply, fault: NonNullable<Rehearsed["fault"]>): Promise<void> {
   const { response } = exchange;
   if (fault === "html") {
     exchange.setHeaders({ "content-type": "text/html; charset=utf-8", "cache-control": "no-store" });
@@ -230,7 +229,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
     exchange.rehearsed = answered.rehearsed?.what;
     const ignored = call.unread.length === 0 ? [] : operation.ignoredNames(call.unread);
     if (ignored.length > 0) exchange.setHeader(ignoredHeader, ignoredHeaderOf(ignored));
-    if (answered.rehearsed?.fault !== undefined) return sendSpoiled(exchange, answered, answered.rehearsed.fault);
+    if (answered.rehearsed?.fault !== undefined) return sendFault(exchange, answered, answered.rehearsed.fault);
     if (answered.file !== undefined) {
       // Lets pages with a Cross-Origin-Embedder-Policy show files, which need a token or a signature anyway.
       if (!isForOperators(route)) exchange.setHeader("cross-origin-resource-policy", "cross-origin");
@@ -256,7 +255,8 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
   }
 
   function answerBusy(exchange: Exchange, { condition }: ApiError): boolean {
-    if (route.ticket === undefined || ticketOf(exchange, route) === undefined || !passing.has(condition)) return false;
+    if (route.ticket === undefined || ticketOf(exchange, route) === undefined || !temporaryConditions.has(condition))
+      return false;
     const { headers, body } = route.ticket.busy();
     exchange.setHeaders(headers);
     exchange.send(200, body);
@@ -277,7 +277,7 @@ export function mountOperation(routes: RouteTable, operation: Operation, service
 }
 
 /** Failures after which the client may try again. */
-const passing: ReadonlySet<ErrorCondition> = new Set(["RateLimitExceeded", "ServiceUnavailable"]);
+const temporaryConditions: ReadonlySet<ErrorCondition> = new Set(["RateLimitExceeded", "ServiceUnavailable"]);
 
 /** Returns the ticket of a request for a stream. */
 function ticketOf({ query }: Exchange, { ticket }: Route): string | undefined {

@@ -11,14 +11,12 @@ import { errorReply, toApiError } from "../operations/envelope.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";
 import { HeldBody, readArrivedBody, readBody } from "./body.ts";
 import { allowAnyOrigin, answerPreflight, exposedHeaders, isPreflight } from "./cors.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, sendReply } from "./exchange.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
-import { notOperations, type RequestObserver } from "./request-observer.ts";
-import type { RequestTracer } from "./request-tracer.ts";
+import { notOperations, type RequestObserver, type RequestTracer } from "./request-observer.ts";
 import type { FoundTarget, RouteTable, Target } from "./route-table.ts";
-import { sendReply } from "./send-reply.ts";
 
 export interface RequestHandlerOptions {
   readonly config: Pick<
@@ -38,7 +36,7 @@ export interface RequestHandlerOptions {
   readonly peers: Peers;
   readonly observer: RequestObserver;
   /** Runs for each request over plain HTTP from another machine, except for health checks. */
-  onClear(): void;
+  onPlainHttp(): void;
   /** Undefined when tracing is off. */
   readonly tracer: RequestTracer | undefined;
   /** Runs before the requests of a tick are authenticated (see `createTick`). */
@@ -55,7 +53,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight, rateLimits } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0 || config.publicUrl === undefined;
-  const ofCalls = { peers, tracer, publicUrl: config.publicUrl };
+  const callContext = { peers, tracer, publicUrl: config.publicUrl };
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
@@ -78,7 +76,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     if (target?.allowsPlainHttp === true) return;
     if ((!config.requireHttps && isLoopback(address)) || peers.isSecure(request)) return;
     if (config.requireHttps && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
-    if (!isLoopback(address)) options.onClear();
+    if (!isLoopback(address)) options.onPlainHttp();
   }
 
   /** Answers OPTIONS requests, which have no token. */
@@ -115,7 +113,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   /** @throws ApiError */
   async function answer(exchange: Exchange, target: Target | undefined): Promise<void> {
     requireServing(exchange);
-    requireClearFraming(exchange);
+    requireUnambiguousFraming(exchange);
     if (target === undefined) {
       admitUnknown(exchange);
       throw notFound(exchange); // without reading the body
@@ -133,7 +131,8 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     }
     if (takesBody.has(exchange.method) && target.readsBody !== true && exchange.hasBody()) {
       const { request, caller } = exchange;
-      const bodyBytesMax = caller === undefined ? Math.min(strangerBytesMax, config.bodyBytesMax) : config.bodyBytesMax;
+      const bodyBytesMax =
+        caller === undefined ? Math.min(unauthenticatedBytesMax, config.bodyBytesMax) : config.bodyBytesMax;
       exchange.body =
         readArrivedBody(request, bodyBytesMax) ??
         (await readBody(request, bodyBytesMax, () => inFlight.hold(exchange)));
@@ -177,14 +176,14 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     }
     endOfTick((failure) => {
       if (failure !== undefined) fail(failure);
-      else if (observesCalls) runInCall(beginCall(exchange, ofCalls), () => answer(exchange, target).catch(fail));
+      else if (observesCalls) runInCall(beginCall(exchange, callContext), () => answer(exchange, target).catch(fail));
       else answer(exchange, target).catch(fail);
     });
   };
 }
 
 /** The limit of a body without a token: parsing a megabyte would delay all other requests by 100 ms. */
-const strangerBytesMax = 65_536;
+const unauthenticatedBytesMax = 65_536;
 
 const takesBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -217,7 +216,7 @@ function beginCall(
 }
 
 /** @throws ApiError ParameterIncorrectFormat */
-function requireClearFraming(exchange: Exchange): void {
+function requireUnambiguousFraming(exchange: Exchange): void {
   const fault = framingFault(exchange.request);
   if (fault === undefined) return;
   exchange.setHeader("connection", "close"); // a proxy may take the following bytes for another request

@@ -12,7 +12,7 @@ export function describeExchange(exchange: Exchange): AnsweredCall {
     requestId: id,
     at: Date.now(),
     method,
-    path: withoutParent(pathOf(url), url),
+    path: copySubstring(pathOf(url), url),
     address,
     operation: operation ?? routeOf(exchange),
     status: exchange.response.statusCode,
@@ -71,7 +71,7 @@ export function pathOf(url: string): string {
 }
 
 /** Copies a substring, so that V8 can free the string that it was cut from. */
-function withoutParent(part: string, whole: string): string {
+function copySubstring(part: string, whole: string): string {
   return part.length === whole.length ? part : Buffer.from(part).toString();
 }
 

@@ -1,6 +1,7 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { AnyCaller } from "../contract/route.ts";
+import type { TraceNode } from "../lib/current-call.ts";
 import type { ApiError, TokenHolder } from "../lib/errors.ts";
 
 /** An answered call. */
@@ -82,3 +83,22 @@ export const notOperations = {
   /** Input that could not be parsed as a request. */
   broken: "(broken)",
 } as const;
+
+export interface TracedRequest {
+  readonly requestId: string;
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  readonly isSecure: boolean;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface RequestTracer {
+  /** @returns undefined for a request that is not sampled */
+  begin(request: TracedRequest): RequestTrace | undefined;
+}
+
+export interface RequestTrace extends TraceNode {
+  /** Ignored after the first call. @param answered undefined if the connection closed before the response */
+  finish(answered: AnsweredCall | undefined): void;
+}

@@ -48,7 +48,7 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
   const { headers, method, response } = exchange;
   const etag = `"${file.tag}"`;
   if (isKnown(headers["if-none-match"], etag)) {
-    exchange.setHeaders({ ...lasting, etag });
+    exchange.setHeaders({ ...fileHeaders, etag });
     exchange.send(304);
     return;
   }
@@ -62,7 +62,7 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
   const isPlain = headers.range === undefined || ranges?.length === 1;
   if (file.locate !== undefined && method === "GET" && isPlain) {
     const { contentType } = file;
-    const location = await file.locate({ contentType, contentDisposition, cacheControl: lasting["cache-control"] });
+    const location = await file.locate({ contentType, contentDisposition, cacheControl: fileHeaders["cache-control"] });
     // The URL grants access to the file, so it must not be cached.
     exchange.setHeaders({ location, "cache-control": "private, no-store" });
     exchange.send(302);
@@ -75,7 +75,7 @@ export async function sendFile(exchange: Exchange, file: FileResult, hold: () =>
   response.setTimeout(stalledMs, () => response.destroy());
   const status = ranges === undefined ? 200 : 206;
   exchange.setHeaders({
-    ...lasting,
+    ...fileHeaders,
     ...body.headers,
     "content-security-policy": policyOf(file),
     etag,
@@ -94,7 +94,7 @@ export async function sendArchive(exchange: Exchange, { contentType, fileName, o
   const { response } = exchange;
   response.setTimeout(silentMs, () => response.destroy());
   exchange.setHeaders({
-    ...inert,
+    ...inertHeaders,
     "cache-control": "no-store",
     "content-type": contentType,
     "content-disposition": `attachment; filename="${fileName}"`,
@@ -109,7 +109,7 @@ const stalledMs = 60_000;
 /** Generating an archive may send nothing for a while, if few of the rows that it reads are relevant. */
 const silentMs = 600_000;
 
-const inert = {
+const inertHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
 };
@@ -121,11 +121,11 @@ const inert = {
 const playerPolicy = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
 
 function policyOf({ contentType }: FileResult): string {
-  return playedTypes.has(essenceOf(contentType)) ? playerPolicy : inert["content-security-policy"];
+  return playedTypes.has(essenceOf(contentType)) ? playerPolicy : inertHeaders["content-security-policy"];
 }
 
-const lasting = {
-  ...inert,
+const fileHeaders = {
+  ...inertHeaders,
   "accept-ranges": "bytes",
   // Shared caches must not store a user's file; browsers revalidate it, because access may have been revoked.
   "cache-control": "private, no-cache",

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { StreamResult, StreamSink } from "../contract/stream-result.ts";
 import type { Exchange } from "./exchange.ts";
 import { isPlainHttp, listenersOf } from "./node-connection.ts";
-import { discardPipelined } from "./one-at-a-time.ts";
+import { discardPipelined } from "./pipelines.ts";
 
 /** The events of a connection to which the HTTP server listens, and the names of its listeners. */
 const httpListeners: Readonly<Record<string, RegExp>> = {
@@ -55,7 +55,7 @@ function endWithClient(this: Socket): void {
 }
 
 /** The time that a client has to read the rest of a closed stream. */
-const restMsMax = 5_000;
+const drainMsMax = 5_000;
 /** The detached connections of open streams. */
 const detached = new Set<Socket>();
 
@@ -116,7 +116,7 @@ function endConnection(socket: Socket, bytes: Uint8Array): void {
 
 /** A client that reads nothing would hold its connection open, which no longer counts as a stream. */
 function cutLater(target: ServerResponse | Socket): void {
-  const timer = setTimeout(() => target.destroy(), restMsMax).unref();
+  const timer = setTimeout(() => target.destroy(), drainMsMax).unref();
   target.once("close", () => clearTimeout(timer));
 }
 

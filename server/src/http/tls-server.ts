@@ -4,7 +4,7 @@ import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
 import { nodeHttps } from "../lib/node-http.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
-import { type Certificate, type CertificateFiles, endOf, watchCertificate } from "./certificate.ts";
+import { type Certificate, type CertificateFiles, expiryOf, watchCertificate } from "./certificate.ts";
 
 /** An HTTPS server that can replace its certificate while it runs. */
 export interface TlsServer {
@@ -26,13 +26,13 @@ export function createTlsServer(
   options: ServerOptions,
   log: Logger,
 ): TlsServer {
-  // As with http: a client that half-closes its connection receives the answers to what it has sent.
+  // As with http: a client that half-closes its connection receives the responses to its requests.
   const server = nodeHttps().createServer({ ...options, ...contextOf(certificate), allowHalfOpen: true });
-  let ends = endOf(certificate);
+  let expiresAt = expiryOf(certificate);
   const watch = watchCertificate(files, certificate, {
     replace(next) {
       server.setSecureContext(contextOf(next)); // applies to new connections
-      ends = endOf(next);
+      expiresAt = expiryOf(next);
     },
     log,
   });
@@ -42,18 +42,18 @@ export function createTlsServer(
   /** The sockets in their TLS handshake: closing the server does not close them, and Node.js cannot answer them. */
   const handshakes = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
-    const ends = endsOf(socket);
-    handshakes.set(ends, socket);
-    socket.once("close", () => handshakes.delete(ends));
+    const key = connectionKey(socket);
+    handshakes.set(key, socket);
+    socket.once("close", () => handshakes.delete(key));
   });
-  server.on("secureConnection", (socket) => handshakes.delete(endsOf(socket)));
+  server.on("secureConnection", (socket) => handshakes.delete(connectionKey(socket)));
 
   return {
     server,
     reloadCertificate: watch.check,
-    certificateEnds: () => ends,
+    certificateEnds: () => expiresAt,
     refuseHandshake(error, socket) {
-      const bare = handshakes.get(endsOf(socket));
+      const bare = handshakes.get(connectionKey(socket));
       if (bare === undefined) return false;
       if (error.code === "ERR_SSL_HTTP_REQUEST") {
         answerBrokenRequest(error, bare, log);
@@ -83,6 +83,6 @@ function contextOf(certificate: Certificate): SecureContextOptions {
 }
 
 /** Identifies a connection: the same for its socket and the TLS socket on top of it. */
-function endsOf({ localAddress, remoteAddress, remotePort }: Socket): string {
+function connectionKey({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

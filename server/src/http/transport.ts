@@ -5,19 +5,24 @@ import type { UserCaller } from "../contract/route.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { Authenticate, Operation, RequireServed } from "../operations/operations.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";
-import { arrivingBytes } from "./arriving-bytes.ts";
+import { receiveBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
-import { type GuardedPage, mountGuardedPage } from "./guarded-page.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http-server.ts";
 import { type InternalEndpoint, mountInternalEndpoint } from "./internal-endpoint.ts";
-import { type LandingPage, mountLandingPage } from "./landing-page.ts";
 import { acceptCaller, type MountOptions, mountOperation } from "./mount.ts";
 import { createPeers } from "./peer.ts";
 import { createRequestHandler, type RequestHandlerOptions } from "./request-handler.ts";
 import type { RouteTable } from "./route-table.ts";
 import { mountWebAssets, type WebAssets } from "./web-assets.ts";
-import { mountPage, type Page } from "./web-page.ts";
+import {
+  type GuardedPage,
+  type LandingPage,
+  mountGuardedPage,
+  mountLandingPage,
+  mountPage,
+  type Page,
+} from "./web-page.ts";
 
 export interface TransportOptions extends Omit<HttpServerOptions, "inFlight">, Omit<RequestHandlerOptions, "peers"> {
   readonly config: HttpServerOptions["config"] &
@@ -74,7 +79,7 @@ function mountEndpoint(
 
   async function perform(exchange: Exchange, operation: EndpointOperation): Promise<EndpointReply> {
     const { headers, path, address, request } = exchange;
-    const body = arrivingBytes(request, limits.requestTimeoutMs);
+    const body = receiveBytes(request, limits.requestTimeoutMs);
     const caller = exchange.caller as UserCaller; // guaranteed by `acceptCaller`
     let endUpload = () => {};
     try {

@@ -124,14 +124,14 @@ export async function receiveUpload<File extends StoredUpload>(
     failure.reject(error);
     stopping.abort(error);
   };
-  const breakOff = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
+  const failUpload = (cause?: unknown) => fail(new ApiError("FileUploadFailed", undefined, { cause }));
   const stall = setTimeout(() => {
     if (request.isPaused()) stall.refresh();
-    else breakOff();
+    else failUpload();
   }, limits.requestTimeoutMs); // waiting for a slow store does not count against the client
   // A destroyed stream emits neither "end" nor the bytes that had arrived.
   const onClose = () => {
-    if (!request.readableEnded) breakOff();
+    if (!request.readableEnded) failUpload();
   };
   let parser: Writable | undefined;
   let incoming: Readable | undefined;
@@ -161,11 +161,11 @@ export async function receiveUpload<File extends StoredUpload>(
     parser = createParser(contentType, {
       onPart: (part) => (part.name?.toLowerCase() === filePart ? receiveFile(part) : parameters.receive(part)),
       onTooManyParts: () => fail(new ApiError("RequestTooLarge", `The form has more than ${partsMax} parts.`)),
-      onError: breakOff,
+      onError: failUpload,
     });
     const finished = new Promise<void>((resolve) => parser?.on("finish", resolve));
-    parser.on("error", breakOff);
-    request.on("error", breakOff);
+    parser.on("error", failUpload);
+    request.on("error", failUpload);
     request.on("close", onClose);
     request.on("end", () => clearTimeout(stall)); // the time-out is for the client, not for the store
     let received = 0;

@@ -39,7 +39,7 @@ export function mountWebAssets(routes: RouteTable, assets: WebAssets, isSecure: 
     const name = exchange.path["*"] ?? "";
     exchange.removeHeader("access-control-allow-origin");
     exchange.removeHeader("access-control-expose-headers");
-    exchange.setHeaders(fences);
+    exchange.setHeaders(isolationHeaders);
     if (name !== "") return sendFile(exchange, name);
     if (pathOf(exchange.url).endsWith("/")) return sendPage(exchange);
     // Relative URLs of the page need the slash.
@@ -52,7 +52,7 @@ export function mountWebAssets(routes: RouteTable, assets: WebAssets, isSecure: 
 }
 
 /** Headers of every response. `policyOf` replaces the policy for the page. */
-const fences = {
+const isolationHeaders = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
@@ -124,16 +124,16 @@ function pageSender(
 }
 
 function fileSender(inFolder: InFolder): (exchange: Exchange, name: string) => Promise<void> {
-  const kept = new Map<string, EncodedContent>();
+  const cached = new Map<string, EncodedContent>();
 
   /** @throws ApiError OperationNotFound */
   async function load(name: string): Promise<EncodedContent> {
-    const known = kept.get(name);
-    if (known !== undefined) return known;
+    const found = cached.get(name);
+    if (found !== undefined) return found;
     const bytes = isFileName(name) ? await unlessMissing(readFile(inFolder(`${name}.br`))) : undefined;
     if (bytes === undefined) throw new ApiError("OperationNotFound");
     const content = createEncodedContent(bytes, true);
-    if (isHashed(name)) kept.set(name, content);
+    if (isHashed(name)) cached.set(name, content);
     return content;
   }
 

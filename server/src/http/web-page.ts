@@ -1,5 +1,6 @@
-import { createEncodedContent, type EncodedContent, namesTag } from "./encoded-content.ts";
-import type { Exchange } from "./exchange.ts";
+import { successReply } from "../operations/envelope.ts";
+import { createEncodedContent, type EncodedContent, namesTag, prefersHtml } from "./encoded-content.ts";
+import { type Exchange, sendReply } from "./exchange.ts";
 import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
 
@@ -63,4 +64,45 @@ export function pageSender(page: Page): (exchange: Exchange) => Promise<void> {
     if (encoding !== "identity") exchange.setHeader("content-encoding", encoding);
     exchange.send(200, await content.encoded(encoding));
   };
+}
+
+/** The page at `/`: HTML for browsers, and the same content as JSON for other clients. */
+export interface LandingPage {
+  readonly html: Omit<Page, "path">;
+  readonly result: Readonly<Record<string, string>>;
+}
+
+export function mountLandingPage(routes: RouteTable, { html, result }: LandingPage): void {
+  const sendHtml = pageSender({ ...html, path: "/", vary: "Accept, Accept-Encoding" });
+  const reply = successReply(200, JSON.stringify(result));
+  routes.add(["GET", "HEAD"], "/", {
+    async answer(exchange) {
+      if (prefersHtml(exchange.headers.accept)) return sendHtml(exchange);
+      exchange.setHeader("vary", "Accept");
+      sendReply(exchange, reply);
+    },
+  });
+}
+
+/**
+ * A page under `/_/` for a tool, such as Prometheus: protected by a secret, generated for each request, in its own
+ * format.
+ */
+export interface GuardedPage {
+  readonly path: string;
+  /** The operation name in the log. */
+  readonly operation: string;
+  /** @throws ApiError AuthFailed */
+  load(authorization: string | undefined): Promise<{ readonly contentType: string; readonly content: string }>;
+}
+
+export function mountGuardedPage(routes: RouteTable, { path, operation, load }: GuardedPage): void {
+  routes.add(["GET", "HEAD"], path, {
+    name: operation,
+    async answer(exchange) {
+      const { contentType, content } = await load(exchange.headers.authorization);
+      exchange.setHeaders({ "content-type": contentType, "cache-control": "no-store" });
+      exchange.send(200, content);
+    },
+  });
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
-import type { GuardedPage } from "../http/guarded-page.ts";
 import type { RequestObserver } from "../http/request-observer.ts";
+import type { GuardedPage } from "../http/web-page.ts";
 import { ApiError } from "../lib/errors.ts";
 import { errorReply, jsonContentType, newRequestId, replyBody, toApiError } from "../operations/envelope.ts";
 import type { Peers } from "../workers/peers.ts";

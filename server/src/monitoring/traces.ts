@@ -23,8 +23,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { TracesConfig } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
-import type { AnsweredCall } from "../http/request-observer.ts";
-import type { RequestTrace, RequestTracer, TracedRequest } from "../http/request-tracer.ts";
+import type { AnsweredCall, RequestTrace, RequestTracer, TracedRequest } from "../http/request-observer.ts";
 import type { TraceAttributes, TraceNode } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
 

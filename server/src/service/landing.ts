@@ -1,5 +1,5 @@
 import { version } from "../config/version.ts";
-import type { LandingPage } from "../http/landing-page.ts";
+import type { LandingPage } from "../http/web-page.ts";
 
 /** `GET /`: links to the documentation. It reveals no more than `/_/` does. */
 export const landingPage: LandingPage = {

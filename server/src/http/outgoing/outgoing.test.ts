@@ -14,7 +14,7 @@ import { createOutgoing, OutgoingError } from "./outgoing.ts";
 const certificates = join(import.meta.dirname, "../../../test/certificates");
 const cert = readFileSync(join(certificates, "test-only-a.cert.pem"), "utf8");
 const key = readFileSync(join(certificates, "test-only-a.key.pem"), "utf8");
-const bounds = { bytesMax: 1_000, timeoutMs: 2_000, takesType: () => true, isPublicOnly: true };
+const bounds = { bytesMax: 1_000, timeoutMs: 2_000, acceptsType: () => true, isPublicOnly: true };
 
 async function start(t: TestContext, isSecure: boolean, handle: RequestListener): Promise<number> {
   const server = isSecure ? createSecureServer({ cert, key }, handle) : createServer(handle);

@@ -11,7 +11,7 @@ export interface FetchBounds {
   /** From the lookup of the name to the last byte. */
   readonly timeoutMs: number;
   /** Whether a media type is accepted, in lower case and without parameters; not called for an answer without one. */
-  readonly takesType: (mediaType: string) => boolean;
+  readonly acceptsType: (mediaType: string) => boolean;
   /** Whether the URL may lead only to public addresses and to OUTGOING_NETWORKS. */
   readonly isPublicOnly: boolean;
   readonly signal?: AbortSignal;
@@ -240,9 +240,9 @@ async function readBeginning(answer: IncomingMessage, charactersMax: number): Pr
   return [...text].slice(0, charactersMax).join("");
 }
 
-async function readBody(answer: IncomingMessage, { bytesMax, takesType }: FetchBounds): Promise<Buffer> {
+async function readBody(answer: IncomingMessage, { bytesMax, acceptsType }: FetchBounds): Promise<Buffer> {
   try {
-    requireReadable(answer, takesType);
+    requireReadable(answer, acceptsType);
     if (Number(answer.headers["content-length"] ?? 0) > bytesMax) throw tooLong(bytesMax);
     const chunks: Buffer[] = [];
     let length = 0;
@@ -259,13 +259,13 @@ async function readBody(answer: IncomingMessage, { bytesMax, takesType }: FetchB
 }
 
 /** @throws OutgoingError */
-function requireReadable({ statusCode, headers }: IncomingMessage, takesType: FetchBounds["takesType"]): void {
+function requireReadable({ statusCode, headers }: IncomingMessage, acceptsType: FetchBounds["acceptsType"]): void {
   if (statusCode !== 200) throw new OutgoingError("answer", `answered ${statusCode}`);
   const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity")
     throw new OutgoingError("answer", `answered in the encoding ${encoding}, which was not asked for`);
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
-  if (type !== undefined && !takesType(type))
+  if (type !== undefined && !acceptsType(type))
     throw new OutgoingError("answer", `answered with the content type ${type}`);
 }
 

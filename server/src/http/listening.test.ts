@@ -6,7 +6,7 @@ import { createServer, get } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { it } from "node:test";
-import { listenOnOtherAddresses } from "./other-addresses.ts";
+import { listenOnOtherAddresses } from "./listening.ts";
 
 /** Whether this machine has the address: a container may have no IPv6. */
 async function canListen(host: string): Promise<boolean> {

@@ -101,7 +101,7 @@ class Pipeline {
   readonly #noteParsed: (result: ParseResult) => void;
   #following: Following | undefined;
   /** The unparsed bytes. */
-  #rest: Buffer = nothing;
+  #rest: Buffer = emptyBytes;
   #held: HeldBytes | undefined;
   /** Whether a pipelined request is waiting or unanswered. */
   #isPipelining = false;
@@ -201,7 +201,7 @@ class Pipeline {
     const rest = this.#rest;
     this.#release();
     this.#following = undefined;
-    this.#rest = nothing;
+    this.#rest = emptyBytes;
     if (following === undefined || !this.#isOpen()) return;
     if ("error" in following) {
       this.#noteParsed(following.error);
@@ -259,7 +259,7 @@ class Pipeline {
     this.#isDiscarding = true;
     this.#isPipelining = false;
     this.#following = undefined;
-    this.#rest = nothing;
+    this.#rest = emptyBytes;
     this.#release();
     this.#socket.resume(); // a paused socket would not notice that the client disconnects
     this.#endLater?.();
@@ -267,4 +267,4 @@ class Pipeline {
 }
 
 /** Has allocated memory, because the parser takes an empty buffer without any for the end of the connection. */
-const nothing = Buffer.alloc(1).subarray(1);
+const emptyBytes = Buffer.alloc(1).subarray(1);
