@@ -1,7 +1,7 @@
-/** The actor of an action, as the audit log and the event log name it. */
+/** The actor of an action, in the audit log and the event log. */
 export interface Actor {
   readonly kind: ActorKind;
-  /** Absent for kinds of actor without an id. */
+  /** Absent for kinds of actors without an id. */
   readonly id?: string;
 }
 

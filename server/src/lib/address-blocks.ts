@@ -2,7 +2,7 @@ import { BlockList } from "node:net";
 
 /** A set of IP addresses. */
 export interface AddressBlocks {
-  /** @param address false for an empty one */
+  /** Returns false for an empty address. */
   contain(address: string): boolean;
 }
 
@@ -19,7 +19,7 @@ export function createAddressBlocks(blocks: readonly string[]): AddressBlocks {
   return { contain: (address) => address !== "" && list.check(address, familyOf(address)) };
 }
 
-/** Whether an address is in one of the blocks; every address is if there are none. */
+/** Returns a check whether an address is in one of the blocks. Without blocks, every address passes. */
 export function createAddressRule(blocks: readonly string[]): (address: string) => boolean {
   const allowed = createAddressBlocks(blocks);
   return (address) => blocks.length === 0 || allowed.contain(address);

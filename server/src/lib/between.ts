@@ -1,7 +1,4 @@
-/**
- * Returns a random number from `from` to below `to`, so that clients which wait for such a time do not reconnect
- * simultaneously.
- */
+/** Returns a random number from `from` to below `to`. As a waiting time, it spreads the reconnects of clients. */
 export function between(from: number, to: number): number {
   return from + Math.random() * (to - from);
 }

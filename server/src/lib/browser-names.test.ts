@@ -4,7 +4,7 @@ import { browserNameOf } from "./browser-names.ts";
 
 const windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0";
 
-it("a browser is described in fixed words, whatever its header contains", () => {
+it("a browser is described in fixed words, whatever its User-Agent contains", () => {
   const names: Readonly<Record<string, string>> = {
     [`${windows} Safari/537.36`]: "Chrome on Windows",
     [`${windows} Safari/537.36 Edg/156.0.0.0`]: "Edge on Windows",

@@ -12,13 +12,13 @@ function takeAll(budget: ReturnType<typeof createByteBudget>, application: strin
 }
 
 describe("a byte budget (hostile.md 37)", () => {
-  it("gives one caller at most a third, so that another caller of the application is served", () => {
+  it("gives one caller at most a third, so that other callers of the application are served", () => {
     const budget = createByteBudget(9_000);
     assert.equal(takeAll(budget, "a"), 3_000);
     assert.ok(takeAll(budget, "a", "two") >= 1_000);
   });
 
-  it("gives one application at most a half, regardless of its number of callers", () => {
+  it("gives one application at most a half, however many callers it has", () => {
     const budget = createByteBudget(9_000);
     for (let count = 0; count < 100; count += 1) takeAll(budget, "a", `caller ${count}`);
     assert.equal(budget.heldBytes, 4_500);

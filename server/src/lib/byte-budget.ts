@@ -2,25 +2,25 @@ import type { Owner } from "./owner.ts";
 
 /** The bytes that one request holds. */
 export interface HeldBytes {
-  /** Holds more bytes, unless they exceed the owner's share. @returns false when nothing was added */
+  /** Holds more bytes. @returns false if they exceed the owner's share, and are not held */
   tryAdd(bytes: number): boolean;
-  /** Replaces an estimate with the actual size, even beyond the share, because the bytes are in memory already. */
+  /** Replaces an estimate with the actual size, even above the share, because the bytes are already in memory. */
   replace(bytes: number): void;
-  /** Releases all bytes; calling it again does nothing. */
+  /** Releases all bytes. Idempotent. */
   release(): void;
 }
 
 /**
  * A budget for the bytes that the requests of a process hold in memory, shared by dynamic thresholds: an application
- * may hold as many bytes as are free, and one caller half as many. So a single application gets at most a half, two
- * greedy ones get a third each, and there is always space for the next one (hostile.md 30, 37).
+ * may hold as many bytes as are free, and one caller half as many. So one application gets at most a half, two greedy
+ * ones get a third each, and there is always space for the next one (hostile.md 30, 37).
  */
 export interface ByteBudget {
   hold(owner: Owner): HeldBytes;
   readonly heldBytes: number;
   /** The maximum since the start. */
   readonly heldBytesMax: number;
-  /** The share of one caller while nothing else is held. */
+  /** The share of one caller while no other bytes are held. */
   readonly soleCallerBytesMax: number;
   /** Calls the listener whenever bytes are released. */
   onRelease(listener: () => void): void;

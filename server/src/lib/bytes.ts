@@ -1,18 +1,20 @@
 const firstBytes = 1_024;
-/** Of an integer: seven bits in each. */
+/** The maximum length of an integer, with seven bits per byte. */
 const integerBytesMax = 8;
 
-/** Bytes that no {@link ByteWriter} has written in this form: truncated, altered or forged. */
+/** The bytes are truncated, altered or forged: no {@link ByteWriter} writes them. */
 export class MalformedBytesError extends Error {
   override name = "MalformedBytesError";
 }
 
-/** Writes numbers and texts as bytes; {@link ByteReader} reads them in the same order. */
+/** Writes numbers and strings as bytes; {@link ByteReader} reads them in the same order. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(firstBytes);
   #length = 0;
 
-  /** @param value an integer from 0; above 2^53 - 1, as a sum of forged counts can be, that number is written */
+  /**
+   * @param value an integer from 0; above 2^53 - 1, which a sum of forged counts can exceed, it is written as 2^53 - 1
+   */
   integer(value: number): void {
     this.#reserve(8);
     let rest = Math.min(value, Number.MAX_SAFE_INTEGER);
@@ -23,7 +25,7 @@ export class ByteWriter {
     this.#buffer[this.#length++] = rest;
   }
 
-  /** A signed integer; small ones take few bytes. */
+  /** Writes a signed integer; small ones take few bytes. */
   signed(value: number): void {
     this.integer(value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -33,7 +35,7 @@ export class ByteWriter {
     this.#length = this.#buffer.writeDoubleLE(value, this.#length);
   }
 
-  /** Bytes whose length the reader knows. */
+  /** Writes bytes without their length, which the reader must pass to `raw`. */
   raw(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
@@ -52,7 +54,7 @@ export class ByteWriter {
     this.#length += this.#buffer.write(text, this.#length);
   }
 
-  /** Returns the bytes. The writer must not be used any more. */
+  /** Returns the bytes. Do not use the writer afterwards. */
   finish(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -66,7 +68,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads the output of {@link ByteWriter}. Each method throws a MalformedBytesError for other bytes. */
+/** Reads the output of {@link ByteWriter}. Each method throws MalformedBytesError for other bytes. */
 export class ByteReader {
   readonly #buffer: Buffer;
   #at = 0;
@@ -75,7 +77,7 @@ export class ByteReader {
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** @param max the largest number that is accepted; decoders name it for every count and length */
+  /** @param max the largest accepted number; decoders pass it for every count and length */
   integer(max = Number.MAX_SAFE_INTEGER): number {
     let value = 0;
     let scale = 1;
@@ -90,7 +92,7 @@ export class ByteReader {
     throw new MalformedBytesError(`There is a number above ${max}`);
   }
 
-  /** Whether everything has been read. */
+  /** Whether all bytes have been read. */
   get isAtEnd(): boolean {
     return this.#at === this.#buffer.length;
   }
@@ -106,7 +108,7 @@ export class ByteReader {
     return this.#buffer.readDoubleLE(at);
   }
 
-  /** A view of the bytes, not a copy. */
+  /** Returns a view of the bytes, not a copy. */
   raw(count: number): Uint8Array {
     const end = this.#at + count;
     if (end > this.#buffer.length) throw new MalformedBytesError("The bytes are truncated");

@@ -4,27 +4,27 @@ import type { TokenBucket } from "./token-buckets.ts";
 /** Stops the work of a call whose client has disconnected. */
 export class Abandoned extends Error {}
 
-/** The maximum number of rows that a call examines; it answers with the results found until then. */
+/** The maximum number of rows that a call examines; it answers with the results found so far. */
 export const rowsExaminedMax = 30_000;
-/** The rows that every call may examine without a charge. */
+/** The rows that a call may examine without a charge. */
 const rowsFree = 2_000;
-/** The number of further rows that count as one more call. */
+/** The number of further rows that count as another call. */
 const rowsPerCharge = 1_000;
 
 const ticks = createFairTicks();
 
 interface WorkLimits {
-  /** Counts the cost of an admitted call as this many further calls. */
+  /** Counts the cost of an admitted call as this many additional calls. */
   charge(bucket: TokenBucket, calls: number): void;
 }
 
 /**
  * Measures the database work of one call. A search stops when it has examined too many rows or its client has
- * disconnected; the examined rows count against the caller's rate limit.
+ * disconnected. The examined rows count against the caller's rate limit.
  */
 export class CallWork {
   readonly isGone: () => boolean;
-  /** Rows that statements of the call have returned, whether they are in the response or not. */
+  /** The rows that statements of the call have returned, including rows that are not in the response. */
   rows = 0;
   #caller: OwningCaller | undefined;
   #bucket: TokenBucket | undefined;
@@ -54,7 +54,7 @@ export class CallWork {
     return this.rows >= rowsExaminedMax;
   }
 
-  /** Yields between two statements, so that other calls are served. @throws Abandoned */
+  /** Yields between two statements to other calls. @throws Abandoned */
   async pause(): Promise<void> {
     await ticks.wait(ownerOf(this.#caller), this.isGone);
     if (this.isGone()) throw new Abandoned();
@@ -72,16 +72,16 @@ interface Waiting {
 }
 
 /**
- * Spreads the steps of long work over the ticks of the event loop: one step per tick for the whole process. However
- * many long calls run at once, a short call waits for only one step of one of them.
+ * Spreads the steps of long work over ticks: one step per tick in the process. However many long calls run
+ * concurrently, a short call waits for only one step of one of them.
  */
 interface FairTicks {
-  /** Resolves when the next step may run, or out of turn once `isGone` returns true. */
+  /** Resolves when the next step may run, or earlier when `isGone` returns true. */
   wait(owner: Owner, isGone: () => boolean): Promise<void>;
 }
 
 function createFairTicks(): FairTicks {
-  /** The first application has the next turn, and within it the first caller. */
+  /** In round-robin order: the first application is next, and within it the first caller. */
   const applications = new Map<string, Map<string, Waiting[]>>();
   let isScheduled = false;
 
@@ -107,7 +107,7 @@ function createFairTicks(): FairTicks {
     setImmediate(() => {
       isScheduled = false;
       for (let entry = take(); entry !== undefined; entry = take()) {
-        const isStep = !entry.isGone(); // an abandoned call ends without a step, so it uses no turn
+        const isStep = !entry.isGone(); // an abandoned call stops without a step, so another call may run in this tick
         entry.resume();
         if (isStep) break;
       }

@@ -8,7 +8,7 @@ import { distanceMeters, type Location, type LocationRange } from "./locations.t
 const cellsMax = 2 ** 52;
 const earthRadiusMeters = 6_371_008.8;
 
-/** Coordinates anywhere, at and next to the edges of the map, and on the borders of large cells. */
+/** Random coordinates, at and next to the edges of the map, and on the borders of large cells. */
 const latitude = coordinate(90);
 const longitude = coordinate(180);
 const location: fc.Arbitrary<Location> = fc.record({ lat: latitude, lng: longitude }, { noNullPrototype: true });
@@ -107,7 +107,7 @@ describe("isInRange", () => {
 });
 
 describe("cellsOfRing", () => {
-  it("contains the cells of all places in a ring", () => {
+  it("returns the cells of all places in a ring", () => {
     const part = fc.oneof(fc.constant(0), share);
     fc.assert(
       fc.property(location, meters, part, rangesMax, places(), (center, outer, hole, max, offsets) => {
@@ -123,7 +123,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("contains the cells of places on both borders of a ring", () => {
+  it("returns the cells of places on both borders of a ring", () => {
     fc.assert(
       fc.property(location, location, meters, (center, place, other) => {
         const distance = distanceMeters(center, place);
@@ -135,7 +135,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("contains a place next to the center on its border", () => {
+  it("returns the cell of a place on its border, next to the center", () => {
     const offset = fc.double({ min: -7, max: 0, noNaN: true }).map((exponent) => 10 ** exponent);
     fc.assert(
       fc.property(location, offset, share, fc.boolean(), (center, distance, part, isWest) => {
@@ -149,7 +149,7 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("contains the cells of places on the border of about half the world", () => {
+  it("returns the cells of places on the border of about half the world", () => {
     const offset = fc.oneof(
       fc.constant(0),
       fc.double({ min: -300, max: -1, noNaN: true }).map((power) => 10 ** power),
@@ -165,19 +165,19 @@ describe("cellsOfRing", () => {
     );
   });
 
-  it("is one range for the whole world", () => {
+  it("returns one range for the world", () => {
     for (const center of [at(0, 0), at(48, 11), at(90, 0), at(-90, 180)]) {
       assert.deepEqual(cellsOfRing(center, 0, 3e7), [{ from: 0, to: cellsMax - 1 }]);
     }
   });
 
-  it("is empty when no place can be in it", () => {
+  it("returns no range for a ring without any place", () => {
     assert.deepEqual(cellsOfRing(at(1, 2), 2, 1), []);
     assert.deepEqual(cellsOfRing(at(1, 2), 0, -1), []);
     assert.deepEqual(cellsOfRing(at(1, 2), 0, Number.NaN), []);
   });
 
-  it("covers both sides of the antimeridian and all of a pole", () => {
+  it("covers both sides of the antimeridian, and a pole at every longitude", () => {
     for (const lng of [180, -180]) {
       assertHeld(cellsOfRing(at(10, 180), 0, 0), at(10, lng));
       assertHeld(cellsOfRing(at(10, -180), 0, 0), at(10, lng));
@@ -194,7 +194,7 @@ describe("cellsOfRing", () => {
     ["rings of 900 m to 1 km at latitude 48", 48, 900, 1000, 3.5],
   ];
   for (const [name, lat, inner, outer, most] of tight) {
-    it(`is at most ${most} times the area on average for ${name}`, () => {
+    it(`returns at most ${most} times the area on average for ${name}`, () => {
       let sum = 0;
       for (let n = 0; n < 100; n++) {
         const center = at(lat + Math.sin(n), n * 3.59 - 180);
@@ -207,7 +207,7 @@ describe("cellsOfRing", () => {
 });
 
 describe("cellsOfBox", () => {
-  it("contains the cells of all places in a box", () => {
+  it("returns the cells of all places in a box", () => {
     fc.assert(
       fc.property(box, rangesMax, fc.array(location, { maxLength: 20 }), places(), (range, max, anywhere, inside) => {
         if (range.shape !== "box") return;
@@ -228,11 +228,11 @@ describe("cellsOfBox", () => {
     );
   });
 
-  it("covers the whole map as one range", () => {
+  it("returns one range for the complete map", () => {
     assert.deepEqual(cellsOfBox(at(-90, -180), at(90, 180)), [{ from: 0, to: cellsMax - 1 }]);
   });
 
-  it("has one cell for one place, and two on the antimeridian", () => {
+  it("returns one cell for one place, and two on the antimeridian", () => {
     assert.deepEqual(cellsOfBox(at(1, 2), at(1, 2)), [{ from: cellOf(at(1, 2)), to: cellOf(at(1, 2)) }]);
     const both = [cellOf(at(1, -180)), cellOf(at(1, 180))];
     for (const [west, east] of [
@@ -247,11 +247,11 @@ describe("cellsOfBox", () => {
     }
   });
 
-  it("is empty for a box whose south is north of its north", () => {
+  it("returns no range for a box whose south is north of its north", () => {
     assert.deepEqual(cellsOfBox(at(2, 0), at(1, 1)), []);
   });
 
-  it("is at most 1.4 times the area on average", () => {
+  it("returns at most 1.4 times the area on average", () => {
     let sum = 0;
     for (let n = 0; n < 100; n++) {
       const southWest = at(47 + Math.sin(n), n * 3.59 - 180);
@@ -282,7 +282,7 @@ function coordinate(limit: number): fc.Arbitrary<number> {
   );
 }
 
-/** Pairs of shares: of the width and the height of an area, or of its directions and its distances. */
+/** Pairs of fractions: of the width and height of an area, or of its directions and distances. */
 function places(): fc.Arbitrary<[number, number][]> {
   return fc.array(fc.tuple(share, share), { minLength: 10, maxLength: 20 });
 }

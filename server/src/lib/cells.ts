@@ -1,6 +1,6 @@
 import { distanceMeters, type Location, type LocationRange } from "./locations.ts";
 
-/** A range of cells, both ends included. */
+/** A range of cells, including `from` and `to`. */
 export interface CellRange {
   readonly from: number;
   readonly to: number;
@@ -11,27 +11,27 @@ const bits = 26;
 const sideMax = 2 ** bits;
 
 /**
- * The number of cells to examine per requested range. More cells follow the border of the area more closely, up to what
+ * The number of cells to examine per requested range. More cells follow the border of the area more closely, as far as
  * the number of ranges allows, and take proportionally more time.
  */
 const cellsPerRange = 16;
 
 /**
- * How much a circle is widened and a hole narrowed: far more than the rounding errors here and in `distanceMeters`, far
- * less than a cell.
+ * How much a circle is widened and a hole narrowed: far more than the rounding errors here and in `distanceMeters`, and
+ * far less than a cell.
  */
 const slackMeters = 0.001;
 const slackShare = 1e-9;
 
-/** Closer than this (radians) to the antipode of its center, rounding hides what a circle excludes. */
+/** In radians: rounding hides the border of a circle that is closer than this to the antipode of its center. */
 const antipode = 1e-4;
 
 const earthRadiusMeters = distanceMeters({ lat: -90, lng: 0 }, { lat: 90, lng: 0 }) / Math.PI;
 
 /**
  * The index of a location on a Z-order curve over the map: 26 bits of longitude and 26 of latitude interleaved,
- * longitude first. Neighbouring places mostly have close numbers, so an area is a few ranges of one indexed column. A
- * cell is at most 0.6 m wide and 0.3 m high. Longitude 180 and -180 are separate cells.
+ * longitude first. Neighbouring places mostly have close numbers, so that a few ranges of one indexed column cover an
+ * area. A cell is at most 0.6 m wide and 0.3 m high. Longitude 180 and -180 are separate cells.
  */
 export function cellOf(location: Location): number {
   return interleave(indexOf(location.lng, 180), indexOf(location.lat, 90));
@@ -57,7 +57,7 @@ export function isInRange(location: Location, range: LocationRange): boolean {
 
 /**
  * Returns ascending, separate ranges of cells that contain every location in the area, and others near it: callers must
- * filter what they read with `isInRange`.
+ * filter the rows with `isInRange`.
  */
 export function cellsOfRange(range: LocationRange, rangesMax: number = rangesDefault): CellRange[] {
   if (range.shape === "circle") return cellsOfRing(range.center, 0, range.radiusMeters, rangesMax);
@@ -65,8 +65,8 @@ export function cellsOfRange(range: LocationRange, rangesMax: number = rangesDef
 }
 
 /**
- * The same for the locations whose `distanceMeters` from the center is between the inner and the outer one, both
- * included.
+ * Returns the ranges for the locations whose `distanceMeters` from the center is between `innerMeters` and
+ * `outerMeters`, inclusive.
  */
 export function cellsOfRing(
   center: Location,
@@ -97,13 +97,16 @@ export function cellsOfRing(
   return rangesOf(spans, level, rangesMax);
 }
 
-/** The same for a box. It crosses the antimeridian when its west is greater than its east, as in `LocationRange`. */
+/**
+ * Returns the ranges for a box. It crosses the antimeridian if its west is greater than its east, as in
+ * `LocationRange`.
+ */
 export function cellsOfBox(southWest: Location, northEast: Location, rangesMax: number = rangesDefault): CellRange[] {
   const columnsAt = (side: number) => {
     const shift = bits - Math.log2(side);
     const west = indexOf(southWest.lng, 180) >>> shift;
     const east = indexOf(northEast.lng, 180) >>> shift;
-    // A side on the antimeridian also includes that meridian's cells at the other end of the map.
+    // A side on the antimeridian also includes the cells of this meridian at the other edge of the map.
     if (southWest.lng > northEast.lng) return { from: west, to: east + side };
     return { from: southWest.lng === -180 ? west - 1 : west, to: northEast.lng === 180 ? east + 1 : east };
   };
@@ -134,21 +137,18 @@ interface Disc {
   readonly lat: number;
   readonly cosLat: number;
   readonly degrees: number;
-  /** The haversine of the radius: more than 1 for a disc that covers the whole world, negative for an empty one. */
+  /** The haversine of the radius: more than 1 for a disc that covers the world, negative for an empty disc. */
   readonly haversine: number;
-  /**
-   * The latitude where the disc is widest in longitude (narrowest, if it covers more than half the world). NaN if there
-   * is none.
-   */
+  /** The latitude where the disc is widest in longitude (narrowest, if it covers more than half the world), or NaN. */
   readonly turnLat: number;
 }
 
-/** The index of a coordinate among the 2^26 of its axis, which ranges from -limit to limit. */
+/** Returns the index of a coordinate, of 2^26, on an axis from -limit to limit. */
 function indexOf(degrees: number, limit: number): number {
   return Math.min(Math.floor(((degrees + limit) / (2 * limit)) * sideMax), sideMax - 1);
 }
 
-/** Interleaves the bits of two integers of at most 26 bits, those of x first. */
+/** Interleaves the bits of two integers of at most 26 bits, starting with x. */
 function interleave(x: number, y: number): number {
   const high = (spread(x >>> 13) << 1) | spread(y >>> 13);
   const low = (spread(x & 0x1fff) << 1) | spread(y & 0x1fff);
@@ -177,7 +177,8 @@ function isBetween(lng: number, west: number, east: number): boolean {
 }
 
 /**
- * The finest division of the map into 4^level cells in which the area does not exceed the number of cells to examine.
+ * Returns the finest level, with 4^level cells in the map, at which the area does not exceed the number of cells to
+ * examine.
  */
 function finestLevel(rangesMax: number, countCells: (side: number) => number): number {
   let level = bits;
@@ -195,7 +196,7 @@ function innerDisc(center: Location, meters: number): Disc {
   return radians > 0 ? makeDisc(center.lat, Math.min(radians, Math.PI - antipode)) : wholeDisc(center.lat, 0, -1);
 }
 
-/** A disc that contains everything or nothing. */
+/** Makes a disc that is the world or empty. */
 function wholeDisc(lat: number, degrees: number, haversine: number): Disc {
   return { lat, cosLat: cosDegrees(lat), degrees, haversine, turnLat: Number.NaN };
 }
@@ -204,8 +205,8 @@ function makeDisc(lat: number, radians: number): Disc {
   const cosLat = cosDegrees(lat);
   const sin = Math.sin(radians);
   const cos = Math.cos(radians);
-  // Where cos(radius) * sin(latitude) = sin(center's latitude); NaN when the border goes around a pole. The root is of
-  // cosLat^2 - sin^2 = cos^2 - sinLat^2: the form whose terms are not near 1 loses less precision.
+  // The latitude where cos(radius) * sin(latitude) = sin(center's latitude); NaN if the border goes around a pole. The
+  // square is cosLat^2 - sin^2 = cos^2 - sinLat^2: the form whose terms are not near 1 loses less precision.
   const sinLat = sinDegrees(lat);
   const square = cosLat < Math.abs(sinLat) ? (cosLat - sin) * (cosLat + sin) : (cos - sinLat) * (cos + sinLat);
   const turn = Math.atan2(sinLat, Math.sqrt(square));
@@ -213,13 +214,15 @@ function makeDisc(lat: number, radians: number): Disc {
   return { lat, cosLat, degrees: (radians * 180) / Math.PI, haversine: Math.sin(radians / 2) ** 2, turnLat };
 }
 
-/** The width of a disc in degrees of longitude at its widest: all of them when it contains a pole. */
+/** Returns the maximum width of a disc in degrees of longitude: 360 if it contains a pole. */
 function widthOf(disc: Disc): number {
   if (Math.abs(disc.lat) + disc.degrees >= 90) return 360;
   return (Math.asin(Math.min(sinDegrees(disc.degrees) / disc.cosLat, 1)) * 360) / Math.PI;
 }
 
-/** How far a disc extends east and west of its center at a latitude, in degrees; negative outside of it. */
+/**
+ * Returns how far a disc extends east and west of its center at a latitude, in degrees; negative outside of the disc.
+ */
 function reachAt(disc: Disc, lat: number): number {
   const rest = disc.haversine - sinDegrees((lat - disc.lat) / 2) ** 2;
   if (rest < 0) return -1;
@@ -228,14 +231,14 @@ function reachAt(disc: Disc, lat: number): number {
 }
 
 /**
- * The maximum or minimum extent of a disc between two latitudes: at one of them, or at its turning point in between.
+ * Returns the maximum or minimum extent of a disc between two latitudes: at one of them, or at `turnLat` in between.
  */
 function reach(disc: Disc, south: number, north: number, pick: (...values: number[]) => number): number {
   const ends = pick(reachAt(disc, south), reachAt(disc, north));
   return south < disc.turnLat && disc.turnLat < north ? pick(ends, reachAt(disc, disc.turnLat)) : ends;
 }
 
-/** Adds the columns of a row that touch the disc, without those that are entirely in the hole. */
+/** Adds the columns of a row that touch the disc and are not completely in the hole. */
 function addRing(spans: Span[], row: number, side: number, lng: number, disc: Disc, hole: Disc): void {
   const south = (row / side) * 180 - 90;
   const north = ((row + 1) / side) * 180 - 90;
@@ -255,13 +258,13 @@ function addRing(spans: Span[], row: number, side: number, lng: number, disc: Di
   if (holeTo < to) spans.push({ row, from: holeTo + 1, to });
 }
 
-/** Converts spans to ranges of cells, merging over the smallest gaps when there are too many. */
+/** Converts spans to ranges of cells, and closes the smallest gaps if there are too many ranges. */
 function rangesOf(spans: readonly Span[], level: number, rangesMax: number): CellRange[] {
   const cells = cellsOf(spans, 2 ** level);
   const gaps = cells.subarray(1).map((cell, index) => cell - (cells[index] ?? 0));
   gaps.sort();
-  // Keep the widest gaps; of those with the smallest kept width, the first ones that fit. Adjacent cells are 1 apart,
-  // which is not a gap.
+  // Keep the widest gaps. Of the gaps with the smallest width to keep, keep the first ones that fit. Adjacent cells are
+  // 1 apart, which is not a gap.
   const least = rangesMax > 1 ? Math.max(gaps[gaps.length - rangesMax + 1] ?? 2, 2) : Number.POSITIVE_INFINITY;
   const wider = gaps.length - 1 - gaps.findLastIndex((gap) => gap <= least);
   let room = rangesMax - 1 - wider;
@@ -282,7 +285,7 @@ function rangesOf(spans: readonly Span[], level: number, rangesMax: number): Cel
   return ranges;
 }
 
-/** The cells of the spans, ascending, on a map with that many columns. */
+/** Returns the cells of the spans, ascending, on a map with this many columns. */
 function cellsOf(spans: readonly Span[], side: number): Float64Array {
   let count = 0;
   for (const { from, to } of spans) count += Math.min(to - from + 1, side);

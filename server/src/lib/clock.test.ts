@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createClock } from "./clock.ts";
 
 describe("createClock", () => {
-  it("returns the wall time while that advances", () => {
+  it("returns the wall time while the wall clock advances", () => {
     let wall = 1_000;
     const clock = createClock(
       () => wall,

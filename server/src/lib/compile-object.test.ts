@@ -23,13 +23,13 @@ describe("compileObject", () => {
     assert.deepEqual(make({}), { a: undefined });
   });
 
-  it("throws for an undefined required member only", () => {
+  it("throws if a required member is undefined, and only then", () => {
     const make = compileObject([{ name: "a", from: "a", isRequired: true }]);
     assert.throws(() => make({}), /The object has no a/);
     assert.deepEqual(make({ a: null }), { a: null });
   });
 
-  it("accepts any text as a name", () => {
+  it("accepts any string as a name", () => {
     for (const name of ['"', "\\", "\n", "\u2028", "'];throw 1//", "constructor", "__proto__"]) {
       const made = compileObject([{ name, from: name }])(Object.fromEntries([[name, 1]]));
       assert.deepEqual(Object.entries(made), [[name, 1]]);

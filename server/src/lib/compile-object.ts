@@ -10,9 +10,9 @@ export interface Member {
 
 /**
  * Compiles a function that copies members of a source into a new object. Generated code gives these objects one hidden
- * class, which saves a third of the time that rows become JSON in (docs/contributing/decisions/0004-our-own-schemas.md).
+ * class, which makes converting rows to JSON a third faster (docs/contributing/decisions/0004-our-own-schemas.md).
  *
- * @returns a function that throws when the value of a required member is undefined
+ * @returns a function that throws if the value of a required member is undefined
  */
 export function compileObject(members: readonly Member[]): (source: unknown) => object {
   const checks: string[] = [];

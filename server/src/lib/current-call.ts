@@ -4,7 +4,7 @@ import type { Actor } from "./actor.ts";
 /** The current unit of work, for logs, traces and the actor of events: a request, an item of a batch, or background work. */
 export interface CurrentCall {
   readonly requestId?: string;
-  /** Known once the request has reached its route. */
+  /** Set when the request reaches its route. */
   operation?: string | undefined;
   /** The name of background work. */
   readonly work?: string;
@@ -20,7 +20,7 @@ export interface CurrentCall {
 export interface TraceNode {
   /** Records a finished span. @param startedAt a `performance.now()` time */
   add(name: string, startedAt: number, attributes: TraceAttributes, failure?: unknown): void;
-  /** Begins a child span that has children of its own. */
+  /** Begins a child span that can have children. */
   begin(name: string, attributes: TraceAttributes): TraceNode;
   end(failure?: unknown): void;
 }
@@ -30,7 +30,7 @@ export type TraceAttributes = Readonly<Record<string, string | number>>;
 
 const current = new AsyncLocalStorage<CurrentCall | undefined>();
 
-/** Undefined in reads when calls are not observed. */
+/** Undefined in reads, unless calls are traced. */
 export function currentCall(): CurrentCall | undefined {
   return current.getStore();
 }
@@ -51,7 +51,7 @@ export function runAsPart<T>(name: string, work: () => Promise<T>, attributes: T
   return call?.trace === undefined ? work() : runTraced(call, call.trace, name, attributes, work);
 }
 
-/** Runs a call inside of another call, such as an item of a batch. */
+/** Runs a call within another call, such as an item of a batch. */
 export function runAsInnerCall<T>(
   { requestId, operation }: { readonly requestId: string; readonly operation: string },
   work: () => Promise<T>,

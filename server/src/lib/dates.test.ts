@@ -131,7 +131,7 @@ describe("parseDate", () => {
     for (const input of inputs) assert.equal(problemOf(parseDate(input)), "range", String(input));
   });
 
-  it("does not parse a text or value that is no date", () => {
+  it("does not parse a string or value that is not a date", () => {
     const inputs: unknown[] = [
       ...[undefined, null, true, false, {}, [], [5], { ms: 5 }, 5n, Symbol("5"), new Date(), () => 5],
       ...[1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -146,7 +146,7 @@ describe("parseDate", () => {
     for (const input of inputs) assert.equal(problemOf(parseDate(input)), "format", String(input));
   });
 
-  it("the rule completes a sentence that begins with the parameter name", () => {
+  it("returns a rule that completes a sentence that begins with the parameter name", () => {
     const format = { problem: "format", rule: "must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z" };
     assert.deepEqual(parseDate("soon"), format);
     assert.deepEqual(parseDate("0000-01-01"), {
@@ -155,7 +155,7 @@ describe("parseDate", () => {
     });
   });
 
-  it("every form returns the instant that was written in it", () => {
+  it("returns the instant that was written, for every form", () => {
     const property = fc.property(anyInstant, anyForm, (instant, form) => {
       const ms = cut(instant, form.unit);
       assert.deepEqual(parseDate(form.write(ms)), { value: ms }, form.write(ms));
@@ -163,7 +163,7 @@ describe("parseDate", () => {
     fc.assert(property, { numRuns: rounds(2_000) });
   });
 
-  it("every integer within the years 0001 to 9999 is returned unchanged, also when sent as a number", () => {
+  it("returns every integer within the years 0001 to 9999 unchanged, as a number or a string", () => {
     const property = fc.property(anyInstant, (ms) => assert.deepEqual(parseDate(ms), { value: ms }));
     fc.assert(property);
   });
@@ -210,19 +210,19 @@ describe("parseDateRange", () => {
     it(`reads ${name}`, () => assert.deepEqual(parseDateRange(input), { value: range }));
   }
 
-  it("an end before its start is a range problem", () => {
+  it("reports an end before its start as a range problem", () => {
     for (const input of ["7-5", "-3--5", "2015-01-31-2015-01-01", "/Date(2)/-/Date(1)/", "2015-07", "5--5"]) {
       assert.deepEqual(parseDateRange(input), { problem: "range", rule: "must not end before it starts" }, input);
     }
   });
 
-  it("an end outside of the years 0001 to 9999 is a range problem", () => {
+  it("reports an end outside of the years 0001 to 9999 as a range problem", () => {
     for (const input of ["0000-01-01-2015-01-01", "2015-01-01-10000-01-01", `-${latest + 1}`, `${earliest - 1}-`]) {
       assert.equal(problemOf(parseDateRange(input)), "range", input);
     }
   });
 
-  it("a date without the dash does not parse", () => {
+  it("does not parse a date without the dash", () => {
     for (const input of [
       ...["5", "/Date(5)/", "/Date(-5)/", "2015-07-09", "2015/7/9", "07/09/2015 07:07:21", "Jul 9, 1981 7:07:21 AM"],
       ...[
@@ -237,12 +237,12 @@ describe("parseDateRange", () => {
     }
   });
 
-  it("an ISO date whose offset reads as a later end is a range", () => {
+  it("reads an ISO date as a range if its offset can be a later end", () => {
     const range = { start: Date.UTC(1965, 0, 1), end: 500 };
     assert.deepEqual(parseDateRange("1965-01-01T00:00-0500"), { value: range });
   });
 
-  it("a text or value that is no range does not parse", () => {
+  it("does not parse a string or value that is not a range", () => {
     const inputs: unknown[] = [
       ...[undefined, null, 5, -5, true, {}, [], { start: 1, end: 2 }, ["1-2"]],
       ...["", " ", "--", "---", "a-b", "1-2-3", "1–2", "1,2", "2015-02-30-2015-03-01", "2015-01-01-2015-02-30"],
@@ -251,7 +251,7 @@ describe("parseDateRange", () => {
     for (const input of inputs) assert.equal(problemOf(parseDateRange(input)), "format", String(input));
   });
 
-  it("a range of any two forms returns both instants, and open ends stay open", () => {
+  it("returns both instants of a range of any two forms, and open bounds as open", () => {
     const blanks = fc.constantFrom("", " ", "  ");
     const open = fc.constantFrom("", "(null)");
     const ends = fc.tuple(anyInstant, anyForm, fc.option(open, { freq: 5 }));
@@ -270,7 +270,7 @@ describe("parseDateRange", () => {
     fc.assert(property, { numRuns: rounds(3_000) });
   });
 
-  it("a range of any two forms in the wrong order is never read as another range", () => {
+  it("never reads a range in the wrong order, of any two forms, as another range", () => {
     const property = fc.property(anyInstant, anyForm, anyInstant, anyForm, (one, oneForm, other, otherForm) => {
       const start = cut(one, oneForm.unit);
       const end = cut(other, otherForm.unit);
@@ -280,7 +280,7 @@ describe("parseDateRange", () => {
     fc.assert(property, { numRuns: rounds(2_000) });
   });
 
-  it("at most one reading of a range has complete dates on both sides", () => {
+  it("finds exactly one dash with complete dates on both sides", () => {
     const property = fc.property(anyInstant, anyForm, anyInstant, anyForm, (one, oneForm, other, otherForm) => {
       const text = `${oneForm.write(cut(one, oneForm.unit))}-${otherForm.write(cut(other, otherForm.unit))}`;
       const isEnd = (part: string) => part === "" || "value" in parseDate(part);
@@ -292,7 +292,7 @@ describe("parseDateRange", () => {
 });
 
 describe("hostile dates", () => {
-  it("any text and any value yields a value or a problem, never an exception", () => {
+  it("return a value or a problem for any input, never an exception", () => {
     const pieces = fc.constantFrom(..."0159-+:/TZ., ", "/Date(", ")/", "(null)", "2015-07-09", "Jul ", " AM");
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -305,7 +305,7 @@ describe("hostile dates", () => {
     fc.assert(property, { numRuns: rounds(700) });
   });
 
-  it("a parsed value is an instant within the years 0001 to 9999, in order", () => {
+  it("are parsed to instants within the years 0001 to 9999, in order", () => {
     const pieces = fc.constantFrom(..."0159-+:/TZ", "-", "-", "/Date(5)/", "(null)", "2015-07-09", "T07:07", "-0500");
     const property = fc.property(
       fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join("")),
@@ -320,7 +320,7 @@ describe("hostile dates", () => {
     fc.assert(property, { numRuns: rounds(2_000) });
   });
 
-  it("a long text is refused immediately", () => {
+  it("are refused immediately if they are long", () => {
     const units = [
       "-",
       "9",

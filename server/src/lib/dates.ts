@@ -1,6 +1,6 @@
 import { type Parsed, type Refused, refuseFormat, refuseRange } from "./parsed.ts";
 
-/** A time span in milliseconds since 1970-01-01 UTC. Both ends are included; an absent end is open. */
+/** A time span in milliseconds since 1970-01-01 UTC, including `start` and `end`. An absent bound is open. */
 export type DateRange = { start?: number; end?: number };
 
 const dateRule = "must be a date such as /Date(1436425641000)/ or 2015-07-09T07:07:21Z";
@@ -22,10 +22,10 @@ export function formatDate(ms: number): string {
 /**
  * Parses a date in any form that clients send (spec/transport#dates) into milliseconds since 1970-01-01 UTC:
  *
- * - `/Date(<ms>)/`, or integer milliseconds as a number or as text, possibly negative; .NET writes `/Date(<ms>±hhmm)/` for a local
- * time, whose milliseconds are those of UTC, too
+ * - `/Date(<ms>)/`, or integer milliseconds as a number or a string, possibly negative; .NET writes `/Date(<ms>±hhmm)/`
+ * for a local time, with milliseconds that are also in UTC
  * - ISO 8601: `yyyy-MM-dd`, optionally with `Thh:mm`, `Thh:mm:ss` or `Thh:mm:ss.f` and `Z`, `±hh:mm`, `±hhmm`, `±hh` or
- * nothing (UTC); digits beyond the millisecond are truncated; a blank in place of the `T`, as databases write it
+ * no offset (UTC); digits beyond the millisecond are truncated; `T` may be a blank, as databases write it
  * - `yyyy/M/d` and `MM/dd/yyyy HH:mm:ss`, in UTC
  * - `Jul 9, 1981 7:07:21 AM` in UTC; newer Java libraries write a comma after the year and a narrow space before AM
  *
@@ -48,16 +48,16 @@ export function parseDate(input: unknown): Parsed<number> {
 }
 
 /**
- * Parses `<start>-<end>`, each a date as in {@link parseDate}, or empty or `(null)` for an open end
- * (spec/transport#date-ranges); surrounding white space is ignored. Both ends are instants and inclusive: `2015-01-31`
- * as the end is the midnight at the start of that day. An end before its start is a "range" problem, a single date a
- * "format" problem.
+ * Parses `<start>-<end>`, each a date as in {@link parseDate}, or empty or `(null)` for an open bound
+ * (spec/transport#date-ranges); surrounding white space is ignored. Both bounds are instants and inclusive:
+ * `2015-01-31` as the end is the midnight at the start of the day. An end before its start is a "range" problem, a
+ * single date a "format" problem.
  *
- * Dates contain dashes too, so every dash is tried as the separator, from the left; the first one with a complete date
- * or nothing on each side, in order, wins. A leading dash is thus an open start if the rest is a date (`-5` is up to 5,
- * `--3` up to -3, `-2015-01-01` up to that day), and otherwise the sign of the start (`-5--3` is -5 to -3, `-5-` is
- * from -5 on). An ISO date whose offset could be an end stays a single date if that end would come before it:
- * `2015-01-01T00:00-0500` is a "format" problem, but with the year 1965 it is a range that ends at 500.
+ * Dates also contain dashes, so every dash is tried as the separator, from the left. The first dash with a date or an
+ * open bound on each side, in order, wins. So a leading dash is an open start if the rest is a date (`-5` is up to 5,
+ * `--3` up to -3, `-2015-01-01` up to this day), and otherwise the sign of the start (`-5--3` is -5 to -3, `-5-` is
+ * from -5). An ISO date whose offset could be an end is a single date if this end would be before it:
+ * `2015-01-01T00:00-0500` is a "format" problem, but with the year 1965 it is a range up to 500.
  */
 export function parseDateRange(input: unknown): Parsed<DateRange> {
   if (typeof input !== "string" || input.length > textCharactersMax) return refuseFormat(rangeRule);
@@ -90,8 +90,8 @@ function readEnd(text: string): Parsed<number | undefined> {
 
 const millisecondForms = [/^\/Date\((-?\d+)(?:[+-](?:[01]\d|2[0-3])[0-5]\d)?\)\/$/, /^(-?\d+)$/];
 
-// Years of five and six digits match so that they are refused as out of range instead of malformed. Date.toISOString
-// writes the signed form.
+// Years of five and six digits match, so that they are refused as out of range instead of as malformed.
+// Date.toISOString writes the signed form.
 const plainYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5})`;
 const isoYear = String.raw`(?<year>\d{4}|[1-9]\d{4,5}|[+-]\d{6})`;
 const isoOffset = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
@@ -139,14 +139,15 @@ function readMonth(text: string): number {
 }
 
 /**
- * The hour of the day, or NaN for an hour that does not exist on a twelve-hour clock. 12 AM is midnight, 12 PM noon.
+ * Returns the hour of the day, or NaN for an hour that does not exist on a twelve-hour clock. 12 AM is midnight, 12 PM
+ * noon.
  */
 function readHalfDayHour(hour: number, half: string): number {
   if (hour < 1 || hour > 12) return Number.NaN;
   return (hour % 12) + (half.toUpperCase() === "PM" ? 12 : 0);
 }
 
-/** Minutes east of UTC, or NaN for an offset of 24 hours or more, or with 60 minutes or more. */
+/** Returns minutes east of UTC, or NaN for an offset of 24 hours or more, or with 60 minutes or more. */
 function readOffset(text: string): number {
   if (text.toUpperCase() === "Z") return 0;
   const hours = Number(text.slice(1, 3));

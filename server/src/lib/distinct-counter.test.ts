@@ -31,7 +31,7 @@ function range(from: number, to: number): number[] {
 
 // spec/metrics#precision
 describe("DistinctCounter", () => {
-  it("is exact up to 256, regardless of repetitions", () => {
+  it("is exact up to 256, however often items repeat", () => {
     for (const count of [0, 1, 2, 255, 256]) {
       const counter = counterOf([...range(0, count), ...range(0, count)]);
       assert.equal(counter.count(), count);
@@ -46,7 +46,7 @@ describe("DistinctCounter", () => {
     }
   });
 
-  it("has a standard error of 1.6 %: the root mean square over a hundred counters", () => {
+  it("has a standard error of 1.6 %, as the root mean square over a hundred counters", () => {
     for (const count of [1_000, 10_000, 40_000]) {
       const errors = range(0, 50).map((run) => counterOf(range(run * 1e6, run * 1e6 + count)).count() / count - 1);
       const error = Math.sqrt(errors.reduce((sum, each) => sum + each ** 2, 0) / errors.length);
@@ -54,12 +54,12 @@ describe("DistinctCounter", () => {
     }
   });
 
-  it("takes no more memory than its registers", () => {
+  it("takes at most the memory of its registers", () => {
     assert.ok(bytesOf(counterOf(range(0, 100_000))).length <= 4_096 + 2);
     assert.ok(bytesOf(counterOf(range(0, 100_000), 10)).length <= 1_024 + 2);
   });
 
-  it("merged counters count the union, in any order, also after they were stored", () => {
+  it("counts the union after a merge, in any order, even of stored counters", () => {
     const some = fc.tuple(fc.nat({ max: 2_000 }), fc.nat({ max: 1_500 }));
     fc.assert(
       fc.property(fc.array(some, { minLength: 1, maxLength: 4 }), fc.boolean(), (ranges, isStored) => {

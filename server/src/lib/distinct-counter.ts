@@ -1,14 +1,14 @@
 import { type ByteReader, type ByteWriter, MalformedBytesError } from "./bytes.ts";
 
-/** The number of hash bits in use: one less than a number holds exactly. */
+/** The number of hash bits in use: one less than a double represents exactly. */
 const hashBits = 52;
 const lowBits = 32;
 const highBits = hashBits - lowBits;
 const bytesPerHash = 7;
 
 /**
- * Counts distinct items, and can be merged with other counters. Stores the hashes while they are few, so that the count
- * is exact, then uses HyperLogLog (Flajolet et al. 2007), which takes 2^precision bytes and has a standard error of
+ * Counts distinct items; counters can be merged. Stores the hashes while there are few of them, so that the count is
+ * exact, and then uses HyperLogLog (Flajolet et al. 2007), which takes 2^precision bytes and has a standard error of
  * 1.04 / 2^(precision / 2).
  */
 export class DistinctCounter {
@@ -21,7 +21,7 @@ export class DistinctCounter {
     this.#precision = precision;
   }
 
-  /** Up to this number, counts are exact. */
+  /** Counts up to this number are exact. */
   get #exactMax(): number {
     return 2 ** (this.#precision - 4);
   }
@@ -97,7 +97,7 @@ export class DistinctCounter {
   }
 }
 
-/** The first bits of a hash select a register, which keeps the longest run of zeros in the other bits. */
+/** The first bits of a hash select a register, which stores the longest run of zeros in the other bits. */
 function raise(registers: Uint8Array, precision: number, hash: number): void {
   const high = Math.floor(hash / 2 ** lowBits);
   const restBits = highBits - precision;

@@ -59,7 +59,7 @@ describe("the errors of the specification: spec/errors#specified-errors", () => 
     });
   }
 
-  it("only 257, 261, 514 and 1025 are numbers that two conditions share", () => {
+  it("share only the numbers 257, 261, 514 and 1025 between conditions", () => {
     const rows = conditions.map(errorRow);
     const shared = rows.filter((row) => rows.some((other) => other !== row && other.errorNumber === row.errorNumber));
     assert.deepEqual(new Set(shared.map(({ errorNumber }) => errorNumber)), new Set([257, 261, 514, 1025]));
@@ -98,7 +98,7 @@ describe("the catalogue of errors", () => {
     }
   });
 
-  it("describes in sentences when each error occurs and how a client reacts", () => {
+  it("describes in complete sentences when each error occurs and how a client reacts", () => {
     for (const condition of conditions) {
       const { when, remedy, message, status } = errorRow(condition);
       assert.match(when, /^[A-Z].*\.$/);
@@ -107,7 +107,7 @@ describe("the catalogue of errors", () => {
     }
   });
 
-  it("reveals nothing about the failure behind an InternalError", () => {
+  it("does not reveal the failure behind an InternalError", () => {
     assert.equal(
       new ApiError("InternalError", undefined, { cause: new Error("secret") }).message,
       errorRow("InternalError").message,
@@ -116,7 +116,7 @@ describe("the catalogue of errors", () => {
 });
 
 describe("ApiError", () => {
-  it("has the message of its row unless the throw passes one, and no message if the row has none", () => {
+  it("has the message that is passed to it, or else the message of its row, if any", () => {
     assert.equal(new ApiError("ItemDoesNotExist").message, "The item does not exist.");
     assert.equal(new ApiError("ItemDoesNotExist", "No such thing.").message, "No such thing.");
     assert.equal(new ApiError("AuthBadUsernameOrPassword").message, "");

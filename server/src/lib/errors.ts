@@ -2,7 +2,7 @@
 export type Remedy = "fix the request" | "register again" | "log in again" | "ask the operator" | "retry later";
 
 interface ErrorRow {
-  /** The name on the wire. Several conditions may share a name, as the specification requires. */
+  /** The name on the wire. Conditions may share a name, as the specification requires. */
   readonly error: string;
   readonly errorNumber: number;
   readonly status: number;
@@ -288,33 +288,35 @@ export const errorCatalogue = {
 
 export type ErrorCondition = keyof typeof errorCatalogue;
 
-/** The row of a condition, with the optional fields in its type. */
+/** Returns the row of a condition, typed with the optional fields. */
 export function errorRow(condition: ErrorCondition): ErrorRow {
   return errorCatalogue[condition];
 }
 
 /** The problem with a setting. */
 export interface Problem {
-  /** Absent for a problem with the settings as a whole. */
+  /** Absent for a problem with the combination of settings. */
   readonly path: string | undefined;
   readonly message: string;
 }
 
-/** An error that is sent to the client as it is: a condition of the catalogue, optionally with a message of its own. */
+/**
+ * An error that is sent to the client unchanged: a condition of the catalogue, with its default or another message.
+ */
 export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly retryAfterSeconds: number | undefined;
   /** The region that the client must call instead, for `WrongRegion`. */
   readonly serviceRoot: string | undefined;
-  /** The documented name of the one parameter at fault, of a member inside it by a dot. */
+  /** The documented name of the invalid parameter, with a dot before a member inside it. */
   readonly parameter: string | undefined;
-  /** The ways in which the caller can authenticate again, for `AuthReauthenticationRequired`. */
+  /** The methods by which the caller can authenticate again, for `AuthReauthenticationRequired`. */
   readonly methods: readonly string[] | undefined;
-  /** The stored settings as they may be shown, for `ObjectChanged`. */
+  /** The stored settings as the caller may see them, for `ObjectChanged`. */
   readonly current: object | undefined;
-  /** Every setting that was refused, at its path. */
+  /** The refused settings, with their paths. */
   readonly problems: readonly Problem[] | undefined;
-  /** The subject of a genuine token that was refused, for the log and the statistics; never in the answer. */
+  /** The subject of a genuine token that was refused, for the log and the statistics; never in the response. */
   readonly refused: TokenHolder | undefined;
 
   constructor(
@@ -349,9 +351,9 @@ export interface TokenHolder {
   readonly applicationId: string;
   readonly deviceId: string;
   readonly userId?: string | undefined;
-  /** As in a caller. */
+  /** Whether the subject is a test user, as in a caller. */
   readonly isTest?: true;
 }
 
-/** Aborts a request that is about to be run again and has no response yet (see `Database.nestTransactions`). */
+/** Aborts a request that will be run again and has no response yet (see `Database.nestTransactions`). */
 export class Interrupted extends Error {}

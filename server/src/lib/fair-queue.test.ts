@@ -6,7 +6,7 @@ import { FairQueue, type LaneSettings, type Ticket } from "./fair-queue.ts";
 type Lane = "upload" | "link";
 const largeLane: LaneSettings = { weight: 1, waitingMax: 100, waitingPerApplicationMax: 50, waitingPerCallerMax: 20 };
 
-/** A queue whose jobs end one at a time, controlled by the test. */
+/** A queue whose jobs finish one at a time, when the test says so. */
 function start(runningMax = 1, lanes: Partial<Record<Lane, Partial<LaneSettings>>> = {}) {
   const queue = new FairQueue<Lane>({
     name: "test",
@@ -25,7 +25,7 @@ function start(runningMax = 1, lanes: Partial<Record<Lane, Partial<LaneSettings>
     };
     queue.run(whole, job).catch((error: Error) => refused.push(`${name}: ${error.message}`));
   }
-  /** Ends running jobs until the given number of jobs has begun. */
+  /** Finishes running jobs until the given number of jobs has begun. */
   async function runUntil(count: number): Promise<string[]> {
     for (let rounds = 0; begun.length < count && rounds < 1_000; rounds++) {
       await setImmediate();
@@ -38,7 +38,7 @@ function start(runningMax = 1, lanes: Partial<Record<Lane, Partial<LaneSettings>
 }
 
 describe("FairQueue", () => {
-  it("runs at most the allowed number of jobs at a time, and frees the slot after any outcome", async () => {
+  it("runs at most the allowed number of jobs at a time, and releases the slot after any outcome", async () => {
     const { queue, begun, add, runUntil } = start(2);
     for (let n = 0; n < 5; n++) add(`a${n}`);
     await setImmediate();
@@ -60,7 +60,7 @@ describe("FairQueue", () => {
     assert.equal(free.statistics().only.running, 0);
   });
 
-  it("takes turns by application, then by caller, regardless of how many jobs each has queued", async () => {
+  it("serves applications round robin, then callers, however many jobs each has queued", async () => {
     const { add, runUntil } = start();
     for (let n = 0; n < 10; n++) add("a1");
     add("a2");
@@ -68,7 +68,7 @@ describe("FairQueue", () => {
     assert.deepEqual((await runUntil(5)).slice(1, 5), ["a1", "b1", "a2", "a1"]);
   });
 
-  it("takes turns by weight between the lanes of an application", async () => {
+  it("serves the lanes of an application by weight", async () => {
     const { add, runUntil } = start(1, { upload: { weight: 3 } });
     add("a0");
     for (let n = 0; n < 8; n++) add("a link", { lane: "link" });
@@ -86,7 +86,7 @@ describe("FairQueue", () => {
     assert.deepEqual((await runUntil(3)).slice(0, 3), ["a link", "a link", "b upload"]);
   });
 
-  it("keeps reserved slots for their lane, which may use all slots", async () => {
+  it("gives reserved slots only to their lane, which may use all slots", async () => {
     const { begun, add, running } = start(2, { upload: { reserved: 1 } });
     for (let n = 0; n < 5; n++) add(`l${n}`, { lane: "link" });
     add("u0");
@@ -115,7 +115,7 @@ describe("FairQueue", () => {
     assert.deepEqual([queue.statistics().upload.waiting, queue.statistics().upload.refused], [4, 3]);
   });
 
-  it("replaces, when it is full, an entry of the application with the most entries", async () => {
+  it("replaces an entry of the application with the most entries when it is full", async () => {
     const { add, refused, runUntil } = start(1, { upload: { waitingMax: 4, waitingPerApplicationMax: 4 } });
     add("first");
     for (let n = 0; n < 4; n++) add("a1");
@@ -127,7 +127,7 @@ describe("FairQueue", () => {
     assert.deepEqual((await runUntil(5)).slice(1), ["a1", "b1", "a1", "b2"]);
   });
 
-  it("removes an abandoned entry at once, and does not run it", async () => {
+  it("removes an abandoned entry immediately, and does not run it", async () => {
     const { queue, add, refused, begun, runUntil } = start();
     const gone = new AbortController();
     let isWanted = true;

@@ -1,23 +1,25 @@
 import { runAsPart } from "./current-call.ts";
 
-/** Limits of one lane. A waiting entry counts against the bounds of its own lane only, so no lane can fill another. */
+/**
+ * Limits of one lane. A waiting entry counts only against the bounds of its lane, so that lanes cannot fill each other.
+ */
 export interface LaneSettings {
-  /** Turns relative to the other lanes of the same application. */
+  /** The share of slots, relative to the other lanes of the application. */
   readonly weight: number;
   readonly waitingMax: number;
   readonly waitingPerApplicationMax: number;
   readonly waitingPerCallerMax: number;
-  /** Slots that no other lane may use; this lane may use the others as well. */
+  /** Slots for this lane only; it may use the other slots too. */
   readonly reserved?: number;
 }
 
 export interface QueueSettings<Lane extends string> {
-  /** Name of the work in traces. */
+  /** The name of the work in traces. */
   readonly name: string;
-  /** Concurrent jobs of all lanes. */
+  /** The number of concurrent jobs of all lanes. */
   readonly runningMax: number;
   readonly lanes: Readonly<Record<Lane, LaneSettings>>;
-  /** The error for a job that is not run, because the queue is full or its caller has left. */
+  /** Returns the error for a job that is not run, because the queue is full or its caller has disconnected. */
   refuse(reason: "full" | "abandoned"): Error;
 }
 
@@ -27,9 +29,9 @@ export interface Ticket<Lane extends string> {
   readonly application: string;
   /** Unique within the application. */
   readonly caller: string;
-  /** Removes a waiting job at once. A running job continues. */
+  /** When aborted, removes a waiting job. A running job continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Checked before the job runs and when the queue is full; for callers without a signal. */
+  /** For callers without a signal: checked before the job runs, and when the queue is full. */
   readonly isWanted?: (() => boolean) | undefined;
 }
 
@@ -38,7 +40,7 @@ export interface LaneStatistics {
   readonly waiting: number;
   /** Jobs refused because the queue was full, since the start. */
   readonly refused: number;
-  /** Jobs whose callers left before their turn, since the start. */
+  /** Jobs whose callers disconnected before their turn, since the start. */
   readonly abandoned: number;
 }
 
@@ -51,31 +53,32 @@ interface Entry<Lane extends string> {
 }
 
 interface WaitingLane<Lane extends string> {
-  /** The first caller has the next turn. */
+  /** In round-robin order: it is the turn of the first caller. */
   readonly callers: Map<string, Entry<Lane>[]>;
   waiting: number;
-  /** Stride scheduling: the lane with the smallest value has the next turn of its application. */
+  /** Stride scheduling: it is the turn of the lane with the smallest value in its application. */
   pass: number;
 }
 
 type WaitingApplication<Lane extends string> = Map<Lane, WaitingLane<Lane>>;
 
 /**
- * A queue in which no caller can crowd out another: it runs a bounded number of jobs at a time. Applications take turns;
- * within an application its lanes, by weight; within a lane its callers. When a bound is reached, a new entry replaces
- * the newest entry of the application (then of the caller) with the most waiting entries, unless that is its own.
+ * A queue with bounded concurrency, in which no caller can crowd out another. It serves applications round robin, the
+ * lanes of an application by weight, and the callers of a lane round robin. When a bound is reached, a new entry
+ * replaces the newest entry of the application (then of the caller) with the most waiting entries, unless they are its
+ * own.
  */
 export class FairQueue<Lane extends string> {
   readonly #settings: QueueSettings<Lane>;
   readonly #laneNames: readonly Lane[];
   readonly #counts: Record<Lane, Counts>;
-  /** The first application has the next turn. */
+  /** In round-robin order: it is the turn of the first application. */
   readonly #applications = new Map<string, WaitingApplication<Lane>>();
   #running = 0;
 
   constructor(settings: QueueSettings<Lane>) {
     this.#settings = settings;
-    this.#laneNames = Object.keys(settings.lanes) as Lane[]; // Object.keys forgets the key type
+    this.#laneNames = Object.keys(settings.lanes) as Lane[]; // Object.keys returns string[]
     this.#counts = Object.fromEntries(
       this.#laneNames.map((lane) => [lane, { running: 0, waiting: 0, refused: 0, abandoned: 0 }]),
     ) as Record<Lane, Counts>; // of exactly these names
@@ -132,7 +135,7 @@ export class FairQueue<Lane extends string> {
     const { application, lane, caller } = entry.ticket;
     const waiting: WaitingApplication<Lane> = this.#applications.get(application) ?? new Map();
     this.#applications.set(application, waiting);
-    // A lane that was empty starts level with the others, so that it has not accumulated turns.
+    // A lane that was empty starts level with the others, so that it has not accumulated credit.
     const found = waiting.get(lane) ?? { callers: new Map(), waiting: 0, pass: smallestPass(waiting) };
     waiting.set(lane, found);
     const entries = found.callers.get(caller) ?? [];
@@ -142,7 +145,7 @@ export class FairQueue<Lane extends string> {
     this.#counts[lane].waiting += 1;
   }
 
-  /** @returns false when the entry was no longer waiting */
+  /** @returns false if the entry was no longer waiting */
   #remove(entry: Entry<Lane>): boolean {
     const { application, lane, caller } = entry.ticket;
     const waiting = this.#applications.get(application);
@@ -165,7 +168,7 @@ export class FairQueue<Lane extends string> {
     entry.drop(this.#settings.refuse("abandoned"));
   }
 
-  /** Starts jobs until there is no free slot or no job that may use one. */
+  /** Starts jobs until no slot is free, or no job may use one. */
   #advance(): void {
     for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
       if (!isWanted(entry.ticket)) {
@@ -191,7 +194,7 @@ export class FairQueue<Lane extends string> {
     return undefined;
   }
 
-  /** Removes an entry for its turn, and moves its caller and its application to the end. */
+  /** Removes an entry whose turn it is, and moves its caller and its application to the end. */
   #rotate(entry: Entry<Lane>): void {
     const { application, lane, caller } = entry.ticket;
     const waiting = this.#applications.get(application);
@@ -202,7 +205,7 @@ export class FairQueue<Lane extends string> {
     if (found !== undefined) moveToEnd(found.callers, caller);
   }
 
-  /** Makes room for one more entry, possibly by dropping another one. @returns whether there is room */
+  /** Makes room for one more entry, if necessary by dropping another. @returns whether there is room */
   #freePlace(ticket: Ticket<Lane>): boolean {
     const { application, caller } = ticket;
     const limits = this.#settings.lanes[ticket.lane];

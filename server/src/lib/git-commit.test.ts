@@ -15,7 +15,7 @@ function write(name: string, text: string): void {
 }
 
 describe("the commit of a checkout", () => {
-  it("is that of its branch, loose or packed, or of a detached head, also in a worktree", () => {
+  it("is found for a branch, loose or packed, and for a detached head, even in a worktree", () => {
     write("clone/.git/HEAD", "ref: refs/heads/main\n");
     write("clone/.git/packed-refs", `# pack-refs with: peeled\n${one} refs/heads/main\n`);
     assert.equal(readGitCommit(join(folder, "clone")), one);

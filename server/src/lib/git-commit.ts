@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The commit of a checkout, without the program `git`; undefined if this folder is none, or its commit cannot be read. */
+/**
+ * Returns the commit of a checkout, without the program `git`; undefined if the folder is not a checkout, or its commit
+ * cannot be read.
+ */
 export function readGitCommit(folder: string): string | undefined {
   try {
     const own = findGitFolder(folder);

@@ -5,7 +5,7 @@ import { type IdKind, kinds } from "./kinds.ts";
 
 // spec/transport#ids
 describe("ids", () => {
-  it("carry their kind", () => {
+  it("contain their kind", () => {
     const ids = createIdGenerator(Date.now);
     for (const kind of Object.keys(kinds) as IdKind[]) {
       assert.equal(kindOfId(ids.newId(kind)), kind);
@@ -13,7 +13,7 @@ describe("ids", () => {
     }
   });
 
-  it("a text that is not an id has no kind", () => {
+  it("are the only strings that have a kind", () => {
     const id = createIdGenerator(Date.now).newId("User");
     for (const text of [
       "",
@@ -29,7 +29,7 @@ describe("ids", () => {
     }
   });
 
-  it("an age check accepts ids of the last minute, and none from further in the future", () => {
+  it("pass an age check of a minute, unless they are older or from further in the future", () => {
     const isNew = createAgeCheck("Device", 60_000);
     const madeAt = 1_700_000_000_500;
     const id = createIdGenerator(() => madeAt).newId("Device");
@@ -37,7 +37,7 @@ describe("ids", () => {
     assert.deepEqual(found, [false, false, true, true, true, false, false]);
   });
 
-  it("sort by creation and stay unique, even if the clock stands still or steps back", () => {
+  it("sort by creation and are unique, even if the clock stands still or steps back", () => {
     let now = Date.UTC(2026, 0, 1);
     const ids = createIdGenerator(() => now);
     const made: string[] = [];

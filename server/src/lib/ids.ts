@@ -9,18 +9,18 @@ const countMax = 36 ** countDigits - 1;
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 const kindsByPrefix = new Map<string, IdKind>(
-  Object.entries(kinds).map(([kind, { prefix }]) => [prefix, kind as IdKind]), // Object.entries forgets the key type
+  Object.entries(kinds).map(([kind, { prefix }]) => [prefix, kind as IdKind]), // Object.entries returns strings as keys
 );
 const idPattern = new RegExp(`^([a-z]{3})_[0-9a-z]{${bodyDigits}}$`);
 
-/** Creates ids: opaque texts such as `chk_0mh9x3k2v0000…` that contain their kind and sort by creation. */
+/** Creates ids: opaque strings such as `chk_0mh9x3k2v0000…`, which contain their kind and sort by creation. */
 export interface IdGenerator {
   newId(kind: IdKind): string;
 }
 
 /**
- * The ids of one generator are strictly increasing, even within a millisecond and when the clock stands still or steps
- * back (spec/transport#ids, hostile.md 35). Ids of different processes differ by their random part.
+ * Creates a generator whose ids are strictly increasing, even within a millisecond and when the clock stands still or
+ * steps back (spec/transport#ids, hostile.md 35). Ids of different processes differ by their random part.
  */
 export function createIdGenerator(now: () => number): IdGenerator {
   let time = 0;
@@ -45,7 +45,7 @@ export function createIdGenerator(now: () => number): IdGenerator {
   };
 }
 
-/** The smallest id of this time: older ids sort before it, newer ones after it. */
+/** Returns the smallest id of this time: older ids sort before it, newer ids after it. */
 export function firstIdAt(kind: IdKind, at: number): string {
   return `${kinds[kind].prefix}_${Math.max(0, at).toString(36).padStart(timeDigits, "0")}`;
 }
@@ -53,7 +53,7 @@ export function firstIdAt(kind: IdKind, at: number): string {
 /**
  * Returns a check whether an id of this kind was created less than `ageMs` ago, to the second. The clocks of processes
  * may differ: an id from more than `ageMs` in the future counts as old, so that no id counts as new for more than twice
- * that time.
+ * `ageMs`.
  *
  * The bounds are computed once per second, so that a check costs two string comparisons.
  */
@@ -71,14 +71,14 @@ export function createAgeCheck(kind: IdKind, ageMs: number): (id: string, now: n
   };
 }
 
-/** The kind of an id, or undefined when the text is not an id. */
+/** Returns the kind of an id, or undefined if the string is not an id. */
 export function kindOfId(text: string): IdKind | undefined {
   const prefix = idPattern.exec(text)?.[1];
   return prefix === undefined ? undefined : kindsByPrefix.get(prefix);
 }
 
 /**
- * The first part of the path to the object of an id.
+ * Returns the first part of the path to the object of an id.
  * @throws Error for an id of a kind without a path
  */
 export function collectionOf(id: string): string {
@@ -88,12 +88,12 @@ export function collectionOf(id: string): string {
   return collection;
 }
 
-/** What an id of this kind is, for people. */
+/** Describes the form of these ids, for error messages. */
 export function describeIds(kind: IdKind): string {
   return `${kinds[kind].prefix}_ and ${bodyDigits} of the characters 0-9 and a-z`;
 }
 
-/** A regular expression source for ids of this kind, for the published schemas. */
+/** Returns the source of a regular expression for these ids, for the published schemas. */
 export function idPatternOf(kind: IdKind): string {
   return `^${kinds[kind].prefix}_[0-9a-z]{${bodyDigits}}$`;
 }

@@ -20,7 +20,7 @@ describe("unmapIpv4", () => {
     assert.equal(unmapIpv4("::ffff:ffff:ffff"), "255.255.255.255");
   });
 
-  it("returns all other texts unchanged", () => {
+  it("returns other strings unchanged", () => {
     const others = [
       "::1",
       "2001:db8::ffff:c000:201",
@@ -34,7 +34,7 @@ describe("unmapIpv4", () => {
 });
 
 describe("addressGroup", () => {
-  it("groups IPv4 by the whole address, in every spelling", () => {
+  it("groups IPv4 by the complete address, in every spelling", () => {
     for (const text of spellings) assert.equal(addressGroup(text), "192.0.2.1", text);
   });
 
@@ -55,7 +55,7 @@ describe("addressGroup", () => {
     }
   });
 
-  it("returns all other texts unchanged", () => {
+  it("returns other strings unchanged", () => {
     for (const text of ["", "unknown", "a:b", "@"]) assert.equal(addressGroup(text), text);
   });
 });

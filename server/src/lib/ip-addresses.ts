@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Unwraps an IPv4-mapped IPv6 address in any spelling; returns other addresses unchanged. */
+/** Converts an IPv4-mapped IPv6 address in any spelling to IPv4; returns other addresses unchanged. */
 export function unmapIpv4(address: string): string {
   const [, dotted, high = "", low = ""] = mappedPattern.exec(address) ?? [];
   if ((dotted === undefined && high === "") || !isIPv6(address)) return address;
@@ -8,24 +8,26 @@ export function unmapIpv4(address: string): string {
   return dotted ?? pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
 }
 
-/** Matches an IPv6 address: five groups of zeros come before. */
+/** Applied to valid IPv6 addresses only, so that five groups of zeros precede. */
 const mappedPattern = /^[0:]+:ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i;
 
-/** The presumed client behind an address: for IPv6 the first 64 bits, because a household owns all the others. */
+/**
+ * Groups addresses by presumed client: IPv6 by the first 64 bits, because one household has all addresses with them.
+ */
 export function addressGroup(given: string): string {
   if (!given.includes(":")) return given;
   const address = unmapIpv4(given);
   return isIPv6(address) ? ipv6Prefix(address, 4) : address;
 }
 
-/** The network of an address that one operator typically owns: an IPv4 /24, an IPv6 /48. */
+/** Returns the network of an address that typically has one owner: an IPv4 /24, an IPv6 /48. */
 export function networkOf(given: string): string {
   const address = unmapIpv4(given);
   if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf("."))}.0`;
   return isIPv6(address) ? ipv6Prefix(address, 3) : address;
 }
 
-/** The networks around {@link networkOf}, from coarse to fine: /8, /16 and /24 for IPv4; /16, /32 and /48 for IPv6. */
+/** Returns the networks of an address, from coarse to fine: /8, /16 and /24 for IPv4; /16, /32 and /48 for IPv6. */
 export function networksOf(given: string): readonly string[] {
   const address = unmapIpv4(given);
   if (isIPv4(address)) {
@@ -38,7 +40,7 @@ export function networksOf(given: string): readonly string[] {
 function ipv6Prefix(address: string, groupCount: number): string {
   const [head = "", tail] = (address.split("%")[0] ?? "").toLowerCase().split("::");
   const groups = head === "" ? [] : head.split(":");
-  // An IPv4 address at the end stands for two groups; no more than the first four groups are needed.
+  // A trailing IPv4 address stands for two groups, whose values are irrelevant: the result has at most four groups.
   const after =
     tail === undefined || tail === ""
       ? []
@@ -51,7 +53,7 @@ function ipv6Prefix(address: string, groupCount: number): string {
     .join(":")}::`;
 }
 
-/** Whether an address is of this machine, or unknown because its connection is closed. */
+/** Whether an address belongs to this machine, or is empty because its connection is closed. */
 export function isLoopback(address: string): boolean {
   return address === "" || address === "::1" || address.startsWith("127.");
 }

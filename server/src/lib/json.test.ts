@@ -19,7 +19,7 @@ describe("parseJson and writeJson", () => {
     );
   });
 
-  it("integers keep their digits, and members their names and order; -0 becomes 0", () => {
+  it("preserve the digits of integers and the names and order of members; -0 becomes 0", () => {
     fc.assert(
       fc.property(fc.array(fc.bigInt({ min: -(10n ** 300n), max: 10n ** 300n })), (integers) => {
         const json = `[${integers}]`;
@@ -45,7 +45,7 @@ describe("parseJson and writeJson", () => {
     }
   });
 
-  it("a number beyond the range of a double is out of range at any position", () => {
+  it("report a number beyond the range of a double as out of range at any position", () => {
     for (const json of ["1e400", "[-1e400]", '{"a":{"b":[1e999]}}', `${"9".repeat(400)}`, `[${"9".repeat(6_000)}]`]) {
       assert.deepEqual(writeJson(parseJson(json)), {
         problem: "range",

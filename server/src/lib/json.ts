@@ -1,17 +1,17 @@
 import { type Parsed, refuseRange } from "./parsed.ts";
 
 /**
- * Parses JSON. An integer that a double cannot hold becomes a bigint with all its digits.
+ * Parses JSON. An integer that a double cannot represent becomes a bigint.
  *
- * @throws SyntaxError; RangeError for such an integer in a text that is nested thousands of levels deep
+ * @throws SyntaxError; RangeError for such an integer in JSON that is nested thousands of levels deep
  */
 export function parseJson(text: string): unknown {
-  // A double holds about 15 digits; a reviver is slow, so it is used only for longer numbers.
+  // A reviver is slow, so it is used only if a number has more than the 15 digits of a double.
   return longNumber.test(text) ? JSON.parse(text, keepLongIntegers) : JSON.parse(text);
 }
 
-const longNumber = /(?<![\d.])\d{16}/; // ignores decimals, because fractions stay doubles
-/** The maximum length of a text parameter; parsing an integer takes quadratic time in its digits. */
+const longNumber = /(?<![\d.])\d{16}/; // not digits after a point, because fractions stay doubles
+/** Up to the maximum length of a parameter, because parsing an integer takes quadratic time. */
 const longInteger = /^-?\d{1,5000}$/;
 
 function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
@@ -21,9 +21,9 @@ function keepLongIntegers(_name: string, value: unknown, context?: { source?: st
 }
 
 /**
- * Writes the values of {@link parseJson} at any depth. `JSON.stringify` does not support bigint, writes null for a
- * number that was too large, and overflows the stack. Undefined members are omitted. A number outside of the range of a
- * double is a "range" problem.
+ * Writes the values of {@link parseJson} at any depth. `JSON.stringify` does not support bigint, writes null for
+ * Infinity, and overflows the stack. Undefined members are omitted. A number outside of the range of a double is a
+ * "range" problem.
  */
 export function writeJson(value: unknown): Parsed<string> {
   let text = "";
@@ -54,7 +54,7 @@ export function writeJson(value: unknown): Parsed<string> {
   return { value: text };
 }
 
-/** A literal part of the output on the stack of values to write. */
+/** A literal part of the output, on the stack of values to write. */
 class Written {
   readonly text: string;
   constructor(text: string) {

@@ -1,7 +1,7 @@
 import { fstatSync, readFileSync, type Stats } from "node:fs";
 import { isatty } from "node:tty";
 
-/** The properties that show where output goes; tests pass their own. */
+/** The properties of the process that show where its output goes. */
 export interface Surroundings {
   readonly isTerminal: boolean;
   readonly stats: Pick<Stats, "dev" | "ino"> & { isFile(): boolean };
@@ -13,18 +13,18 @@ export interface Surroundings {
 }
 
 /**
- * Whether standard output is stored: in a file, the systemd journal or the log of a container. A terminal is not
- * stored, and neither is a pipe to the program that started us.
+ * Whether standard output is stored: in a file, the systemd journal or the log of a container. A terminal and a pipe to
+ * the parent process are not stored.
  */
 export function isOutputKept(given: Surroundings = surroundings()): boolean {
   const { isTerminal, stats, journalStream, pid, ppid, firstProcess } = given;
   if (isTerminal) return false;
   if (stats.isFile() || journalStream === `${stats.dev}:${stats.ino}`) return true;
-  // Process 1 of a container, or a child of its init, our launcher or our supervisor.
+  // Process 1 of a container, or a child of its init, of the launcher or of the supervisor.
   return pid === 1 || (ppid === 1 && firstOfContainer.test(firstProcess));
 }
 
-/** An init, our launcher or our supervisor; not any other program that runs as process 1. */
+/** An init, the launcher or the supervisor, but no other program that runs as process 1. */
 const firstOfContainer =
   /^(?:\S*\/)?(?:tini|docker-init|dumb-init|catatonit|s6-svscan)(?: |$)|\/rollcall(?:\.mjs)? |\/main\.[jt]s(?: |$)/;
 

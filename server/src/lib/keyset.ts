@@ -1,7 +1,7 @@
-/** The values of a row's ordering columns, unique within the listing. */
+/** The values of a row in the ordering columns, unique within the listing. */
 export type Key = readonly (string | number)[];
 
-/** The position of a page relative to a key, in the order of its listing. */
+/** The position of a page relative to a key, in the order of the listing. */
 export type Side = "after" | "from" | "before" | "until";
 
 /** The position of a page. `from` and `until` include the row of the key, `after` and `before` do not. */
@@ -9,10 +9,12 @@ export type Position =
   | { readonly at: "start" | "end" }
   /** This many rows after the start, or after a key. */
   | { readonly at: "offset"; readonly offset: number; readonly after?: Key }
-  /** `hasRowsBehind`: whether there are rows on the other side, if the walk that ended at this key has found out. */
+  /**
+   * `hasRowsBehind`: whether there are rows on the other side; undefined if the previous page has not determined it.
+   */
   | { readonly at: Side; readonly key: Key; readonly hasRowsBehind?: boolean };
 
-/** The complement: the side that has exactly the rows that the other one lacks. */
+/** Maps each side to its complement, which has exactly the other rows. */
 export const oppositeSide: Readonly<Record<Side, Side>> = {
   after: "until",
   until: "after",
@@ -20,20 +22,20 @@ export const oppositeSide: Readonly<Record<Side, Side>> = {
   from: "before",
 };
 
-/** One page of rows in the order of the listing, and whether there are rows on either side. */
+/** A page of rows in the order of the listing, and whether there are rows before and after it. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
-  /** The position of the next page, when this page does not end at a row. */
+  /** The position of the next page, if it is not the position after the last row. */
   readonly next?: Position;
-  /** The position of the previous page, likewise. */
+  /** The position of the previous page, if it is not the position before the first row. */
   readonly previous?: Position;
-  /** The key of a row in the listing. */
+  /** Returns the key of a row in the listing. */
   keyOf(row: Row): Key;
 }
 
-/** Compares keys like both database engines: column by column, numbers by size, texts by their UTF-8 bytes. */
+/** Compares keys as both engines do: column by column, numbers by size, strings by their UTF-8 bytes. */
 export function compareKeys(a: Key, b: Key): number {
   for (const [index, left] of a.entries()) {
     const right = b[index];
@@ -53,7 +55,7 @@ function compareTexts(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Orders UTF-16 units by code point: surrogates stand for the highest characters, but are not the highest units. */
+/** Orders UTF-16 units by code point: surrogates encode the highest characters, but are not the highest units. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

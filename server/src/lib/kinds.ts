@@ -1,28 +1,28 @@
 /** A kind of objects with an id. */
 interface Kind {
-  /** The beginning of its ids. */
+  /** The prefix of its ids. */
   readonly prefix: string;
-  /** The table with its rows by application and id, if the application can be found by an id alone. */
+  /** The table with its rows by application and id, if an id is enough to find the application. */
   readonly table?: string;
-  /** The first part of the path to an object, for clients and, below an application, for operators. */
+  /** The first part of the path to an object, for clients and, after the application, for operators. */
   readonly collection?: string;
 }
 
 /** A kind of objects that users own and may share (`owned/`). */
 export interface OwnedEntry extends Kind {
-  /** Kinds may share a table. */
+  /** The table with its rows, which several kinds may share. */
   readonly table: string;
   readonly collection: string;
-  /** The column that names an object in the operators' search. */
+  /** The column whose value names an object in the operators' search. */
   readonly title: string;
-  /** The order in which an index lists all objects of one user; ties are broken by id. */
+  /** The column by which an index orders all objects of one user; ties are broken by id. */
   readonly listedBy: "created_at" | "id";
   /** The group of its operations in OpenAPI, and the description of the group. */
   readonly tag: string;
   readonly about: string;
   /** Objects without a user are public (spec/locations#public-locations). */
   readonly mayBePublic?: true;
-  /** Tables beside `metadata` whose rows belong to one object, and are erased with it. */
+  /** Further tables than `metadata` whose rows belong to one object and are erased with it. */
   readonly attached?: readonly string[];
 }
 
@@ -107,7 +107,7 @@ export const kinds: Readonly<Record<IdKind, Kind>> = { ...otherKinds, ...ownedKi
 
 export const ownedIdKinds = Object.keys(ownedKinds) as OwnedIdKind[]; // of exactly these names
 
-/** The kinds of objects that carry metadata, and that events are about. */
+/** The kinds of objects that have metadata and events. */
 export const carrierKinds: readonly IdKind[] = (["App", "Device", "User", ...ownedIdKinds] as const).toSorted();
 
 export function isOwnedKind(kind: IdKind | undefined): kind is OwnedIdKind {

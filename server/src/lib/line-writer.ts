@@ -2,7 +2,7 @@ import { write, writeSync } from "node:fs";
 import { fieldsOf } from "./fields.ts";
 import { pauseThread } from "./pause-thread.ts";
 
-/** Writes lines to a destination that may stall: a full disk, or a pipe whose reader is slow or gone. */
+/** Writes lines to a destination that may stall: a full disk, or a pipe whose reader is slow or closed. */
 export interface LineWriter {
   write(line: string): void;
   /** Calls back when all earlier lines are written, or cannot be written. */
@@ -11,16 +11,16 @@ export interface LineWriter {
 
 export interface LineWriterOptions {
   /**
-   * Lines are buffered for this long or up to `gatheredBytes`, because one write per line would cost more than the line
-   * itself.
+   * Lines are buffered for this long or up to `gatheredBytes`, because a write per line would cost more than formatting
+   * it.
    */
   readonly gatherMs: number;
   readonly gatheredBytes: number;
   /** The maximum size of a write, except for a longer single line. */
   readonly writeBytesMax: number;
-  /** Lines beyond this are dropped. */
+  /** When more bytes are waiting, lines are dropped. */
   readonly waitingBytesMax: number;
-  /** Called when writing works again after lines were dropped. */
+  /** Called with the number of dropped lines when writing works again. */
   onLost(lines: number): void;
 }
 
@@ -29,7 +29,7 @@ const flushMsMax = 1_000;
 const exitMsMax = 200;
 const pollMs = 10;
 
-/** Creates a writer that buffers and retries on any write error, and never throws or blocks. */
+/** Creates a writer that buffers lines, retries after any write error, and never throws or blocks. */
 export function createLineWriter(fd: number, options: LineWriterOptions): LineWriter {
   const { gatherMs, gatheredBytes, writeBytesMax, waitingBytesMax, onLost } = options;
   const chunks = new Chunks(writeBytesMax);
@@ -120,7 +120,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
   };
 }
 
-/** Each contains whole lines; new lines are appended to the last one. */
+/** Chunks of complete lines; new lines are appended to the last chunk. */
 class Chunks {
   readonly #chunks: { text: string; bytes: number }[] = [];
   readonly #bytesMax: number;

@@ -33,13 +33,13 @@ describe("parseLocation", () => {
     it(`reads ${name}`, () => assert.deepEqual(parseLocation(input), { value: expected }));
   }
 
-  it("-0 becomes 0", () => {
+  it("reads -0 as 0", () => {
     for (const input of ["-0,-0.0", "-1e-400,-0e5", { lat: -0, lng: "-0" }]) {
       assert.deepEqual(parseLocation(input), { value: { lat: 0, lng: 0 } });
     }
   });
 
-  it("degrees beyond ±90 and ±180 are a range problem", () => {
+  it("reports degrees beyond ±90 and ±180 as a range problem", () => {
     for (const input of [
       ...["90.0000001,0", "-90.0000001,0", "91,0", "0,180.0000001", "0,-181", "1e400,0", "0,-1e400", "180,90"],
       ...[
@@ -56,7 +56,7 @@ describe("parseLocation", () => {
     }
   });
 
-  it("a text or value that is not a pair of numbers does not parse", () => {
+  it("does not parse a string or value that is not a pair of numbers", () => {
     const inputs: unknown[] = [
       ...[undefined, null, true, 5, Number.NaN, [], [1, 2], ["1,2"], {}, 5n, Symbol("1,2"), new Date(), () => 5],
       ...["", " ", ",", "1", "1,", ",2", "1,2,", "1,2,3", "1;2", "1 2", "a,b", "1,b", "91,b", "1,,2", "1.2.3,4", ".,1"],
@@ -88,7 +88,7 @@ describe("parseLocation", () => {
     }
   });
 
-  it("every location is returned unchanged, as text and as an object, in every number format", () => {
+  it("returns every location unchanged, from a string or an object, in every number format", () => {
     const write = fc.constantFrom(
       String,
       (n: number) => n.toExponential(),
@@ -133,27 +133,27 @@ describe("parseLocationRange", () => {
       assert.deepEqual(parseLocationRange(input), { value: { shape: "box", southWest, northEast } }));
   }
 
-  it("a negative or infinite radius is a range problem", () => {
+  it("reports a negative or infinite radius as a range problem", () => {
     for (const input of ["1,2,-1", "1,2,-0.001", "1,2,1e400", "1,2,-1e400"]) {
       assert.deepEqual(parseLocationRange(input), { problem: "range", rule: "must have a radius of 0 meters or more" });
     }
   });
 
-  it("a box whose south is above its north is a range problem", () => {
+  it("reports a box whose south is above its north as a range problem", () => {
     for (const input of ["2,0-1,0", "1,0--1,0", "90,0-89.9,0"]) {
       const rule = "must not have its south-west corner north of its north-east corner";
       assert.deepEqual(parseLocationRange(input), { problem: "range", rule });
     }
   });
 
-  it("invalid degrees are a range problem in a circle and in both corners of a box", () => {
+  it("reports invalid degrees in a circle and in both corners of a box as a range problem", () => {
     for (const input of ["91,0,5", "0,181,5", "-91,0-0,0", "0,0-91,0", "0,-181-0,0", "0,0-0,1e400"]) {
       const result = parseLocationRange(input);
       assert.ok("problem" in result && result.problem === "range", input);
     }
   });
 
-  it("a text or value that is neither a circle nor a box does not parse", () => {
+  it("does not parse a string or value that is neither a circle nor a box", () => {
     const inputs: unknown[] = [
       ...[undefined, null, 5, true, {}, [], ["1,2,3"], { lat: 1, lng: 2, radius: 3 }],
       ...[
@@ -179,7 +179,7 @@ describe("parseLocationRange", () => {
     }
   });
 
-  it("every circle is returned unchanged", () => {
+  it("returns every circle unchanged", () => {
     const meters = fc.double({ min: 0, max: 3e7, noNaN: true });
     const property = fc.property(location, meters, blank, (center, radiusMeters, gap) => {
       const text = `${gap}${center.lat},${gap}${center.lng},${gap}${radiusMeters}${gap}`;
@@ -190,7 +190,7 @@ describe("parseLocationRange", () => {
     fc.assert(property, { numRuns: rounds(1_000) });
   });
 
-  it("every box is returned unchanged, or is a range problem when it is upside down", () => {
+  it("returns every box unchanged, or reports a range problem if it is upside down", () => {
     const property = fc.property(location, location, blank, (southWest, northEast, gap) => {
       const text = `${southWest.lat},${gap}${southWest.lng}${gap}-${gap}${northEast.lat},${northEast.lng}`;
       const result = parseLocationRange(text);
@@ -202,7 +202,7 @@ describe("parseLocationRange", () => {
 });
 
 describe("hostile locations", () => {
-  it("any text and any value yields a value or a problem, never an exception", () => {
+  it("return a value or a problem for any input, never an exception", () => {
     const pieces = fc.constantFrom(..."0159.,-+e ", "NaN", "1e400");
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
@@ -220,7 +220,7 @@ describe("hostile locations", () => {
     fc.assert(property, { numRuns: rounds(700) });
   });
 
-  it("a long text is refused immediately", () => {
+  it("are refused immediately if they are long", () => {
     const spentMs = processorTime();
     for (const unit of ["9", ".", " ", ",", "-", "1,", "1e", "1,2-", "1,2,", "\u0000", "\ud800"]) {
       for (const length of [201, 100_000]) {
@@ -264,13 +264,13 @@ describe("distanceMeters", () => {
     });
   }
 
-  it("Paris to London is 343.6 km", () => {
+  it("is 343.6 km from Paris to London", () => {
     const paris = { lat: 48.8566, lng: 2.3522 };
     const london = { lat: 51.5074, lng: -0.1278 };
     assert.equal(Math.round(distanceMeters(paris, london) / 100), 3_436);
   });
 
-  it("is 0 between spellings of one place: a pole with any longitude, the antimeridian from both sides", () => {
+  it("is 0 between different coordinates of one place: a pole with any longitude, the antimeridian from both sides", () => {
     const property = fc.property(location, longitude, ({ lat, lng }, other) => {
       assert.equal(distanceMeters({ lat, lng }, { lat, lng }), 0);
       assert.equal(distanceMeters({ lat: 90, lng }, { lat: 90, lng: other }), 0);
@@ -280,7 +280,7 @@ describe("distanceMeters", () => {
     fc.assert(property, { numRuns: rounds(1_000) });
   });
 
-  it("antipodes are half a circumference apart", () => {
+  it("is half a circumference between antipodes", () => {
     const property = fc.property(latitude, fc.double({ min: 0, max: 180, noNaN: true }), (lat, lng) => {
       const meters = distanceMeters({ lat, lng }, { lat: -lat, lng: lng - 180 });
       assert.ok(Math.abs(meters - Math.PI * radius) < 1e-7, String(meters));

@@ -3,7 +3,7 @@ import { type Parsed, refuseFormat, refuseRange } from "./parsed.ts";
 /** A point in WGS 84 degrees: latitude -90 to 90, longitude -180 to 180. */
 export type Location = { lat: number; lng: number };
 
-/** A location of a request, with the described place whose id was sent for it (spec/locations#ids-of-locations). */
+/** A location in a request, with the place whose id was sent in its stead (spec/locations#ids-of-locations). */
 export type SentLocation = Location & { readonly place?: { readonly id: string; readonly name: string } };
 
 /**
@@ -22,12 +22,12 @@ const boxRule = "must not have its south-west corner north of its north-east cor
 
 const textCharactersMax = 200;
 const earthRadiusMeters = 6_371_008.8;
-/** The distance between antipodes, the maximum. */
+/** The distance between antipodes, which is the maximum distance. */
 export const halfRoundMeters = Math.PI * earthRadiusMeters;
 
 /**
  * Parses `<lat>,<lng>`, with optional white space around the numbers, or an object with members `lat` and `lng` in any
- * case, as numbers or texts; other members are ignored (spec/transport#locations). Anything but two numbers is a
+ * case, as numbers or strings; other members are ignored (spec/transport#locations). Other input than two numbers is a
  * "format" problem, including NaN and words for infinity; degrees out of range are a "range" problem, including 1e400.
  * -0 becomes 0.
  */
@@ -44,8 +44,8 @@ export function parseLocation(input: unknown): Parsed<Location> {
 
 /**
  * Parses a search area: a circle `<lat>,<lng>,<meters>` or a box `<lat>,<lng>-<lat>,<lng>`, south-west corner first
- * (spec/search#areas). White space around numbers is ignored. A negative radius, a south-west corner north of the other
- * one and degrees out of range are "range" problems.
+ * (spec/search#areas). White space around numbers is ignored. A negative radius, a south-west corner north of the
+ * north-east corner and degrees out of range are "range" problems.
  */
 export function parseLocationRange(input: unknown): Parsed<LocationRange> {
   if (typeof input !== "string") return refuseFormat(areaRule);
@@ -57,8 +57,8 @@ export function parseLocationRange(input: unknown): Parsed<LocationRange> {
 }
 
 /**
- * The great-circle distance in metres on a sphere of 6,371,008.8 m. Bitwise equal in both directions, and 0 between all
- * spellings of one place: a pole with any longitude, longitude 180 and -180.
+ * Returns the great-circle distance in metres on a sphere of 6,371,008.8 m. Bitwise equal in both directions, and 0
+ * between different coordinates of one place: a pole with any longitude, longitude 180 and -180.
  */
 export function distanceMeters(a: Location, b: Location): number {
   // Computes the haversine and its complement as sums of squares: neither cancels, so the result is as accurate between
@@ -72,7 +72,7 @@ export function distanceMeters(a: Location, b: Location): number {
   return 2 * earthRadiusMeters * Math.atan2(near, far);
 }
 
-/** The point at this distance along a great circle, in this direction in degrees clockwise from north. */
+/** Returns the point at this distance along a great circle; `bearing` is in degrees clockwise from north. */
 export function destination(from: Location, bearing: number, meters: number): Location {
   const angle = (meters / earthRadiusMeters) * (180 / Math.PI);
   const sinLat =
@@ -84,7 +84,7 @@ export function destination(from: Location, bearing: number, meters: number): Lo
   return { lat, lng: lng > 180 ? lng - 360 : lng < -180 ? lng + 360 : lng };
 }
 
-/** The initial direction of the great circle from one point to another, in degrees clockwise from north. */
+/** Returns the initial direction of the great circle from one point to another, in degrees clockwise from north. */
 export function bearingTo(from: Location, to: Location): number {
   const turn = to.lng - from.lng;
   const turnCos = sinDegrees(90 - turn);
@@ -106,19 +106,19 @@ function readNumbers(pattern: RegExp, text: string): number[] | undefined {
 }
 
 function readNumber(input: unknown): number | undefined {
-  if (typeof input === "bigint") return Number(input); // an integer with more digits than a double holds
+  if (typeof input === "bigint") return Number(input); // from `parseJson`, for an integer of many digits
   if (typeof input === "number") return Number.isNaN(input) ? undefined : input;
   return typeof input === "string" ? readNumbers(numberPattern, input)?.[0] : undefined;
 }
 
-/** The member with this name; otherwise the last one whose name differs only in case. */
+/** Returns the member with this name, or else the last one whose name differs only in case. */
 function findMember(input: object, name: string): unknown {
   const members: [string, unknown][] = Object.entries(input);
   const isNamed = ([key]: [string, unknown]) => key.toLowerCase() === name;
   return (members.find(([key]) => key === name) ?? members.findLast(isNamed))?.[1];
 }
 
-/** An absent number counts as out of range, like NaN. */
+/** Absent numbers are out of range, as is NaN. */
 function checkDegrees(lat = Number.NaN, lng = Number.NaN): Parsed<Location> {
   if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return refuseRange(degreesRule);
   return { value: { lat: lat + 0, lng: lng + 0 } }; // + 0 turns -0 into 0

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { LruMap } from "./lru-map.ts";
 
-it("a full map drops the entry whose last use is the longest ago", () => {
+it("a full map drops the least recently used entry", () => {
   const map = new LruMap<string, number>(3);
   for (const [index, key] of ["a", "b", "c"].entries()) map.set(key, index);
   assert.equal(map.get("a"), 0);

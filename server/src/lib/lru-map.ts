@@ -1,6 +1,6 @@
 /**
- * A map of at most `max` entries that drops the one whose last use is the longest ago. It allocates nothing in advance,
- * so an empty one is free however large it may become.
+ * A map of at most `max` entries that drops the least recently used one. It allocates no memory in advance, so `max`
+ * costs nothing while the map is empty.
  */
 export class LruMap<Key, Value> {
   /** From the least to the most recently used. */

@@ -1,12 +1,15 @@
-/** True for a single address: no list, display name, comment or anything that would end a header line. */
+/**
+ * Whether the string is a single address, without a list, display name, comment, or characters that would break a
+ * header line.
+ */
 export function isPlainAddress(text: string): boolean {
   return text.length <= addressCharactersMax && addressPattern.test(text);
 }
 
-/** White space, control characters, and all others that show nothing. */
+/** White space, control characters, and other invisible characters. */
 const invisibleEnds = /^[\s\p{Cc}\p{Cf}\p{DI}\u2800]+|[\s\p{Cc}\p{Cf}\p{DI}\u2800]+$/gu;
 
-/** The address without blanks around it, which keyboards add, and without invisible characters, which come with copied text. */
+/** Removes blanks around an address, which keyboards add, and invisible characters, which copied text contains. */
 export function trimAddress(text: string): string {
   return text.replaceAll(invisibleEnds, "");
 }

@@ -5,10 +5,10 @@ import { fieldsOf } from "./fields.ts";
 /**
  * Creates a folder and its parents with mode 0700.
  *
- * Does not use `mkdirSync` with `recursive`, which retries endlessly when the system answers ENOENT although the parent
+ * Does not use `mkdirSync` with `recursive`, which retries endlessly if the system returns ENOENT although the parent
  * exists, as in /proc.
  *
- * @returns the first folder that was created; undefined when all existed
+ * @returns the topmost folder that was created; undefined if all existed
  */
 export function makeFolder(path: string): string | undefined {
   const missing: string[] = [];
@@ -20,7 +20,7 @@ export function makeFolder(path: string): string | undefined {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      if (fieldsOf(error).code !== "EEXIST") throw error; // another process was faster
+      if (fieldsOf(error).code !== "EEXIST") throw error; // another process has created it
     }
   }
   if (missing.length === 0) mkdirSync(path, { recursive: true }); // throws EEXIST for a file

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { maskEmail } from "./masked-emails.ts";
 
 describe("masked addresses", () => {
-  it("keep the first character and the domain", () => {
+  it("show the first character and the domain", () => {
     for (const [address, masked] of [
       ["jane.doe@example.org", "j…@example.org"],
       ["j@example.org", "j…@example.org"],

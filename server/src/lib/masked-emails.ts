@@ -1,4 +1,4 @@
-/** An address without most of what is before its `@`: `j…@example.org`. A text without one shows nothing but its beginning. */
+/** Masks the local part of an address: `j…@example.org`. Of a string without `@`, only the first character remains. */
 export function maskEmail(address: string): string {
   const [first = ""] = address;
   const at = address.lastIndexOf("@");

@@ -22,7 +22,7 @@ describe("a claimed media type", () => {
     }
   });
 
-  it("is undefined for a text that is none", () => {
+  it("is undefined for a string that is not a media type", () => {
     for (const claimed of ["", ";charset=utf-8", "nonsense", "a/b/c", "a b/c", "text/html\u00e9", "charset=utf-8"]) {
       assert.equal(readMediaType(claimed), undefined, claimed);
     }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { isOrigin, originProblem } from "./origins.ts";
 
 describe("an origin in the settings", () => {
-  it("is one that a page, an app shell or an extension can have, or stands for all subdomains", () => {
+  it("is accepted if a page, an app shell or an extension can have it, or if it allows all subdomains", () => {
     for (const right of [
       ...[
         "https://example.org",
@@ -27,7 +27,7 @@ describe("an origin in the settings", () => {
     }
   });
 
-  it("is refused with what to write instead", () => {
+  it("is refused with a correction if no page can have it", () => {
     for (const [wrong, problem] of [
       ["https://Example.org", "browsers write https://example.org"],
       ["https://example.org/", "browsers write https://example.org"],

@@ -1,20 +1,20 @@
-/** Schemes of addresses whose pages send no `Origin` of their own, or that are no pages. */
+/** Schemes of pages that do not send their own `Origin`, and of addresses that are not pages. */
 const withoutOrigin = /^(file|data|blob|about|javascript|mailto|ftp|wss?):/i;
 
-/** Begins the host of an entry that allows all subdomains. */
+/** The prefix of the host in an entry that allows all subdomains. */
 const wildcard = "*.";
 
 /** A scheme of an app shell or a browser extension, such as `capacitor://localhost`, and its host. */
 const appOrigin = /^[a-z][a-z0-9+.-]*:\/\/[\w.~-]+(:\d+)?$/i;
 
-/** Whether the text is the origin of a page as browsers and app shells write it, such as `https://app.example.com`. */
+/** Whether the string is an origin as browsers and app shells send it, such as `https://app.example.com`. */
 export function isOrigin(text: string): boolean {
   return originProblem(text) === undefined && !text.includes("*");
 }
 
 /**
- * Returns why a text can equal the origin of no page, and what to write instead; undefined for an origin, and for all
- * subdomains of a host, such as `https://*.example.com`.
+ * Returns why no page can have this origin, with a correction; undefined for a valid origin, and for all subdomains of
+ * a host, such as `https://*.example.com`.
  */
 export function originProblem(text: string): string | undefined {
   if (text === "null") return "pages of any site can have this origin, so it cannot be allowed";
@@ -32,7 +32,7 @@ function suggest(text: string): string {
   return right === undefined ? "" : `: write ${right}`;
 }
 
-/** The origin of a web address, with a wildcard if it has one; undefined if it is no address. */
+/** Returns the origin of a web address, with its wildcard if it has one; undefined if it is not an address. */
 function webOrigin(text: string): string | undefined {
   const isWild = /^\w+:\/\/\*\./.test(text);
   const url = URL.parse(isWild ? text.replace(wildcard, "") : text);
@@ -41,7 +41,7 @@ function webOrigin(text: string): string | undefined {
   return isDomain(url.hostname) ? url.origin.replace("://", `://${wildcard}`) : undefined;
 }
 
-/** Whether a host may have subdomains that belong to one owner: not an address, nor a top-level domain. */
+/** Whether the subdomains of a host can have one owner: it is neither an IP address nor a top-level domain. */
 function isDomain(host: string): boolean {
   return host === "localhost" || (/\.[^.]*[a-z]/.test(host) && !host.startsWith("["));
 }
@@ -54,7 +54,7 @@ function shellOrigin(text: string): string | undefined {
 /** The origins that an application allows. */
 export class OriginList {
   readonly #exact: ReadonlySet<string>;
-  /** The text before and after the subdomain. */
+  /** The parts before and after the subdomain. */
   readonly #wild: readonly (readonly [scheme: string, rest: string])[];
 
   constructor(origins: readonly string[]) {

@@ -1,6 +1,6 @@
 /** The owner of work or memory, for fair shares: first by application, then by caller. */
 export interface Owner {
-  /** Empty for a caller of no application. */
+  /** Empty for a caller without an application. */
   readonly application: string;
   readonly caller: string;
 }
@@ -9,7 +9,7 @@ export type OwningCaller =
   | { readonly applicationId: string; readonly deviceId: string }
   | { readonly operatorId: string };
 
-/** The owner of the work of a caller; callers without a token share one. */
+/** Returns the owner of a caller's work; callers without a token share an owner. */
 export function ownerOf(caller: OwningCaller | undefined): Owner {
   if (caller === undefined) return { application: "", caller: "" };
   return "operatorId" in caller

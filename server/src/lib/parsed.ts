@@ -1,10 +1,10 @@
 /**
- * The result of parsing an input: a value, or the reason why there is none. "format" means that the input does not
- * parse, "range" that its value is not allowed. The rule completes the sentence "<parameter> …".
+ * The result of parsing an input: a value, or a problem. "format" means that the input does not parse, "range" that its
+ * value is not allowed. The rule completes the sentence "<parameter> …".
  */
 export type Parsed<T> = { value: T } | Refused;
 
-/** An input without a value; the message, if present, replaces the whole sentence. */
+/** A refused input; the message, if present, replaces the complete sentence. */
 export type Refused = { problem: "format" | "range"; rule: string; message?: string };
 
 /** The input does not parse. */

@@ -44,7 +44,7 @@ describe("QuantileSketch", () => {
     { minLength: 1, maxLength: 300 },
   );
 
-  it("returns values within 1 % of the exact quantiles, for both signs and any size, also after they were stored", () => {
+  it("returns values within 1 % of the exact quantiles, for both signs and any size, even after it was stored", () => {
     fc.assert(
       fc.property(numbers, (all) => {
         check(sketchOf(all), all);

@@ -4,28 +4,27 @@ const accuracy = 0.01;
 const gamma = (1 + accuracy) / (1 - accuracy);
 const logGamma = Math.log(gamma);
 /**
- * Sufficient for values from a billionth to a billion; beyond that, neighbouring bins are merged and the accuracy
- * halves.
+ * Sufficient for values from a billionth to a billion; for more, neighbouring bins are merged and the accuracy halves.
  */
 const binsMax = 2_100;
 /** Larger than the bin of any number. */
 const binMax = 40_000;
-/** After this many merges of pairs, the bins of all numbers are fewer than {@link binsMax}. */
+/** After this many merges of pairs, all possible bins are fewer than {@link binsMax}. */
 const joinsMax = 7;
 
 type Bins = Map<number, number>;
 
 /** Estimates quantiles of many numbers within 1 % of their value. Sketches can be merged. */
 export class QuantileSketch {
-  // DDSketch (Masson et al. 2019): a bin for each power of gamma, stored sparsely, so that 1e-300 beside 1e300 takes
-  // two.
+  // DDSketch (Masson et al. 2019): a bin for each power of gamma, stored sparsely, so that 1e-300 and 1e300 take two
+  // bins.
   #positive: Bins | undefined;
   #negative: Bins | undefined;
   #zeros = 0;
   /** How often pairs of bins have been merged (UDDSketch, Epicoco et al. 2020). */
   #joined = 0;
 
-  /** @param bin the value's bin, see {@link binOf}; ignored for 0 */
+  /** @param bin the bin of the value, from {@link binOf}; ignored for 0 */
   add(value: number, bin: number): void {
     if (value === 0) {
       this.#zeros += 1;
@@ -48,7 +47,7 @@ export class QuantileSketch {
     this.#shrink();
   }
 
-  /** The values at these shares, in ascending order. The sketch must not be empty. */
+  /** Returns the values at these shares, which must be ascending. The sketch must not be empty. */
   quantiles(shares: readonly number[]): number[] {
     const scale = 2 ** this.#joined;
     const middleOf = (bin: number) => Math.exp(bin * scale * logGamma) * (2 / (1 + gamma ** scale));
@@ -94,7 +93,7 @@ export class QuantileSketch {
   }
 }
 
-/** The bin of a non-zero number, regardless of its sign. */
+/** Returns the bin of a non-zero number, whatever its sign is. */
 export function binOf(value: number): number {
   return Math.ceil(Math.log(Math.abs(value)) / logGamma);
 }

@@ -1,10 +1,10 @@
 import { randomFillSync } from "node:crypto";
 
-// Random bytes come from the kernel in blocks: one system call serves hundreds of ids and seals.
+// Random bytes are read from the kernel in blocks: one system call is enough for hundreds of ids and tokens.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
 
-/** Returns fresh random bytes for secrets and ids. @param count at most 4,096 */
+/** Returns unused random bytes for secrets and ids. @param count at most 4,096 */
 export function takeRandomBytes(count: number): Buffer {
   if (used + count > pool.length) {
     randomFillSync(pool);

@@ -2,9 +2,9 @@ import { AsyncResource } from "node:async_hooks";
 import type { Clock } from "./clock.ts";
 import { LruMap } from "./lru-map.ts";
 
-/** Counts of applications that are computed again from time to time, in the background. */
+/** Counts of applications that are refreshed periodically in the background. */
 export interface Recounts<Figure> {
-  /** The count of an application as it was last computed; starts another computation if it is due. */
+  /** Returns the latest count of an application, and starts a refresh if it is due. */
   find(applicationId: string): Figure;
 }
 
@@ -18,11 +18,11 @@ const everyMs = 10_000;
 const applicationsMax = 10_000;
 
 /**
- * Keeps one figure per application in memory, for limits that a shared counter row would serialize on PostgreSQL.
+ * Caches one figure per application, for limits whose shared counter row would serialize transactions on PostgreSQL.
  *
- * @param create the figure before the first count
- * @param recount updates a figure; when it fails, the figure stays until the next count
- * @param pauseFactor how many times longer than a count the pause after it is, at least
+ * @param create returns the figure before the first count
+ * @param recount updates a figure; if it fails, the figure stays the same until the next count
+ * @param pauseFactor the pause after a count is at least this many times as long as the count
  */
 export function createRecounts<Figure>({
   clock,
@@ -43,7 +43,7 @@ export function createRecounts<Figure>({
     entry.nextAt = clock.now() + Math.max(everyMs, (performance.now() - began) * pauseFactor);
     entry.isCounting = false;
   }
-  // Runs in the context of the process start: the count must not join the transaction of the call that triggers it.
+  // Runs outside of the context of the call that triggers it, whose transaction it must not join.
   const countOutside = AsyncResource.bind(count);
 
   return {

@@ -9,20 +9,20 @@ for (const [name, create] of Object.entries(sealers)) {
   describe(name, () => {
     const sealer = create(["a secret of some length"], "test");
 
-    it("a sealer opens its own texts, and only in the same context", () => {
+    it("opens its own strings, and only in the same context", () => {
       const sealed = sealer.seal("Grüße, 👋", "region main");
       assert.equal(sealer.open(sealed, "region main"), "Grüße, 👋");
       assert.equal(sealer.open(sealed, "region eu"), undefined);
     });
 
-    it("a sealed text contains no percent sign, space or quote, and reveals nothing", () => {
+    it("returns strings without percent signs, spaces and quotes, which reveal nothing of the plain text", () => {
       const sealed = sealer.seal("application one", "");
       assert.match(sealed, /^[A-Za-z0-9_-]+$/);
       assert.ok(!Buffer.from(sealed, "base64url").includes("application"));
       assert.notEqual(sealer.seal("application one", ""), sealed);
     });
 
-    it("a sealer refuses every truncation, extension and flipped bit", () => {
+    it("refuses every truncation, extension and flipped bit", () => {
       const sealed = sealer.seal("claims", "context");
       for (let length = 0; length < sealed.length; length++) {
         assert.equal(sealer.open(sealed.slice(0, length), "context"), undefined);
@@ -38,13 +38,13 @@ for (const [name, create] of Object.entries(sealers)) {
       }
     });
 
-    it("a sealer opens no text of another secret or purpose", () => {
+    it("opens no string of another secret or purpose", () => {
       const sealed = sealer.seal("claims", "");
       assert.equal(create(["another secret"], "test").open(sealed, ""), undefined);
       assert.equal(create(["a secret of some length"], "paging").open(sealed, ""), undefined);
     });
 
-    it("after a rotation a sealer seals with the newest secret and still opens texts of the older one", () => {
+    it("seals with the newest secret after a rotation, and opens strings of the older one", () => {
       const before = create(["old secret"], "test");
       const rotated = create(["new secret", "old secret"], "test");
       assert.equal(rotated.open(before.seal("claims", ""), ""), "claims");
@@ -55,7 +55,7 @@ for (const [name, create] of Object.entries(sealers)) {
 }
 
 describe("hmac", () => {
-  it("is the HMAC-SHA256 of node:crypto for keys and messages of every length", () => {
+  it("equals the HMAC-SHA256 of node:crypto for keys and messages of every length", () => {
     for (let length = 0; length <= 64; length += 1) {
       const [key, message] = [randomBytes(length), randomBytes(length * 3)];
       const expected = createHmac("sha256", key).update(message).digest("latin1");
@@ -67,14 +67,14 @@ describe("hmac", () => {
 describe("createSeriesSealer", () => {
   const create = () => createSeriesSealer(["a secret of some length"], "test");
 
-  it("opens the texts of createSealer, which does not open its texts", () => {
+  it("opens the strings of createSealer, but not the other way round", () => {
     const single = createSealer(["a secret of some length"], "test");
     assert.equal(create().open(single.seal("claims", "context"), "context"), "claims");
     assert.equal(single.open(create().seal("claims", "context"), "context"), undefined);
     assert.equal(create().isNewest(single.seal("claims", "")), false);
   });
 
-  it("never repeats a salt with a number, and never shares a salt with another process", () => {
+  it("never uses a pair of salt and number twice, and never shares a salt with another process", () => {
     const [here, there] = [create(), create()];
     const headOf = (sealed: string) => Buffer.from(sealed, "base64url").toString("hex", 4, 24);
     const [ofHere, ofThere] = [here, there].map((each) =>
@@ -85,14 +85,14 @@ describe("createSeriesSealer", () => {
     assert.ok(saltsOf(ofHere).isDisjointFrom(saltsOf(ofThere)));
   });
 
-  it("opens texts of every series and length, whichever process sealed them", () => {
+  it("opens strings of every series and length, whichever process sealed them", () => {
     const [here, there] = [create(), create()];
     const textOf = (index: number) => `${index} `.repeat(index % 500 === 499 ? 10_000 : index % 40);
     const sealed = Array.from({ length: 2_100 }, (_, index) => here.seal(textOf(index), "context"));
     for (const [index, text] of sealed.entries()) assert.equal(there.open(text, "context"), textOf(index));
   });
 
-  it("encrypts no two texts of a series with the same part of the key stream", () => {
+  it("encrypts each string of a series with a separate part of the key stream", () => {
     const sealer = create();
     const sizes = [0, 1, 15, 16, 17, 40_000, 0, 33, 16_384, 100, 5];
     const ranges = sizes.map((size) => {
@@ -106,7 +106,7 @@ describe("createSeriesSealer", () => {
     }
   });
 
-  it("numbers its texts in no order, so that two of them do not show how many are between", () => {
+  it("numbers its strings in random order, so that two numbers do not reveal how many are between them", () => {
     const sealer = create();
     const heads = Array.from({ length: 2_000 }, () => Buffer.from(sealer.seal("a cursor", ""), "base64url"));
     const numbers = heads.map((bytes) => bytes.readUInt32BE(20));
@@ -114,7 +114,7 @@ describe("createSeriesSealer", () => {
     assert.ok(rising > 600 && rising < 1_400, `${rising} of 2,000 numbers are above the one before`);
   });
 
-  it("takes another salt after some seconds, not after a number of texts", () => {
+  it("uses a new salt after some seconds, not after a number of strings", () => {
     const sealer = create();
     const saltOf = (sealed: string) => Buffer.from(sealed, "base64url").toString("hex", 4, 20);
     const first = saltOf(sealer.seal("", ""));
@@ -122,7 +122,7 @@ describe("createSeriesSealer", () => {
     assert.notEqual(saltOf(sealer.seal("", "")), first);
   });
 
-  it("a text cannot be moved between its content and its context", () => {
+  it("does not allow moving characters between content and context", () => {
     const sealer = create();
     const bytes = Buffer.from(sealer.seal("ab", "c"), "base64url");
     for (const context of ["", "bc", `b${"c"}`, "c ", " c", "1 c"]) {

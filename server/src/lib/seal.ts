@@ -3,15 +3,18 @@ import { LruMap } from "./lru-map.ts";
 import { takeRandomBytes } from "./random.ts";
 import { type Derived, deriveFromEach, type Secrets } from "./secret-ring.ts";
 
-/** Encrypts bytes into a text that only the holder of the secret can read or create. */
+/** Encrypts bytes into a string that only the holder of the secret can read or create. */
 export interface Sealer {
-  /** @param context is authenticated: the text opens only with the same context */
+  /** @param context is authenticated: the string opens only with the same context */
   seal(plain: string | Uint8Array, context: string): string;
-  /** Returns the plain text; undefined when the text is forged, altered, or of another secret, purpose or context. */
+  /**
+   * Returns the plain text; undefined if the string is forged, altered, or sealed for another secret, purpose or
+   * context.
+   */
   open(sealed: string, context: string): string | undefined;
-  /** The same for plain bytes. */
+  /** Returns the plain bytes, with the same conditions. */
   openBytes(sealed: string, context: string): Buffer | undefined;
-  /** Whether the text was sealed with the secret that seals at the moment. */
+  /** Whether the string was sealed with the secret that currently seals. */
   isNewest(sealed: string): boolean;
 }
 
@@ -26,18 +29,18 @@ const base64urlPattern = /^[A-Za-z0-9_-]+$/;
 interface SecretKey {
   readonly id: Buffer;
   readonly key: Buffer;
-  /** @returns undefined when the bytes are forged or altered, or of another context */
+  /** @returns undefined if the bytes are forged, altered, or sealed for another context */
   open(bytes: Buffer, context: string): Buffer | undefined;
 }
 
 /**
- * A sealer with AES-256-GCM. Layout: key id (4 bytes), salt (16), ciphertext, tag (16), in base64url.
+ * Creates a sealer with AES-256-GCM. Layout: key id (4 bytes), salt (16), ciphertext, tag (16), in base64url.
  *
- * The key of a text is HMAC-SHA256(key of the secret, salt), under a constant nonce. Random 96-bit nonces under a single
- * key would limit the number of texts to about four billion; a 128-bit salt does not.
+ * Each string has the key HMAC-SHA256(key of the secret, salt), with a constant nonce. Random 96-bit nonces with a
+ * single key would limit the number of strings to about four billion; a 128-bit salt does not.
  *
- * @param secrets newest first: one of them seals, all of them open, so that secrets can be rotated
- * @param purpose texts of one purpose do not open under another
+ * @param secrets newest first: one seals, and all open, so that secrets can be rotated
+ * @param purpose strings of one purpose do not open with another
  */
 export function createSealer(secrets: Secrets, purpose: string): Sealer {
   const keys = deriveFromEach(secrets, (secret) => singleKey(secret, purpose));
@@ -75,28 +78,30 @@ const blockBytes = 16;
 const numberBytes = 4;
 const seriesHeadBytes = saltEnd + numberBytes;
 /**
- * The lifetime of a series: long enough that keys cost nothing per text, and short in case a running machine is copied and
- * repeats the rest of it. A number of texts would show in the salts how many texts a process seals.
+ * The lifetime of a series: long enough that the cost of its keys per string is negligible, and short in case a copy of
+ * a running virtual machine repeats the rest of the series. A lifetime in strings would reveal in the salts how many
+ * strings a process seals.
  */
 const seriesMs = 5_000;
 const textsPerSeries = 100_000;
-/** Short texts take a slot of the key stream each, of those computed at once one at random. */
+/** A short string takes a random slot of the key stream, out of a run that is computed together. */
 const blocksPerSlot = 32;
 const slotsAtOnce = 64;
-/** Computed parts begin at random multiples of this, so that the numbers of two texts tell nothing of those between. */
+/**
+ * Runs begin at random multiples of this, so that the numbers of two strings do not reveal how many are between them.
+ */
 const blocksPerRun = 4_096;
 const runsMax = 2 ** (8 * numberBytes) / blocksPerRun;
-/** Most texts that are opened are recent. */
+/** Cached, because most opened strings are recent. */
 const seriesRemembered = 16;
 
 /**
- * A sealer for texts as frequent as requests: all texts of a series have one salt, hence the same keys, and each its own
- * part of one key stream. Layout: key id (4 bytes), salt (16), number of the first block in the key stream (4),
- * ciphertext, tag (16), in base64url. The salt is drawn at random by each process, so two processes never share a key.
- * Numbers are in no order.
- * Also opens what `createSealer` sealed.
+ * Creates a sealer for strings that are as frequent as requests: all strings of a series have one salt, and so the same
+ * keys, and each has a separate part of one key stream. Layout: key id (4 bytes), salt (16), number of the first block
+ * in the key stream (4), ciphertext, tag (16), in base64url. Each process draws random salts, so that two processes
+ * never share a key. Numbers are not ordered. Also opens the strings of `createSealer`.
  *
- * The ciphertext is that of AES-256-CTR, and the tag half of the HMAC-SHA256 of everything before it and of the context.
+ * The ciphertext is AES-256-CTR, and the tag is half of the HMAC-SHA256 of all preceding bytes and the context.
  */
 export function createSeriesSealer(secrets: Secrets, purpose: string): Sealer {
   const keys = deriveFromEach(secrets, (secret) => seriesKey(secret, purpose));
@@ -106,7 +111,7 @@ export function createSeriesSealer(secrets: Secrets, purpose: string): Sealer {
     const isOver = series.texts === textsPerSeries || performance.now() >= series.endsAt;
     if (isOver || series.of !== keys.sealing) series = newSeries(keys.sealing);
     const size = typeof plain === "string" ? Buffer.byteLength(plain) : plain.length;
-    const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty text has a number of its own, too
+    const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty string also needs a unique number
     const { number, stream } = takeBlocks(series, blocks);
     const bytes = Buffer.allocUnsafe(seriesHeadBytes + size + tagBytes);
     series.head.copy(bytes);
@@ -123,14 +128,14 @@ function encrypt(bytes: Buffer, stream: Buffer): void {
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = (bytes[index] ?? 0) ^ (stream[index] ?? 0);
 }
 
-/** A part of a key stream that only one text uses. */
+/** A part of a key stream that only one string uses. */
 interface Slot {
-  /** Of its first block. */
+  /** The number of its first block. */
   readonly number: number;
   readonly stream: Buffer;
 }
 
-/** The texts with one salt. */
+/** The strings with one salt. */
 interface Series {
   readonly of: SecretKey;
   /** Key id and salt. */
@@ -141,7 +146,7 @@ interface Series {
   texts: number;
   /** The runs that have been computed. */
   readonly runs: Set<number>;
-  /** Unused ones, in random order. */
+  /** The unused slots, in random order. */
   slots: Slot[];
 }
 
@@ -153,12 +158,12 @@ function newSeries(of: SecretKey): Series {
   return { of, head: Buffer.concat([id, salt]), cipherKey, tagKey, endsAt, texts: 0, runs: new Set(), slots: [] };
 }
 
-/** Takes blocks of the key stream, which no other text gets. */
+/** Takes blocks of the key stream, each for one string only. */
 function takeBlocks(series: Series, blocks: number): Slot {
   series.texts += 1;
   if (blocks > blocksPerSlot) return computeRun(series, blocks);
   if (series.slots.length === 0) series.slots = newSlots(series);
-  return series.slots.pop() as Slot; // there are some
+  return series.slots.pop() as Slot; // the list is not empty
 }
 
 function newSlots(series: Series): Slot[] {
@@ -173,7 +178,7 @@ function newSlots(series: Series): Slot[] {
     .map(({ slot }) => slot);
 }
 
-/** Computes a part of the key stream that was not computed before, at a random place. */
+/** Computes an unused part of the key stream, at a random position. */
 function computeRun({ cipherKey, runs }: Series, blocks: number): Slot {
   const count = Math.ceil(blocks / blocksPerRun);
   for (;;) {
@@ -214,7 +219,7 @@ function keysOfSeries(key: Buffer, salt: Buffer): { readonly cipherKey: Buffer; 
   return { cipherKey: bytes.subarray(0, 32), tagKey: hmacKey(bytes.subarray(32)) };
 }
 
-/** The length tells where the context ends and the bytes begin. @returns a byte in each character */
+/** The length separates the context from the bytes unambiguously. @returns Latin-1 */
 function tagOf(tagKey: HmacKey, bytes: Buffer, context: string): string {
   const beginning = `${bytes.length} ${context}`;
   const message = Buffer.allocUnsafe(Buffer.byteLength(beginning) + bytes.length);
@@ -224,23 +229,23 @@ function tagOf(tagKey: HmacKey, bytes: Buffer, context: string): string {
 
 const hashBlockBytes = 64;
 
-/** A key of `hmac`: the beginnings of its two messages. */
+/** A key for `hmac`: the prefixes of its two messages. */
 interface HmacKey {
   readonly inner: Buffer;
   readonly outer: Buffer;
 }
 
-/** @param key no longer than a block of the hash */
+/** @param key at most as long as a block of the hash */
 export function hmacKey(key: Buffer): HmacKey {
   const padded = (pad: number) => Buffer.from(Buffer.concat([key], hashBlockBytes).map((byte) => byte ^ pad));
   return { inner: padded(0x36), outer: padded(0x5c) };
 }
 
 /**
- * HMAC-SHA256 (RFC 2104), written out: `createHmac` looks the algorithm up at every call, which costs more than both of
- * its hashes.
+ * HMAC-SHA256 (RFC 2104). Not `createHmac`, which looks up the algorithm at every call, at a higher cost than both
+ * hashes.
  *
- * @returns a byte in each character
+ * @returns Latin-1
  */
 export function hmac({ inner, outer }: HmacKey, message: Buffer): string {
   const inside = Buffer.from(hash("sha256", Buffer.concat([inner, message]), "latin1"), "latin1");

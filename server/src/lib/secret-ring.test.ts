@@ -8,7 +8,7 @@ import { createSigner } from "./signer.ts";
 const [newer, old] = ["the new secret", "the old secret"];
 
 describe("a ring of secrets", () => {
-  it("seals, signs and hashes with the secret that it names, and opens and verifies with all of them", () => {
+  it("seals, signs and hashes with the current secret, and opens and verifies with all secrets", () => {
     const ring = createSecretRing([newer, old]);
     const makers = { createSealer, createSeriesSealer };
     const sealers = Object.values(makers).map((make) => ({ make, sealer: make(ring, "test") }));

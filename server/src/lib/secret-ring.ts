@@ -1,6 +1,6 @@
 import { hkdfSync } from "node:crypto";
 
-/** The secrets of a deployment. All of them open and verify; one seals and signs. */
+/** The secrets of a deployment: all open and verify, and one seals and signs. */
 export interface SecretRing {
   /** Newest first. */
   readonly all: readonly string[];
@@ -8,20 +8,20 @@ export interface SecretRing {
   readonly sealing: number;
 }
 
-/** Secrets, newest first. The first one seals and signs, unless they are a ring. */
+/** Secrets, newest first. In a list, the first one seals and signs. */
 export type Secrets = readonly string[] | SecretRing;
 
-/** The ring of a process, which changes the secret that it seals with during a rotation. */
+/** The ring of a process, which changes its sealing secret during a rotation. */
 export interface OwnSecrets extends SecretRing {
   /** Newest first. */
   readonly fingerprints: readonly [newest: string, ...older: string[]];
-  /** Seals with the secret of this fingerprint from now on. @returns false if it is none of these secrets */
+  /** Seals with the secret of this fingerprint from now on. @returns false if the ring does not have it */
   sealWith(fingerprint: string): boolean;
 }
 
 /**
  * @param all newest first; the first one seals until `sealWith` names another
- * @throws Error if there is none
+ * @throws Error if `all` is empty
  */
 export function createSecretRing(all: readonly string[]): OwnSecrets {
   const [newest, ...older] = all.map(fingerprintOf);
@@ -49,23 +49,23 @@ export function listSecrets(secrets: Secrets): readonly string[] {
 /** Values derived from each secret, newest first. */
 export interface Derived<Value> {
   readonly all: readonly Value[];
-  /** The value of the secret that seals and signs at the moment. */
+  /** The value of the secret that currently seals and signs. */
   readonly sealing: Value;
 }
 
-/** @throws Error if there is no secret */
+/** @throws Error if `secrets` is empty */
 export function deriveFromEach<Value>(secrets: Secrets, derive: (secret: string) => Value): Derived<Value> {
   const all = listSecrets(secrets).map(derive);
   if (all.length === 0) throw new Error("a secret is missing");
   return {
     all,
     get sealing() {
-      return all["sealing" in secrets ? secrets.sealing : 0] as Value; // an index of one of them
+      return all["sealing" in secrets ? secrets.sealing : 0] as Value; // a valid index
     },
   };
 }
 
-/** The fingerprints of secrets; the first is that of the secret that seals. */
+/** Returns the fingerprints of secrets, starting with the secret that seals. */
 export function listFingerprints(secrets: Secrets): readonly string[] {
   const { all, sealing } = deriveFromEach(secrets, fingerprintOf);
   return [sealing, ...all.filter((each) => each !== sealing)];

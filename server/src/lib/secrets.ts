@@ -13,7 +13,7 @@ export function newOperatorPassword(): string {
 /** The allowed length of an application's shared secret, in characters. */
 export const signingSecretCharacters = { min: 16, max: 256 } as const;
 
-/** Creates a shared secret of an application and its clients (spec/authentication#signatures). */
+/** Creates a shared secret for an application and its clients (spec/authentication#signatures). */
 export function newSigningSecret(): string {
   return randomBytes(32).toString("base64url");
 }
@@ -23,7 +23,9 @@ export function newServerSecret(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** The stored form of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash. */
+/**
+ * Returns the stored form of a secret with full entropy: its SHA-256 in hex. Not for passwords, which need a slow hash.
+ */
 export function digestSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }

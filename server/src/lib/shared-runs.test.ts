@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createSharedRuns } from "./shared-runs.ts";
 
 describe("shared runs", () => {
-  /** Runs that end when `end` is called, each with its number. */
+  /** Numbered runs, which finish when the test calls an element of `ends`. */
   function createRuns() {
     const share = createSharedRuns<number>();
     const ends: (() => void)[] = [];
@@ -14,7 +14,7 @@ describe("shared runs", () => {
     return { ends, ask: (key: string) => share(key, work), share };
   }
 
-  it("calls that arrive during a run share the next one, which begins after them", async () => {
+  it("calls that arrive during a run share the next run", async () => {
     const { ends, ask } = createRuns();
     const [first, second, third] = [ask("a"), ask("a"), ask("a")];
     assert.equal(ends.length, 1);
@@ -30,14 +30,14 @@ describe("shared runs", () => {
     assert.equal(await fourth, 3);
   });
 
-  it("keys do not wait for each other", () => {
+  it("calls with different keys do not wait for each other", () => {
     const { ends, ask } = createRuns();
     void ask("a");
     void ask("b");
     assert.equal(ends.length, 2);
   });
 
-  it("a failure reaches the calls of its run, and the next run begins nevertheless", async () => {
+  it("a failure is thrown to the calls of its run only, and the next run begins", async () => {
     const { share } = createRuns();
     const failing = share("a", () => Promise.reject(new Error("no")));
     const next = share("a", async () => 5);

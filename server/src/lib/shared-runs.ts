@@ -4,10 +4,10 @@ interface Run<T> {
 }
 
 /**
- * Lets calls with the same key share work. A call that arrives while the work runs waits for one further run, as all others
- * do that arrive meanwhile: each call gets the result of a run that began after it.
+ * Lets calls with the same key share work. All calls that arrive while the work runs share one further run, so that
+ * each call gets the result of a run that began after it.
  *
- * @returns starts `work`, or waits for the further run, which starts the `work` of its first call
+ * @returns a function that starts `work`, or waits for the further run, which starts the `work` of its first call
  */
 export function createSharedRuns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
   const runs = new Map<string, Run<T>>();

@@ -1,16 +1,16 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { deriveFromEach, type Secrets } from "./secret-ring.ts";
 
-/** Signs public texts so that only the holder of the secret can create them. Signatures are deterministic. */
+/** Signs public strings, so that only the holder of the secret can create them. Signatures are deterministic. */
 export interface Signer {
   sign(text: string): string;
   isSigned(text: string, signature: string): boolean;
 }
 
 /**
- * A signer with HMAC-SHA256.
+ * Creates a signer with HMAC-SHA256.
  *
- * @param secrets newest first: one of them signs, all of them verify
+ * @param secrets newest first: one signs, and all verify
  * @param purpose signatures are valid for one purpose only
  */
 export function createSigner(secrets: Secrets, purpose: string): Signer {

@@ -1,5 +1,5 @@
 /**
- * The number of letters to insert, delete, replace, or swap with their neighbour in order to turn one word into the
+ * Returns the number of characters to insert, delete, replace, or swap with their neighbour to turn one word into the
  * other (optimal string alignment).
  */
 function editDistance(a: string, b: string): number {
@@ -21,7 +21,7 @@ function editDistance(a: string, b: string): number {
   return before[b.length] ?? 0;
 }
 
-/** The known words by ascending distance, with their distances. */
+/** Returns the candidates and their distances, by ascending distance. */
 export function rankSimilar<Word extends string>(
   word: string,
   known: readonly Word[],

@@ -21,7 +21,7 @@ it("the six formats are recognized by their first bytes", () => {
   assert.equal(sniff("\0\0\0\x1cftypmif1\0\0\0\0avifheicmif1"), "image/heic");
 });
 
-it("other pictures, videos and texts are not recognized, even if a text contains a picture", () => {
+it("other pictures, videos and text files are not recognized, even if the text contains a picture", () => {
   for (const text of [
     "",
     "GIF",
@@ -39,7 +39,7 @@ it("other pictures, videos and texts are not recognized, even if a text contains
     "%PDF-1.7",
     "\0\0\0\x18ftypmp42\0\0\0\0isom",
     "\0\0\0\x18ftypmif1\0\0\0\0mif1jpeg",
-    "\0\0\0\x14ftypmif1\0\0\0\0mif1avif", // the box ends before
+    "\0\0\0\x14ftypmif1\0\0\0\0mif1avif", // the brand is after the end of the box
   ]) {
     assert.equal(sniff(text), undefined, JSON.stringify(text));
   }

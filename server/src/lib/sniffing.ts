@@ -6,8 +6,7 @@ export const sniffedBytes = 64;
 const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 /**
- * The type of the picture that begins with these bytes, regardless of its name (spec/files#valid-pictures). Texts
- * (HTML, SVG, XML) are not pictures.
+ * Returns the type of a picture by its first bytes (spec/files#valid-pictures). HTML, SVG and XML are not pictures.
  */
 export function sniffPicture(head: Uint8Array): PictureType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, sniffedBytes));
@@ -19,17 +18,17 @@ export function sniffPicture(head: Uint8Array): PictureType | undefined {
   return text.slice(4, 8) === "ftyp" ? sniffBrands(bytes, text) : undefined;
 }
 
-/** The first box contains the brand and, after a version, the compatible brands, four letters each. */
+/** The first box contains the brand and, after a version, the compatible brands, of four letters each. */
 function sniffBrands(bytes: Buffer, text: string): PictureType | undefined {
   const brand = text.slice(8, 12);
   if (avif.test(brand)) return "image/avif";
   if (heic.test(brand)) return "image/heic";
-  if (brand !== "mif1" && brand !== "msf1") return undefined; // generic brands, whose actual format is among the compatible ones
+  if (brand !== "mif1" && brand !== "msf1") return undefined; // for these generic brands, a compatible brand names the format
   const others = text.slice(16, bytes.readUInt32BE(0)).match(/.{4}/gs) ?? [];
   if (others.some((other) => heic.test(other))) return "image/heic";
   return others.some((other) => avif.test(other)) ? "image/avif" : undefined;
 }
 
 const avif = /^avi[fs]$/;
-/** Of pictures that are coded with HEVC, as phones take them. */
+/** The brands of pictures that are coded with HEVC, which phones take. */
 const heic = /^he(i[cxms]|v[cxms])$/;

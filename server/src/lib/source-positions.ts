@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapping } from "node:module";
 
-/** Whether this is a bundle (scripts/bundle.ts), and not the sources. */
+/** Whether this runs from the bundle (scripts/bundle.ts) instead of the sources. */
 const isBundled = import.meta.url.endsWith(".js");
 
 const folder = new URL(".", import.meta.url).href;
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * Makes stack traces name our sources when this is a bundle. A source map is read when a stack trace needs it:
- * `node --enable-source-maps` would read all of them at the start.
+ * Makes stack traces of the bundle name positions in the sources. Reads a source map when a stack trace needs it: `node
+ * --enable-source-maps` would read all of them at the start.
  */
 export function nameSourcesInStacks(): void {
   const format = Error.prepareStackTrace;
@@ -17,7 +17,7 @@ export function nameSourcesInStacks(): void {
   Error.prepareStackTrace = (error, frames) => withSources(String(format(error, frames)));
 }
 
-/** Replaces positions in the files of the bundle by those in their sources. */
+/** Replaces positions in files of the bundle by positions in the sources. */
 function withSources(stack: string): string {
   return stack.replaceAll(/(file:\S+\.js):(\d+):(\d+)/g, (position, file: string, line: string, column: string) => {
     const { originalSource, originalLine, originalColumn } = mappingOf(file, Number(line) - 1, Number(column) - 1);

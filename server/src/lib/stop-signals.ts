@@ -1,8 +1,8 @@
 let current: ((signal: string) => void) | undefined;
 
 /**
- * Sets the listener for SIGTERM and SIGINT, replacing the previous one. Terminals, service managers, npm and a
- * supervisor all send signals, so the listener may be called several times.
+ * Sets the listener for SIGTERM and SIGINT, replacing the previous one. It may be called several times, because
+ * terminals, service managers, npm and the supervisor all send signals.
  */
 export function onStop(listener: (signal: string) => void): void {
   if (current === undefined) {

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 
 /** Flushes the entries of a folder to disk. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return; // folders cannot be flushed there, and need not be
+  if (process.platform === "win32") return; // which cannot flush folders, and does not need to
   const folder = await open(path, "r");
   try {
     await folder.sync();

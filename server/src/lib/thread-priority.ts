@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 
-/** Of 19: low enough that the event loop gets a processor at once, while the pool still gets the remaining time. */
+/** Out of 19: low enough that the event loop gets a processor immediately, while the pool gets the remaining time. */
 const niceness = 10;
 
 /**
- * Lowers the priority of the running pool threads below the event loop's, so that hashing does not delay requests that
+ * Lowers the priority of the running pool threads below the event loop, so that hashing does not delay requests that
  * need no hash. Best effort: only Linux has priorities per thread.
  */
 export function lowerThreadPoolPriority(): void {
@@ -22,12 +22,12 @@ export function lowerThreadPriorities(): void {
     // A sandbox may forbid it.
   }
   lowerThreads(PRIORITY_LOW);
-  // Linux may let even the lowest priority finish its time slice of some milliseconds. SCHED_IDLE does not, but only a
-  // system program can set it.
+  // Even with the lowest priority, Linux may let a thread finish its time slice of some milliseconds. SCHED_IDLE does
+  // not, but only a system program can set it.
   if (process.platform === "linux") spawnSync("chrt", ["-i", "-p", "0", `${process.pid}`], { stdio: "ignore" });
 }
 
-/** Lowers the current threads of this process; threads that they start inherit the priority. */
+/** Lowers the priority of the current threads of this process; new threads inherit it. */
 export function lowerThreads(to: number, isSelected: (name: string) => boolean = () => true): void {
   if (process.platform !== "linux") return;
   try {
@@ -36,6 +36,6 @@ export function lowerThreads(to: number, isSelected: (name: string) => boolean =
       if (isSelected(name)) setPriority(Number(thread), to);
     }
   } catch {
-    // A sandbox may forbid it; then everything works as before.
+    // A sandbox may forbid it; then the priorities stay the same.
   }
 }

@@ -1,12 +1,12 @@
-/** An item of a {@link TimerWheel}; each item is in one wheel at most once. */
+/** An item of a {@link TimerWheel}. An item may be in one wheel only. */
 export interface Timed {
-  /** The slot of the item, written by the wheel. */
+  /** The slot of the item; set by the wheel. */
   slot: number;
 }
 
 /**
- * Times for many items with one timer of its owner, exact to one step: thousands of separate timers would cost more
- * than the work that they schedule.
+ * Stores the due times of many items, to the precision of a step, for one timer of its owner: thousands of separate
+ * timers would cost more than the work that they schedule.
  */
 export class TimerWheel<Item extends Timed> {
   readonly #slots = new Map<number, Set<Item>>();
@@ -16,7 +16,7 @@ export class TimerWheel<Item extends Timed> {
     this.#stepMs = stepMs;
   }
 
-  /** Sets the time of an item, on any clock that the owner reads. */
+  /** Sets the due time of an item, on any clock of the owner. */
   set(item: Item, at: number): void {
     this.delete(item);
     item.slot = Math.ceil(at / this.#stepMs);
@@ -28,7 +28,7 @@ export class TimerWheel<Item extends Timed> {
     if (items?.delete(item) === true && items.size === 0) this.#slots.delete(item.slot);
   }
 
-  /** Removes and returns the items whose time has come. */
+  /** Removes and returns the items that are due. */
   takeDue(now: number): Item[] {
     const due: Item[] = [];
     for (const [slot, items] of this.#slots) {

@@ -46,7 +46,7 @@ describe("TokenBucket", () => {
     assert.equal(refused, 0);
   });
 
-  it("keeps missing tokens when the limit changes, and grants nothing when time goes back", () => {
+  it("does not refill when the limit changes or the time steps back", () => {
     const bucket = new TokenBucket({ perSecond: 1, burst: 10 }, 0);
     for (let n = 0; n < 10; n++) bucket.take(0);
     bucket.limit = { perSecond: 1, burst: 12 };
@@ -63,7 +63,7 @@ describe("TokenBucket", () => {
 describe("TokenBuckets", () => {
   const limit = { perSecond: 100, burst: 2 };
 
-  it("hold a million keys in the reserved memory only, and drop no bucket in use", () => {
+  it("store a million keys in bounded memory, and drop no bucket in use", () => {
     const buckets = createTokenBuckets(1_000);
     const heavy = buckets.find("heavy", limit, 0);
     heavy.take(0);

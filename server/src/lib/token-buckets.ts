@@ -1,18 +1,18 @@
-/** A rate limit: `burst` at once, `perSecond` continuously. */
+/** A rate limit: a burst of `burst`, and `perSecond` continuously. */
 export interface Limit {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Floating-point sums of tokens are inexact; a whole token may be short of this much. */
+/** Floating-point sums of tokens are inexact; a token may be this much less than 1. */
 export const tolerance = 1e-6;
 
 const minuteMs = 60_000;
 
-/** Holds up to `burst` tokens, and gains `perSecond`. Times must come from a clock that never steps back. */
+/** Holds up to `burst` tokens, and refills by `perSecond`. Times must come from a clock that never steps back. */
 export class TokenBucket {
   limit: Limit;
-  /** Tokens that were missing at `at`; a change of the limit does not affect them. */
+  /** The tokens that were missing at `#at`; a change of the limit does not affect them. */
   #missing = 0;
   #at: number;
   #minuteEnds = 0;
@@ -23,13 +23,13 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** The time until `count` tokens are available, or all that the bucket can hold; 0 when they are. */
+  /** Returns the time until `count` tokens are available, or until the bucket is full; 0 if they are available. */
   waitMs(now: number, count = 1): number {
     const over = this.missing(now) + Math.min(count, Math.max(1, this.limit.burst)) - this.limit.burst;
     return over <= tolerance ? 0 : (over * 1_000) / this.limit.perSecond;
   }
 
-  /** @param count may exceed the available tokens: then the next ones are delayed */
+  /** @param count may exceed the available tokens, which delays later ones */
   take(now: number, count = 1): void {
     this.#missing = this.missing(now) + count;
     this.#at = Math.max(this.#at, now);
@@ -40,7 +40,10 @@ export class TokenBucket {
     this.#takenInMinute += count;
   }
 
-  /** Tokens that were taken in the minute of the last one; a minute begins with the first token after the one before. */
+  /**
+   * The tokens taken in the latest minute. A minute begins with the first token that is taken after the previous
+   * minute.
+   */
   get takenInMinute(): number {
     return this.#takenInMinute;
   }
@@ -51,9 +54,10 @@ export class TokenBucket {
   }
 
   /**
-   * Must be called before `take` for tokens that are available. A bucket that processes share asks the database for them.
+   * Call it before `take` for tokens that are available. A bucket that processes share acquires them from the database.
    *
-   * @returns undefined when this process holds the tokens; otherwise a promise, after which `waitMs` decides again
+   * @returns undefined if this process holds the tokens; otherwise a promise, after which the caller must check
+   * `waitMs` again
    */
   borrow(_now: number, _count = 1): Promise<void> | undefined {
     return undefined;
@@ -81,22 +85,22 @@ export type CreateBucket = (key: string, limit: Limit, now: number, applicationI
 
 const createLocalBucket: CreateBucket = (_key, limit, now) => new TokenBucket(limit, now);
 
-/** The number of oldest buckets to examine when a new one needs space. */
+/** The number of buckets to examine when a new one needs space. */
 const examinedMax = 8;
 
 /**
- * Keeps at most `bucketsMax` buckets. Only full ones are dropped, which are equal to new ones, so being dropped gives
- * no advantage. When there is no space, all new keys share one bucket; an attacker reaches that state only with enough
- * calls to keep every other bucket from being full, which is some per second for each.
+ * Stores at most `bucketsMax` buckets. Drops only full buckets, which are equal to new ones, so that a caller gains
+ * nothing by it. Without space, all new keys share one bucket. To cause that, an attacker must prevent every other
+ * bucket from being full, with some calls per second for each.
  */
 export function createTokenBuckets(bucketsMax: number, create: CreateBucket = createLocalBucket): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();
-  /** Examined round-robin. */
+  /** Examined round robin. */
   const kept: { readonly key: string; readonly bucket: TokenBucket }[] = [];
   let next = 0;
   let shared: TokenBucket | undefined;
 
-  /** @returns the index of a full bucket; undefined when none of the examined ones is full */
+  /** @returns the index of a full bucket; undefined if no examined bucket is full */
   function acquire(now: number): number | undefined {
     for (let examined = 0; examined < examinedMax; examined++) {
       const at = next;

@@ -1,7 +1,7 @@
 /**
- * The form of a user name that is unique in its application. It is the same for names that look alike to a reader:
- * names that differ only in case, in Unicode form (spec/users#user-names), in invisible characters, or in the number of
- * blanks between and around words.
+ * Returns the form of a user name that is unique in its application. It is the same for names that look alike to a
+ * reader: that differ only in case, Unicode form (spec/users#user-names), invisible characters, or the number of blanks
+ * between and around words.
  */
 export function userNameKey(userName: string): string {
   const visible = userName.normalize("NFKC").replaceAll(blank, " ").replaceAll(invisible, "");
@@ -12,8 +12,8 @@ const blank = /[\p{White_Space}\u2800]/gu;
 const invisible = /[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/gu;
 
 /**
- * The unique form of earlier versions, which did not fold blanks and invisible characters. Users from that time have it
- * as their key, and two of them may share one {@link userNameKey}, so lookups try this form first.
+ * Returns the unique form of earlier versions, which did not fold blanks and invisible characters. Users of these
+ * versions have it as their key, and two of them may share one {@link userNameKey}, so lookups try this form first.
  */
 export function formerUserNameKey(userName: string): string {
   // Lower, upper, lower maps ẞ, ß and ss, and all three sigmas, to one form.

@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Yields to the event loop when it has been held for some milliseconds. Long work must await this often. */
+/**
+ * Returns a function that yields to the event loop after `heldMsMax` without a yield. Long work must await it often.
+ */
 export function createYield(heldMsMax = 4): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
