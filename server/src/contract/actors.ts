@@ -1,7 +1,7 @@
 import type { Actor } from "../lib/actor.ts";
 import type { AnyCaller, OperatorCaller } from "./route.ts";
 
-/** The caller of the operations that commands run: shell access to the deployment implies the role owner. */
+/** The caller of operations that commands run: shell access to the deployment implies the role owner. */
 export const systemOperator: OperatorCaller = {
   operatorId: "cli",
   name: "",
@@ -10,10 +10,10 @@ export const systemOperator: OperatorCaller = {
   sessionId: "",
 };
 
-/** The caller of reads that no operator requested, such as those for webhooks. */
+/** The caller of internal reads, such as the ones for webhooks. */
 export const systemReader: OperatorCaller = { ...systemOperator, operatorId: "system", role: "viewer" };
 
-/** The actor to whom the actions of a caller are attributed. */
+/** Returns the actor of a caller's actions. */
 export function actorOf(caller: AnyCaller | undefined): Actor {
   if (caller === systemOperator) return { kind: "cli" };
   if (caller === undefined) return { kind: "nobody" };

@@ -1,27 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { browserNameOf } from "../lib/browser-names.ts";
 
-/** The browser behind a call, for operator operations that use cookies. */
+/** The browser that sent a call, for operators' operations that use cookies. */
 export interface Browser {
   /** The port in the `Host` header; part of cookie names, because cookies do not distinguish ports. */
   readonly port: string;
   readonly isSecure: boolean;
-  /** False when the browser reports that a page of another origin made the call. */
+  /** False if the browser reports that a page of another origin made the call. */
   readonly isSameOrigin: boolean;
   /** The value of `X-Rollcall-Console`; undefined without the header, and for any unknown value. */
   readonly consoleCall: "1" | "poll" | undefined;
   /** `Sec-Fetch-Site`, which browsers send over https and on this machine. */
   readonly site: string | undefined;
   readonly origin: string | undefined;
-  /** The origin that the browser called; undefined if the `Host` header is none. */
+  /** The origin that the browser called; undefined if the `Host` header is invalid. */
   readonly calledOrigin: string | undefined;
   /** Whether the call is a GET or HEAD. */
   readonly isRead: boolean;
   /** A fixed name for a browser and its system: `Firefox on Linux`. */
   readonly name: string;
-  /** @returns undefined without a cookie of this name, and with several, since one of them may be forged */
+  /** @returns undefined without a cookie of this name, and with several, because one of them may be forged */
   readCookie(name: string): string | undefined;
-  /** @param attributes appended to the value, in the syntax of RFC 6265 */
+  /** @param attributes in the syntax of RFC 6265 */
   setCookie(name: string, value: string, attributes: readonly string[]): void;
 }
 
@@ -54,7 +54,7 @@ export function browserOf(request: IncomingMessage, response: ServerResponse, is
   };
 }
 
-/** The scheme, host and port of a URL, as browsers write them in `Origin`. */
+/** Returns the origin of a URL as browsers write it in `Origin`. */
 export function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -4,7 +4,7 @@ import type { UserCaller } from "./route.ts";
 import type { Tag } from "./tags.ts";
 
 /**
- * Paths with a protocol of their own for users, with headers and bytes instead of parameters and results. Errors use
+ * Paths for users with a different protocol, which uses headers and bytes instead of parameters and results. Errors use
  * the envelope nevertheless.
  */
 export interface Endpoint {
@@ -12,13 +12,13 @@ export interface Endpoint {
   readonly operations: readonly EndpointOperation[];
   /** Sent with every response, including errors. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent in addition with the response to OPTIONS, which needs no token. */
+  /** Additional headers of the response to OPTIONS, which needs no token. */
   readonly options: Readonly<Record<string, string>>;
   /** @throws ApiError */
   answer(call: EndpointCall): Promise<EndpointReply>;
 }
 
-/** An operation of an endpoint, as declared for the router and for OpenAPI. */
+/** The declaration of an endpoint's operation, for the router and for OpenAPI. */
 export interface EndpointOperation {
   readonly method: "HEAD" | "POST" | "PATCH" | "DELETE";
   /** With its parameters in braces. */
@@ -27,7 +27,7 @@ export interface EndpointOperation {
   readonly summary: string;
   readonly description: string;
   readonly requestHeaders: Readonly<Record<string, HeaderDescription>>;
-  /** The Content-Type of its body, if it takes one. */
+  /** The Content-Type of its body; absent without a body. */
   readonly takes?: string;
   readonly status: 200 | 201 | 204;
   readonly responseHeaders: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface HeaderDescription {
 
 export interface EndpointCall {
   readonly caller: UserCaller;
-  /** Selected by X-HTTP-Method-Override if present. */
+  /** Selected by X-HTTP-Method-Override, if the request has it. */
   readonly operation: EndpointOperation;
   readonly path: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
@@ -54,22 +54,22 @@ export interface EndpointReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The body of a request while it arrives; it may end prematurely. */
+/** The body of a request while it arrives; it may be incomplete. */
 export interface ArrivingBytes {
   /**
-   * Can be read once. Ends with the body, when the connection breaks, when nothing arrives for too long, and when
-   * `stop` is called; never throws.
+   * Can be read once. Finishes at the end of the body, when the connection breaks, when no byte arrives for too long,
+   * and after `stop`. Never throws.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Whether the whole body has been read. */
+  /** Whether the complete body has been read. */
   isWhole(): boolean;
   isConnected(): boolean;
   stop(): void;
-  /** Ends the upload: the ordinary time-outs apply to the connection again. */
+  /** Finishes the upload, after which the ordinary time-outs apply to the connection again. */
   end(): void;
 }
 
-/** The headers that OPTIONS sends for the endpoint at a path; none when there is no endpoint. */
+/** Returns the headers of the response to OPTIONS; undefined if the path is not that of an endpoint. */
 export function optionsHeaders(
   endpoints: readonly Endpoint[],
   given: string,
@@ -79,7 +79,7 @@ export function optionsHeaders(
   return found && { ...found.headers, ...found.options };
 }
 
-/** The response headers that web pages may read. */
+/** Returns the names of the response headers that web pages may read. */
 export function readableHeaders({ headers, options, operations }: Endpoint): string[] {
   return [headers, options, ...operations.map((each) => each.responseHeaders)].flatMap(Object.keys);
 }

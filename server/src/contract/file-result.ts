@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** The headers that accompany the bytes of a file, whether this server or the bucket sends them. */
+/** The headers of a file, from this server or from the bucket. */
 export interface SentHeaders {
   readonly contentType: string;
   readonly contentDisposition: string;
@@ -24,7 +24,7 @@ export class FileResult {
   /** Opens the bytes; called once per range. */
   readonly open: (range?: ByteRange) => Promise<Readable>;
   /**
-   * Returns the URL that clients should read instead, with these headers; undefined when the server sends the bytes
+   * Returns a URL from which clients can read the file with these headers; undefined if the server sends the bytes
    * itself.
    */
   readonly locate: ((headers: SentHeaders) => Promise<string>) | undefined;
@@ -46,7 +46,7 @@ export class FileResult {
   }
 }
 
-/** A result that is generated while it is sent: its length is unknown, and it differs each time. */
+/** A result that is generated while it is sent, so that its length is unknown and it differs each time. */
 export class ArchiveResult {
   readonly contentType: string;
   /** In ASCII, without quotes. */

@@ -15,7 +15,7 @@ after(() => calls.close());
 const refusals: Readonly<Record<string, string>> = {
   createOperatorSession: "AuthFailed", // the name and password of the body do not exist
   sendPasswordReset: "ParameterOutOfRange", // the user has no address
-  createWebhook: "ParameterOutOfRange", // its url is a text
+  createWebhook: "ParameterOutOfRange", // its url is an arbitrary string
   changeWebhook: "ItemDoesNotExist", // there is no webhook
   rotateWebhookSecret: "ItemDoesNotExist",
   resumeWebhook: "ItemDoesNotExist",
@@ -27,7 +27,7 @@ const refusals: Readonly<Record<string, string>> = {
 const names = ["__proto__", "constructor", "toString"];
 
 describe("every parameter of every operation (hostile.md 16)", () => {
-  it("is accepted or refused as a client error if it is a number in a body, and absent if it is null", async () => {
+  it("is accepted or refused as a client error if it is a number in a body, and counts as absent if it is null", async () => {
     const numbers = ["0", "-1", "0.5", "123456789012345678901", "1e300"];
     let turn = 0;
     for (const route of routesWithBody(calls.test)) {

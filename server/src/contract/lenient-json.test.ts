@@ -6,7 +6,7 @@ import { processorTime } from "../../test/processor-time.ts";
 import { parseJson } from "../lib/json.ts";
 import { parseLenientJson } from "./lenient-json.ts";
 
-/** Formats a value like a client that supports only single quotes. */
+/** Formats a value as a client does that supports only single quotes. */
 function singleQuoted(value: unknown): string {
   return JSON.stringify(value).replaceAll(/"((?:[^"\\]|\\.)*)"/g, (_, inner: string) => {
     return `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
@@ -14,7 +14,7 @@ function singleQuoted(value: unknown): string {
 }
 
 describe("parseLenientJson", () => {
-  it("reads JSON, also with single quotes", () => {
+  it("reads JSON with double or single quotes", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const read = parseJson(JSON.stringify(value));
@@ -24,18 +24,18 @@ describe("parseLenientJson", () => {
     );
   });
 
-  it("accepts quotes of one kind inside the other, and both kinds side by side", () => {
+  it("accepts quotes of one kind inside the other, and strings with either kind", () => {
     const text = `[{'key': 'a "b"', "path": "it's", 'c\\'d': 'e\\\\'}]`;
     assert.deepEqual(parseLenientJson(text), [{ key: 'a "b"', path: "it's", "c'd": "e\\" }]);
   });
 
-  it("throws for any other text", () => {
+  it("throws for invalid JSON", () => {
     for (const text of ["", "'", "['a]", "[a]", "{'a':}", "'a' 'b'", "['a\nb']"]) {
       assert.throws(() => parseLenientJson(text), SyntaxError, text);
     }
   });
 
-  it("takes linear time for hostile texts", () => {
+  it("takes linear time for hostile input", () => {
     const spentMs = processorTime();
     for (const text of ["'".repeat(1_000_001), "'\\".repeat(500_000), "[".repeat(1_000_000), "\"'".repeat(500_000)]) {
       assert.throws(() => parseLenientJson(text));

@@ -1,7 +1,7 @@
 import { parseJson } from "../lib/json.ts";
 
 /**
- * Parses JSON whose texts may be in single quotes.
+ * Parses JSON whose strings may be in single quotes.
  *
  * @throws SyntaxError
  */
@@ -14,10 +14,10 @@ export function parseLenientJson(text: string): unknown {
   }
 }
 
-/** The rest of a quoted text, with its escapes and its closing quote. */
+/** The rest of a string after its opening quote, including escapes and the closing quote. */
 const rests = { '"': /(?:[^"\\]|\\.)*"/sy, "'": /(?:[^'\\]|\\.)*'/sy };
 
-/** Rewrites the text in a single pass, so that unterminated texts do not cause quadratic time. */
+/** Rewrites the text in a single pass, so that unterminated strings do not cause quadratic time. */
 function inDoubleQuotes(text: string): string {
   const quote = /["']/g;
   const parts: string[] = [];
@@ -37,7 +37,7 @@ function inDoubleQuotes(text: string): string {
   return parts.join("");
 }
 
-/** Converts the content of single quotes for double quotes. */
+/** Escapes the content of a single-quoted string for double quotes. */
 function reescape(inner: string): string {
   return inner.replaceAll(/\\.|"/gs, (part) => (part === "\\'" ? "'" : part === '"' ? '\\"' : part));
 }

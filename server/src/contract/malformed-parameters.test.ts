@@ -1,4 +1,4 @@
-// Runs on one engine: what is refused here reaches no statement.
+// Runs on one engine: the requests are refused before any statement.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, keepAlive } from "../../test/harness.ts";
@@ -82,7 +82,7 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
     }
   });
 
-  it("gets 400 ParameterIncorrectFormat if it is no id in a path with an id", async () => {
+  it("gets 400 ParameterIncorrectFormat if it is in a path and not an id", async () => {
     const texts = [
       ...names,
       "[object Object]",
@@ -110,7 +110,7 @@ describe("a malformed value of any parameter of any operation (hostile.md 16)", 
     }
   });
 
-  it("gets 401 if it is no token on an operation that requires one", async () => {
+  it("gets 401 if it is a malformed token and the operation requires one", async () => {
     const words = ["", "null", "undefined", "true", "1", "{}", "[]", "main.", "main.AAAA", "a b c d", "é", ...names];
     const headers = [...words, "A".repeat(10_000)].map((word) => `Service ${word}`);
     headers.push(

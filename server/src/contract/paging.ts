@@ -7,7 +7,7 @@ import type { Caller, OperatorCaller } from "./route.ts";
 import { named, nameOf, type ObjectSchema, type Schema, type Static, Type, withLimits } from "./schema.ts";
 import { Integer, Text } from "./wire.ts";
 
-/** The parameters of every listing, to be spread into its own parameters. */
+/** The parameters of every listing, to be spread into its parameters. */
 export const pagingParameters = {
   pageSize: Type.Optional(
     withLimits(
@@ -20,7 +20,7 @@ export const pagingParameters = {
     ),
   ),
   pagingToken: Type.Optional(
-    // Has no length limit of its own, because it contains the filters.
+    // Without a length limit, because it contains the filters.
     Text({
       description: "A token of an earlier page, which restores filters and order; or <pageSize>;<offset>.",
     }),
@@ -31,8 +31,8 @@ export const pagingParameters = {
 const plainToken = /^\s*(\d+)\s*;\s*(\d+)\s*$/;
 
 /**
- * Whether the parameters contain a page token of the service. Such a token contains filters and order, so the
- * parameters beside it are not even read (spec/search#page-tokens).
+ * Whether this is a page token of the service. The token contains filters and order, so that the other parameters are
+ * not read (spec/search#page-tokens).
  */
 export function hasPageToken(pagingToken: unknown): boolean {
   return typeof pagingToken === "string" && pagingToken !== "" && !plainToken.test(pagingToken);
@@ -65,14 +65,14 @@ export interface PageRequest<Filters> {
   readonly token?: string;
 }
 
-/** The owner of a page token; it is invalid for all other callers. */
+/** The owner of a page token, which is invalid for other callers. */
 type PageReader = Pick<Caller, "applicationId" | "userId"> | OperatorCaller;
 
 /** Reads and creates page tokens, which are sealed and bound to the listing and to the user or operator. */
 export interface Paging {
   /**
-   * @param listing the name of the listing, which its tokens are bound to
-   * @param parameters the filters, except for the paging parameters; the filters in a token take precedence
+   * @param listing the name of the listing, to which its tokens are bound
+   * @param parameters the paging parameters and the filters; the filters in a token take precedence
    * @param call reserves the memory for a large page
    * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange, ServiceUnavailable
    */
@@ -139,8 +139,8 @@ export function createPaging(settings: {
 
   return {
     async read(listing, caller, parameters, call) {
-      const request = readRequest(listing, caller, parameters) as PageRequest<typeof parameters>; // the seal guarantees the shape of a token's filters
-      // Reserved per kind of object: the name of a listing may contain an id after the kind.
+      const request = readRequest(listing, caller, parameters) as PageRequest<typeof parameters>; // the seal guarantees the filters' shape
+      // Memory is estimated per kind of object. The name of a listing may contain an id after the kind.
       const reserved = call.reserve?.(listing.split(" ", 1)[0] ?? listing, request.size);
       if (reserved !== undefined) await reserved;
       return request;

@@ -67,13 +67,13 @@ describe("spec/transport#parameter-names: names", () => {
     assert.equal(await commentOf({ location, comment: null, COMMENT: "given" }), "given");
   });
 
-  it("the last of two equal names is used", async () => {
+  it("the last of two equal names takes precedence", async () => {
     assert.equal(await commentOf('{"location":"1,2","comment":"first","comment":"last"}'), "last");
     const { body } = await test.call("GET /checkins?pageSize=0&pageSize=1", { token: user.token });
     assert.equal(body.status, 200);
   });
 
-  it("unknown names and fields that only the service sets are ignored, whatever their value", async () => {
+  it("unknown names and read-only fields are ignored, whatever their values are", async () => {
     const fields = ["id", "created", "lastModified", "userID", "userId", "size", "profilePictureID", "unknown", ""];
     for (const value of ["chk_mine", 0, true, {}, [[]], { deep: [{}] }]) {
       const body = { location: "1,2", ...Object.fromEntries(fields.map((name) => [name, value])) };
@@ -88,7 +88,7 @@ describe("spec/transport#parameter-names: names", () => {
     assert.equal(status, 200);
   });
 
-  it("the value of an unknown name is not even decoded", async () => {
+  it("the value of an unknown name is not decoded", async () => {
     const { status } = await test.call("GET /users/me?location=%zz", { token: user.token });
     assert.equal(status, 200);
   });
@@ -100,7 +100,7 @@ describe("spec/transport#parameter-names: names", () => {
 });
 
 describe("spec/transport#scalars: values", () => {
-  it("null and the empty text count as absent", async () => {
+  it("null and the empty string count as absent", async () => {
     assert.equal(await commentOf({ location: "1,2", comment: null }), undefined);
     assert.equal(await commentOf({ location: "1,2", comment: "" }), undefined);
     for (const location of [null, ""]) {
@@ -108,7 +108,7 @@ describe("spec/transport#scalars: values", () => {
     }
   });
 
-  it("a number is accepted as a text, with all the digits that were sent", async () => {
+  it("a number is accepted as a string, with all digits that were sent", async () => {
     const integers = [
       "0",
       "-7",
@@ -125,7 +125,7 @@ describe("spec/transport#scalars: values", () => {
     assert.deepEqual(await register("-0"), { uniqueId: "0", devices: 1 });
   });
 
-  it("numbers that are sent or stored with an exponent become decimal texts too", async () => {
+  it("numbers that are sent or stored with an exponent become decimal strings", async () => {
     const texts = {
       "1e21": `1${"0".repeat(21)}`,
       "-1.25E+22": `-125${"0".repeat(20)}`,
@@ -141,7 +141,7 @@ describe("spec/transport#scalars: values", () => {
     }
   });
 
-  it("an integer and its text are the same uniqueId, and 20-digit integers that differ in the last digit are not", async () => {
+  it("an integer and the same digits as a string are one uniqueId, and 20-digit integers that differ in the last digit are two", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const start = `{"appid":"${appid}","appkey":"${appkey}","platform":"x","uniqueId":`;
@@ -157,14 +157,14 @@ describe("spec/transport#scalars: values", () => {
     }
   });
 
-  it("a boolean, an object or an array in place of a text is 400 ParameterIncorrectFormat", async () => {
+  it("a boolean, an object or an array in place of a string gets 400 ParameterIncorrectFormat", async () => {
     for (const comment of [true, false, {}, [], ["text"], { text: "text" }, [[]]]) {
       const answer = await checkIn({ location: "1,2", comment });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "comment must be a text.");
     }
   });
 
-  it("a text is accepted as a number when it parses", async () => {
+  it("a string is accepted as a number if it parses as one", async () => {
     const { token } = user;
     for (const size of ["1", "+1", "%201%20", "1.0", "1e0", "0001"]) {
       assert.equal((await test.call(`GET /checkins?pageSize=${size}`, { token })).body.result?.pageResults.length, 1);
@@ -209,7 +209,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("uses the documented spelling first, then the last one, among any number of spellings", () => {
+  it("prefers the documented spelling, and then the last one, among any number of spellings", () => {
     const spelled = fc.tuple(fc.mixedCase(fc.constant("number")), fc.option(fc.integer()));
     fc.assert(
       fc.property(fc.array(spelled, { maxLength: 8 }), (raw) => {
@@ -220,7 +220,7 @@ describe("compileParameters", () => {
     );
   });
 
-  it("reads booleans from true and false (in any case), 0 and 1, as JSON values or texts", () => {
+  it("reads booleans from true and false (in any case), 0 and 1, as JSON values or strings", () => {
     const flags: [unknown, boolean][] = [true, "true", "TRUE", "True", " true ", 1, "1", 1n].map((v) => [v, true]);
     flags.push(...[false, "false", "FALSE", "fAlse", 0, "0", -0, 0n].map((v): [unknown, boolean] => [v, false]));
     for (const [sent, isSet] of flags) assert.deepEqual(read([["isset", sent]]), { isSet });

@@ -6,12 +6,12 @@ import { isOptional, type ObjectSchema, type Schema, type Static } from "./schem
 import { readWireValue, refusalOf } from "./wire.ts";
 
 /**
- * Compiles the reader of one request shape (spec/transport#parameter-names): names match case-insensitively; the
- * documented spelling takes precedence over others, then the last one; null is absent; unknown names are ignored;
- * values are coerced by their wire format.
+ * Compiles the reader for the parameters of an operation (spec/transport#parameter-names): names match
+ * case-insensitively; the documented spelling takes precedence over others, then the last one; null is absent; unknown
+ * names are ignored; values are coerced by their wire format.
  *
- * The reader throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange or ParameterIncorrectFormat, naming the
- * parameter by its documented spelling. It adds unknown names to `unread`.
+ * The reader throws ApiError ParameterMissingRequiredValue, ParameterOutOfRange or ParameterIncorrectFormat, with the
+ * documented spelling of the parameter. It adds unknown names to `unread`.
  */
 export function compileParameters<Shape extends ObjectSchema>(
   shape: Shape,
@@ -60,7 +60,7 @@ export function compileParameters<Shape extends ObjectSchema>(
   };
 }
 
-/** Refusals of ids keep the body that clients compare (spec/transport#ids). */
+/** Errors of ids do not name the parameter, because clients compare their exact body (spec/transport#ids). */
 function isId(schema: Schema): boolean {
   return schema["x-wire"] === "id" || schema["x-wire"] === "objectId";
 }

@@ -3,7 +3,7 @@ import { enumeration, Type } from "./schema.ts";
 import { Choice } from "./wire.ts";
 
 /**
- * The users that may read or write an object besides its owner (spec/search#permissions): none (`User`), or every user of the
+ * The users that may read or write an object (spec/search#permissions): only its owner (`User`), or every user of the
  * application (`App`).
  */
 export const Permission = enumeration("Permission", "The users with a permission.", {
@@ -13,7 +13,7 @@ export const Permission = enumeration("Permission", "The users with a permission
 const audiences = Permission.enum;
 type Audience = (typeof audiences)[number];
 
-/** The permission parameters of an owned object, for its creation and change. */
+/** The permission parameters for creating and changing an owned object. */
 export const permissionParameters = {
   readPermissions: Type.Optional(
     Choice(Permission, { description: "The users who may read it; only the owner if absent." }),
@@ -25,13 +25,13 @@ export const permissionParameters = {
   ),
 };
 
-/** The permissions in results, present once they have been set. */
+/** The permissions in results; absent until they are set. */
 export const permissionResults = {
   readPermissions: Type.Optional({ ...Permission, description: "The users who may read it." }),
   writePermissions: Type.Optional({ ...Permission, description: "The users who may change it." }),
 };
 
-/** The stored permissions of an object: 0 for `User`, 1 for `App`, null when never set. */
+/** The stored permissions of an object: 0 for `User`, 1 for `App`, null until they are set. */
 interface StoredPermissions {
   readonly read_permission: number | null;
   readonly write_permission: number | null;
@@ -43,8 +43,8 @@ export interface GivenPermissions {
 }
 
 /**
- * The permissions of a new object. @throws ApiError ParameterOutOfRange when others could write the object but not read
- * it
+ * Returns the permissions of a new object. @throws ApiError ParameterOutOfRange if other users could write the object
+ * but not read it
  */
 export function newPermissions({ readPermissions, writePermissions }: GivenPermissions): StoredPermissions {
   const permissions = { read_permission: stored(readPermissions), write_permission: stored(writePermissions) };
@@ -57,9 +57,10 @@ export function newPermissions({ readPermissions, writePermissions }: GivenPermi
 }
 
 /**
- * The permissions of an object after a change by a caller who may read it. Sending the current values is not a change.
+ * Returns the permissions of an object after a change by a caller who may read it. Sending the current values is not a
+ * change.
  *
- * @throws ApiError ObjectPermissionDenied, ParameterOutOfRange like {@link newPermissions}
+ * @throws ApiError ObjectPermissionDenied; ParameterOutOfRange as in {@link newPermissions}
  */
 export function changedPermissions(
   object: StoredPermissions & { readonly user_id: string | null },
@@ -75,18 +76,18 @@ export function changedPermissions(
   return { read_permission: object.read_permission, write_permission: object.write_permission };
 }
 
-/** Only the owner may do this. @throws ApiError ObjectPermissionDenied */
+/** @throws ApiError ObjectPermissionDenied unless the caller is the owner */
 export function requireOwner(object: { readonly user_id: string | null }, callerId: string): void {
   if (object.user_id !== callerId) throw new ApiError("ObjectPermissionDenied");
 }
 
-/** @returns undefined for a permission that was never set */
+/** @returns undefined for a permission that is not set */
 export function presentAudience(permission: number | null): Audience | undefined {
   return permission === null ? undefined : audiences[permission];
 }
 
 function presentPermissions({ read_permission, write_permission }: StoredPermissions): GivenPermissions {
-  if (read_permission === null && write_permission === null) return {}; // as most objects are
+  if (read_permission === null && write_permission === null) return {}; // the most frequent case
   const readPermissions = audiences[read_permission ?? -1];
   const writePermissions = audiences[write_permission ?? -1];
   return { ...(readPermissions && { readPermissions }), ...(writePermissions && { writePermissions }) };

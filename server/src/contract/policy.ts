@@ -4,16 +4,16 @@ import type { Call } from "./call.ts";
 
 /** The settings of an application that decide whether a call is accepted. */
 export interface ApplicationPolicy {
-  /** The application is moving to another region, and serves no calls meanwhile. */
+  /** The application is moving to another region, and no call is served until it has moved. */
   readonly isMoving: boolean;
   /** Every operation is disabled. */
   readonly isSuspended: boolean;
   /** The disabled operations, such as `POST /users`. */
   readonly disabledOperations: readonly OperationPattern[];
-  /** The origins whose pages may call; undefined for any. */
+  /** The origins whose pages may call; undefined for all origins. */
   readonly origins: { has(origin: string): boolean } | undefined;
   readonly signing: { readonly secret: string; readonly isRequired: boolean } | undefined;
-  /** Override the token lifetimes of the deployment. */
+  /** Overrides the token lifetimes of the deployment. */
   readonly tokenLifetimes: {
     readonly deviceMs?: number;
     readonly userMs?: number;
@@ -21,9 +21,9 @@ export interface ApplicationPolicy {
     readonly endOnReuse?: boolean;
   };
   readonly limits: PolicyLimits;
-  /** Clients may request failures (spec/rehearsal). */
+  /** Whether clients may rehearse failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;
-  /** Answers may help the developers of the app. */
+  /** Whether responses contain hints for the developers of the app. */
   readonly isDebugged: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ApplicationPolicy {
 export interface PolicyLimits {
   readonly application?: Limit;
   readonly caller?: Limit;
-  /** Streams of events in one process. */
+  /** The number of event streams in one process. */
   readonly streams?: number;
   readonly operations: readonly {
     readonly name: string;
@@ -40,7 +40,7 @@ export interface PolicyLimits {
   }[];
 }
 
-/** An operation, or some of its calls: a name in braces matches any segment, including `me`. */
+/** Matches an operation, or some of its calls: a name in braces matches any segment, including `me`. */
 export interface OperationPattern {
   readonly method: string;
   readonly segments: readonly string[];
@@ -59,7 +59,7 @@ interface Self {
   readonly userId: string | undefined;
 }
 
-/** @returns undefined when it is not of the form `POST /users` */
+/** @returns undefined if the string does not have the form `POST /users` */
 export function parseOperationPattern(text: string): OperationPattern | undefined {
   const [, method, path] = /^\s*(get|post|put|patch|delete)\s+(\/\S*)\s*$/i.exec(text) ?? [];
   if (method === undefined || path === undefined) return undefined;
@@ -69,16 +69,16 @@ export function parseOperationPattern(text: string): OperationPattern | undefine
 /** The Retry-After of a moving application. */
 const movingSeconds = 10;
 
-/** The error for all calls while an application moves. */
+/** Returns the error of all calls while an application moves. */
 export function movingError(): ApiError {
   const message = "The application is moving to another region. Try again.";
   return new ApiError("ServiceUnavailable", message, { retryAfterSeconds: movingSeconds });
 }
 
 /**
- * Refuses operations that the operator has disabled for the application, and every operation while it moves.
+ * Refuses operations that an operator has disabled for the application, and all operations while it moves.
  *
- * @param self the caller; undefined when unknown
+ * @param self the caller; undefined before authentication
  * @throws ApiError AuthAPICallDisabledByDeveloper, ServiceUnavailable
  */
 export function requireEnabled(policy: ApplicationPolicy, route: Operation, path: Call["path"], self?: Self): void {
@@ -89,7 +89,7 @@ export function requireEnabled(policy: ApplicationPolicy, route: Operation, path
   }
 }
 
-/** Whether a call matches the pattern. An id and its alias match each other. */
+/** Whether a call matches the pattern. An id and its alias are equal. */
 export function matchesPattern(
   { method, segments }: OperationPattern,
   route: Operation,
@@ -109,7 +109,7 @@ export function matchesPattern(
   );
 }
 
-/** Resolves an alias such as `me`, ignoring case; returns any other text unchanged. */
+/** Resolves an alias such as `me`, ignoring case; returns other strings in lower case. */
 function idOf(text: string, self: Self | undefined): string {
   const word = text.toLowerCase();
   if (self === undefined) return word;

@@ -9,32 +9,32 @@ import { StreamResult } from "./stream-result.ts";
 import type { Tag } from "./tags.ts";
 import { Text } from "./wire.ts";
 
-/** The clients that may call: any token of an application, or only user tokens. */
+/** The tokens that an operation accepts: all tokens of an application, or only user tokens. */
 export type ClientKind = "device" | "user";
 
-/** The callers that an operation accepts: anyone without a token, a client, or an operator. */
+/** The callers that an operation accepts: anyone (without a token), a client, or an operator. */
 export type CallerKind = "anyone" | ClientKind | "operator";
 
-/** Operations that are limited per address, because they are expensive to serve or attractive to guess at. */
+/** The rate limits per address, for operations that are expensive or accept secrets that could be guessed. */
 export type AddressLimit = "registrations" | "signUps" | "logins" | "passwordResets" | "operatorSignIns" | "downloads";
 
-/** The authenticated caller: the token's contents, with revocations applied. */
+/** An authenticated caller: the contents of a token that has not been revoked. */
 export interface Caller {
   readonly applicationId: string;
   readonly applicationKeyId: string;
   readonly deviceId: string;
   /** Undefined for a device token. */
   readonly userId: string | undefined;
-  /** The same for all successors of a token. */
+  /** All renewals of a token have the same id. */
   readonly tokenId: string;
-  /** How many renewals have led to this user token; absent if none. */
+  /** The number of renewals that preceded this user token; absent for 0. */
   readonly renewals?: number;
   /** Set for a device or user that an operator created to try calls, and for users who sign in on such a device. */
   readonly isTest?: true;
   readonly tokenExpiresAt: number;
-  /** Of the application. */
+  /** The policy of the application. */
   readonly policy: ApplicationPolicy;
-  /** The versions under which the token was issued; tokens derived from this one inherit them. */
+  /** The versions under which the token was issued; derived tokens inherit them. */
   readonly versions: { readonly application: number; readonly key: number; readonly device: number };
 }
 
@@ -42,16 +42,16 @@ export interface UserCaller extends Caller {
   readonly userId: string;
 }
 
-/** An authenticated operator with a session token; belongs to no application. */
+/** An authenticated operator. Operators belong to no application. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
   readonly role: OperatorRole;
-  /** All operations are refused except those with `withFirstPassword`. */
+  /** If true, only operations with `withFirstPassword` are allowed. */
   readonly mustChangePassword: boolean;
-  /** The digest of the token. */
+  /** The digest of the session token. */
   readonly sessionId: string;
-  /** Set for a session in a cookie whose password was given more than ten minutes ago. */
+  /** Set for a session in a cookie whose password was entered more than ten minutes ago. */
   readonly mustProve?: true;
 }
 
@@ -65,7 +65,7 @@ export type CallerOf<Kind extends CallerKind> = Kind extends "user"
       ? OperatorCaller
       : undefined;
 
-/** The input of a handler, read and validated. */
+/** The validated input of a handler. */
 export interface RouteInput<Kind extends CallerKind, Path, Parameters, File = unknown> {
   readonly caller: CallerOf<Kind>;
   /** The result of {@link RouteDeclaration.upload}. */
@@ -78,7 +78,7 @@ export interface RouteInput<Kind extends CallerKind, Path, Parameters, File = un
 /** The input of a request with a `signature` in place of a token. */
 export type SignedInput<Path, Parameters> = Omit<RouteInput<CallerKind, Path, Parameters>, "caller">;
 
-/** The interface of an operation, without its handler. The path has its parameters in braces. */
+/** The interface of an operation, without its handler. */
 export interface RouteInterface<
   Kind extends CallerKind,
   Path extends ObjectSchema,
@@ -87,7 +87,7 @@ export interface RouteInterface<
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Unique name of the operation, verb first: `createCheckin`. */
+  /** The unique name of the operation, verb first: `createCheckin`. */
   readonly operation: string;
   /** A summary in one line. */
   readonly summary: string;
@@ -95,33 +95,36 @@ export interface RouteInterface<
   readonly description: string;
   readonly tag: Tag;
   readonly caller: Kind;
-  /** The minimum role of an operator. By default, viewers may read and editors may change. */
+  /** The minimum role of an operator. By default, `viewer` for GET and `editor` for other verbs. */
   readonly role?: OperatorRole;
-  /** A higher role, for calls without this parameter. */
+  /** The minimum role for calls without this parameter, if it is higher. */
   readonly roleWithout?: { readonly parameter: string; readonly role: OperatorRole };
-  /** Operators who must change their first password may call it. */
+  /** Whether operators who must change their first password may call it. */
   readonly withFirstPassword?: true;
   /**
    * `recent`: a session in a cookie requires that the password was entered in the last ten minutes
    * (spec/console#recent-password).
    */
   readonly proof?: "recent";
-  /** Applies a rate limit per address as well. */
+  /** Adds a rate limit per address. */
   readonly addressLimit?: AddressLimit;
   /** False for operations that a batch cannot contain. */
   readonly isBatchable?: false;
-  /** True when answered over plain HTTP even if HTTPS is required: for probes, which exchange no secrets. */
+  /** Whether it answers over plain HTTP even with REQUIRE_HTTPS: for probes, which exchange no secrets. */
   readonly allowsPlainHttp?: true;
   readonly pathParameters?: Path;
   /** From the query (GET), the body (POST, PUT, PATCH) or both (DELETE). */
   readonly parameters?: Parameters;
-  /** The parameter that says when a request was sent: a repeat with an idempotency key may have another one. */
+  /**
+   * The parameter with the time at which a request was sent, which may differ when a client retries with an idempotency
+   * key.
+   */
   readonly sendingTime?: keyof Static<Parameters> & string;
   readonly status: 200 | 201;
   /** The handler may return a {@link Created} instead of its result, for status 201. */
   readonly mayCreate?: true;
   readonly result: Result;
-  /** The conditions of this operation, in addition to those that `conditionsOf` derives. */
+  /** The conditions of the operation that `conditionsOf` does not derive. */
   readonly errors: readonly ErrorCondition[];
 }
 
@@ -133,28 +136,25 @@ export interface RouteDeclaration<
   Result extends Schema = Schema,
   File extends StoredUpload = StoredUpload,
 > extends RouteInterface<Kind, Path, Parameters, Result> {
-  /** For operations that take a file, as multipart/form-data: the parameters are the other parts. */
+  /** For operations that receive a file, as multipart/form-data, whose other parts are the parameters. */
   readonly upload?: {
     /** Stores the bytes while they arrive; the parameters may come before or after them. */
     store(caller: CallerOf<Kind>, part: UploadedPart, call: Call): Promise<File>;
   };
   /**
-   * For operations that return bytes, a {@link FileResult}: they also support HEAD, and accept the token as
-   * `accessToken` in the query.
+   * For operations that return a {@link FileResult}: they also support HEAD, and accept the token as `accessToken` in
+   * the query.
    */
   readonly download?: {
     /** Answers requests with a `signature` in the query, which need no token. */
     handleSigned(input: SignedInput<Static<Path>, Static<Parameters>>): Promise<FileResult>;
   };
-  /** For streams: they also accept a `ticket` in the query, which needs no token and no signature. */
+  /** For streams, which also accept a `ticket` in the query, without a token and a signature. */
   readonly ticket?: TicketRule;
   handle(input: RouteInput<Kind, Static<Path>, Static<Parameters>, File>): Promise<Handled<Static<Result>>>;
 }
 
-/**
- * The operation that a ticket opens, and the answer for browsers that would otherwise give up, because they do not
- * repeat a refused call.
- */
+/** The tickets of an operation, and its response when it is busy, for browsers that do not retry after a refusal. */
 export interface TicketRule {
   /** @throws ApiError */
   open(ticket: string): Promise<Caller>;
@@ -173,7 +173,7 @@ export class Created<Result> {
   }
 }
 
-/** A result that is already JSON. */
+/** A result that has already been written as JSON. */
 export class RawResult {
   readonly json: string;
 
@@ -182,12 +182,12 @@ export class RawResult {
   }
 }
 
-/** Whether the handler returned an object of its contract. */
+/** Whether the handler returned a plain result, and not one of the classes. */
 export function isResult<Result>(handled: Handled<Result>): handled is Result {
   return ![Created, RawResult, FileResult, ArchiveResult, StreamResult].some((other) => handled instanceof other);
 }
 
-/** A declaration, after its types have been checked against its handler. */
+/** A declaration whose types have been checked against its handler. */
 export type Route = RouteDeclaration;
 
 /** Declares an operation; the types of the handler's input and result are inferred from the schemas. */
@@ -198,7 +198,7 @@ export function route<
   Result extends Schema,
   File extends StoredUpload = StoredUpload,
 >(declaration: RouteDeclaration<Kind, Path, Parameters, Result, File>): Route {
-  // The transport reads the input by these schemas, so erasing their types is sound.
+  // Erasing the types is sound, because the transport reads the input by these schemas.
   return declaration as unknown as Route;
 }
 
@@ -209,12 +209,12 @@ export function takesIdempotencyKey({ method, caller }: Route): boolean {
 
 export const IdempotencyKey = Text({ minLength: 1, maxLength: 255 });
 
-/** Whether an operation belongs to the operators, sign-in included. */
+/** Whether an operation is for operators, including their sign-in. */
 export function isForOperators({ path }: Route): boolean {
   return path.startsWith("/_/api/");
 }
 
-/** The role that an operator needs for an operation. */
+/** Returns the role that an operator needs for an operation. */
 export function roleOf({ method, role }: Route): OperatorRole {
   return role ?? (method === "GET" ? "viewer" : "editor");
 }
@@ -229,7 +229,7 @@ export function conditionsOf(route: Route): ErrorCondition[] {
     if (route.proof !== undefined) conditions.add("AuthReauthenticationRequired");
   } else if (route.caller !== "anyone") {
     conditions.add("AuthAccessTokenInvalid").add("AuthAPICallDisabledByDeveloper").add("AuthUserAccountDisabled");
-    conditions.add("AuthSignatureInvalid").add("ParameterOutOfRange"); // for a rehearsal that is not possible
+    conditions.add("AuthSignatureInvalid").add("ParameterOutOfRange"); // for an invalid rehearsal
   }
   if (!route.allowsPlainHttp) conditions.add("RateLimitExceeded"); // only health checks have no limit
   if (route.caller === "user") conditions.add("AuthUserAccessTokenRequired");

@@ -1,7 +1,6 @@
 /**
- * The schemas of contracts: JSON Schema objects that carry their static type. One schema is the type of a handler's
- * input or result, the reader of parameters (`wire.ts`), the writer of results (`serializer.ts`) and the entry in
- * OpenAPI.
+ * The schemas of contracts: JSON Schema objects with a static type. A schema defines the type of a handler's input or
+ * result, the reader of parameters (`wire.ts`), the writer of results (`serializer.ts`) and the entry in OpenAPI.
  */
 
 declare const staticType: unique symbol;
@@ -53,7 +52,7 @@ export const Type = {
     const: value,
   }),
   Array: <T>(items: Schema<T>): ArraySchema<T> => ({ type: "array", items }),
-  /** A schema from its keywords, with an explicit static type. */
+  /** Creates a schema with any keywords and an explicit static type. */
   Unsafe: <T>(keywords: Keywords): Schema<T> => keywords,
   Optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [optional]: true }),
   Object: <P extends Properties>(properties: P): ObjectSchema<P> => ({
@@ -61,21 +60,21 @@ export const Type = {
     properties,
     required: Object.keys(properties).filter((name) => !isOptional(properties[name])),
   }),
-  /** An object with any names; results of it are written unchanged. */
+  /** Creates the schema of an object with arbitrary names, which is written unchanged in results. */
   Record: <T>(values: Schema<T>): Schema<Record<string, T>> => ({ type: "object", additionalProperties: values }),
 };
 
 /**
- * Gives a schema a name in OpenAPI, where every object and every list of words has one. A `description` of the schema
- * describes the property that has it.
+ * Gives a schema a name in OpenAPI, where every object and every enumeration has one. The `description` of a schema
+ * describes the property that has the schema.
  *
- * @param about undefined for objects that are plain from their name: requests, pages and envelopes
+ * @param about undefined for objects that need no description: requests, pages and envelopes
  */
 export function named<S extends Schema>(name: string, about: string | undefined, schema: S): S {
   return { ...schema, "x-name": name, "x-about": about };
 }
 
-/** A named object with everything of another one, to which OpenAPI refers, and more. */
+/** Creates a named object with all properties of another one, to which OpenAPI refers, and further properties. */
 export function extended<P extends Properties, More extends Properties>(
   name: string,
   about: string,
@@ -86,46 +85,46 @@ export function extended<P extends Properties, More extends Properties>(
   return named(name, about, { ...Type.Object({ ...base.properties, ...more }), "x-parts": parts });
 }
 
-/** The base of an {@link extended} object, and what it has besides. */
+/** Returns the base of an {@link extended} object and its further properties. */
 export function partsOf(schema: Schema): readonly ObjectSchema[] | undefined {
-  return schema["x-parts"] as readonly ObjectSchema[] | undefined; // as `extended` has set it
+  return schema["x-parts"] as readonly ObjectSchema[] | undefined; // set by `extended`
 }
 
-/** The settings of a deployment that OpenAPI shows as bounds of parameters. */
+/** The settings of a deployment that bound parameters in OpenAPI. */
 export interface DocumentedLimits {
   readonly pageItemsDefault: number;
   readonly pageItemsMax: number;
   readonly batchItemsMax: number;
 }
 
-/** Adds the bounds that handlers check, so that readers do not have to. */
+/** Documents bounds that depend on settings, and that the handler checks instead of the reader. */
 export function withLimits<S extends Schema>(schema: S, keywords: (limits: DocumentedLimits) => Keywords): S {
   return { ...schema, "x-limits": keywords };
 }
 
-/** The name that {@link named} has given. */
+/** Returns the name from {@link named}. */
 export function nameOf(schema: Schema): string | undefined {
   const name = schema["x-name"];
   return typeof name === "string" ? name : undefined;
 }
 
-/** A schema of one of several words. */
+/** The schema of one of several words. */
 export interface Enumeration<Word extends string> extends Schema<Word> {
   readonly enum: readonly Word[];
 }
 
-/** @param meanings what each word stands for, in the order of the documentation */
+/** @param meanings the description of each word, in the order of the documentation */
 export function enumeration<const Word extends string>(
   name: string,
   about: string,
   meanings: Readonly<Record<Word, string>>,
 ): Enumeration<Word> {
-  const words = Object.keys(meanings) as Word[]; // Object.keys forgets the key type
+  const words = Object.keys(meanings) as Word[]; // Object.keys returns string[]
   const lines = words.map((word) => `- \`${word}\`: ${meanings[word]}`);
   return named(name, [about, "", ...lines].join("\n"), { type: "string", enum: words });
 }
 
-/** The keywords that {@link withLimits} has added, for a deployment. */
+/** Returns the keywords from {@link withLimits} for a deployment. */
 export function limitsOf(schema: Schema, limits: DocumentedLimits): Keywords {
   const keywords = schema["x-limits"];
   return typeof keywords === "function" ? keywords(limits) : {};

@@ -7,9 +7,9 @@ import { Choice, DateRangeInput, LocationRangeInput } from "./wire.ts";
 type Sorted<Name extends string> = Name | `-${Name}`;
 
 /**
- * The parameters of every search (spec/search#searches), to be spread into its own parameters.
+ * The parameters of every search (spec/search#searches), to be spread into its parameters.
  *
- * @param name of the sort orders in OpenAPI
+ * @param name the name of the sort orders in OpenAPI
  * @param orders the sort orders, in addition to `distance`
  */
 export function searchParameters<const Name extends string>(name: string, orders: readonly Name[]) {
@@ -25,7 +25,7 @@ export function searchParameters<const Name extends string>(name: string, orders
   };
 }
 
-/** The words of a sort order: each name, and each with `-` before it. */
+/** Returns the words of a sort order: each name, and each name after a `-`. */
 export function sortOrders<const Name extends string>(name: string, names: readonly Name[]): Enumeration<Sorted<Name>> {
   const words = names.flatMap((each): Sorted<Name>[] => [each, `-${each}`]);
   return named(name, "Ascending, with `-` descending.", {

@@ -11,10 +11,10 @@ export class LocationReference {
 }
 
 /**
- * Finds a location, as this caller currently sees it.
+ * Finds a location as this caller currently sees it.
  *
  * @param reader undefined for callers without a token of the application
- * @throws ApiError ItemDoesNotExist, also for callers that are not users: they read no locations
+ * @throws ApiError ItemDoesNotExist, always for callers that are not users, who cannot read locations
  */
 export type FindLocation = (reader: Reader | undefined, id: string) => Promise<SentLocation>;
 
@@ -23,12 +23,12 @@ interface Reader {
   readonly userId: string | undefined;
 }
 
-/** Whether a parameter with this schema is a location, and may be a {@link LocationReference} once it is read. */
+/** Whether a parameter with this schema is a location, which the reader may return as a {@link LocationReference}. */
 export function isLocationInput(schema: Schema): boolean {
   return schema["x-wire"] === "location";
 }
 
-/** Replaces references among parameters by the locations that they refer to: handlers receive points alone. */
+/** Replaces references in parameters by their locations, so that handlers receive only points. */
 export async function resolveLocations<Parameters extends object>(
   parameters: Parameters,
   reader: Reader | undefined,

@@ -22,7 +22,7 @@ describe("createSerializer", () => {
     }
   });
 
-  it("writes any text so that parsing returns it unchanged", () => {
+  it("writes any string so that parsing returns it unchanged", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom("__proto__", "\u2028", "</script>", "\0", "😀"),

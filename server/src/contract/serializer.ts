@@ -5,11 +5,11 @@ type Prune = (value: unknown) => unknown;
 type WriteText = (value: unknown) => string;
 
 /**
- * Creates a writer of results as JSON by their schema: undeclared properties are omitted, and a missing required
- * property throws. The value of a schema with `x-raw` is JSON text and is inserted unchanged.
+ * Creates a function that writes results as JSON by their schema: it omits undeclared properties, and throws if a
+ * required property is missing. The value of a schema with `x-raw` is JSON and is inserted unchanged.
  */
 export function createSerializer(schema: Schema): WriteText {
-  let write: WriteText | undefined; // compiled at the first result, because a process may never need it
+  let write: WriteText | undefined; // compiled at the first result, because most processes need few serializers
   return (value) => {
     write ??= compileText(schema);
     return write(value);
@@ -17,7 +17,8 @@ export function createSerializer(schema: Schema): WriteText {
 }
 
 /**
- * Concatenates texts only on the way to raw values, and leaves everything else to `JSON.stringify`, which is faster.
+ * Concatenates strings only for schemas that contain raw values; `JSON.stringify` writes all others, because it is
+ * faster.
  */
 function compileText(schema: Schema): WriteText {
   if (schema["x-raw"] === true) return (value) => value as string; // the static type of a raw schema
@@ -27,7 +28,7 @@ function compileText(schema: Schema): WriteText {
   }
   if (schema["type"] === "array") {
     const write = compileText(schema["items"] as Schema); // an array's schema has items
-    return (value) => `[${(value as unknown[]).map(write).join()}]`; // the handler's result has the schema's static type
+    return (value) => `[${(value as unknown[]).map(write).join()}]`; // the static type of the schema
   }
   return compileObjectText(schema as ObjectSchema); // only arrays and objects can contain raw values
 }
@@ -40,7 +41,7 @@ function compileObjectText({ properties }: ObjectSchema): WriteText {
   return (value) => {
     let text = "";
     for (const { name, isRequired, write } of declared) {
-      const property = (value as Record<string, unknown>)[name]; // the result has the static type of the object schema
+      const property = (value as Record<string, unknown>)[name]; // the static type of the schema
       if (property !== undefined) text += `${text === "" ? "{" : ","}${JSON.stringify(name)}:${write(property)}`;
       else if (isRequired) throw new Error(`The object has no ${name}`);
     }
@@ -54,7 +55,10 @@ function hasRaw(schema: Schema): boolean {
   return isObjectSchema(schema) && Object.values(schema.properties).some(hasRaw);
 }
 
-/** Compiles a function that copies the declared properties; undefined if values of the schema have no properties. */
+/**
+ * Compiles a function that copies the declared properties. @returns undefined if values of the schema have no
+ * properties
+ */
 function compilePruning(schema: Schema): Prune | undefined {
   if (isObjectSchema(schema)) {
     return compileObject(
@@ -66,5 +70,5 @@ function compilePruning(schema: Schema): Prune | undefined {
   }
   if (schema["type"] !== "array") return undefined;
   const prune = compilePruning(schema["items"] as Schema); // an array's schema has items
-  return prune && ((value) => (value as unknown[]).map((item) => prune(item))); // the result has the schema's static type
+  return prune && ((value) => (value as unknown[]).map((item) => prune(item))); // the static type of the schema
 }

@@ -1,23 +1,23 @@
-/** The client's end of a response that stays open. */
+/** Writes to the client of a stream. */
 export interface StreamSink {
-  /** Bytes that the client's connection has not taken. */
+  /** The bytes that the connection has buffered. */
   readonly waitingBytes: number;
   write(bytes: Uint8Array): void;
-  /** Ends the response after these bytes. */
+  /** Finishes the response after these bytes. */
   end(bytes: Uint8Array): void;
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   cut(): void;
-  /** Runs once, when the connection has taken all waiting bytes. */
+  /** Runs once, when the connection has sent all buffered bytes. */
   onDrain(listener: () => void): void;
-  /** Runs once, when the response has ended, or its connection was cut. */
+  /** Runs once, when the response is finished or its connection is closed. */
   onClose(listener: () => void): void;
 }
 
-/** A result that is sent in pieces until the client or the server ends it (spec/streams). */
+/** A result that is sent in pieces until the client or the server closes it (spec/streams). */
 export class StreamResult {
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Runs before the head of the response is sent, and returns what runs after it.
+   * Called before the head of the response is sent. Returns a function to call afterwards.
    *
    * @throws ApiError
    */

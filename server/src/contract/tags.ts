@@ -19,8 +19,8 @@ const otherTags = {
 /** A group of operations in OpenAPI. */
 export type Tag = OwnedTag | keyof typeof otherTags;
 
-/** The descriptions of the groups; those of owned objects are in the table of kinds. */
+/** The descriptions of the groups. For owned objects, the table of kinds has them. */
 export const tags: Readonly<Record<Tag, string>> = {
   ...otherTags,
-  ...(Object.fromEntries(owned.map(({ tag, about }) => [tag, about])) as Record<OwnedTag, string>), // of these names
+  ...(Object.fromEntries(owned.map(({ tag, about }) => [tag, about])) as Record<OwnedTag, string>), // of exactly these names
 };

@@ -19,7 +19,7 @@ const anyJson = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) 
 
 // spec/transport#texts
 describe("Text", () => {
-  it("accepts any Unicode except NUL and lone surrogates unchanged, between its bounds in code points", () => {
+  it("accepts any Unicode except NUL and lone surrogates unchanged, within its bounds in code points", () => {
     fc.assert(
       fc.property(anyText, fc.nat(6), fc.nat(12), (text, minLength, more) => {
         const maxLength = minLength + more;
@@ -50,7 +50,7 @@ describe("Text", () => {
     );
   });
 
-  it("accepts a number as its decimal text, and integers of any length with all their digits", () => {
+  it("accepts a number as a decimal string, and integers of any length with all digits", () => {
     const schema = Text({ maxLength: 400 });
     fc.assert(fc.property(fc.bigInt(), (integer) => assert.equal(read(schema, integer), integer.toString())));
     fc.assert(
@@ -69,7 +69,7 @@ describe("Text", () => {
 });
 
 describe("Integer", () => {
-  it("is read alike from a number and a text with a sign, white space, leading zeros, a fraction of zeros or an exponent", () => {
+  it("reads a number and a string with a sign, white space, leading zeros, a fraction of zeros or an exponent as equal", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (n) => {
         const size = Math.abs(n);
@@ -80,7 +80,7 @@ describe("Integer", () => {
     );
   });
 
-  it("is refused outside of its bounds", () => {
+  it("refuses numbers outside of its bounds", () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), fc.nat(), (n, minimum, more) => {
         const maximum = minimum + more;
@@ -91,7 +91,7 @@ describe("Integer", () => {
     );
   });
 
-  it("is refused with a fraction, and out of range when too large for a number", () => {
+  it("refuses fractions, and reports numbers beyond a double as out of range", () => {
     for (const value of [0.5, "0.5", "1e-1", "-1.25", Number.MIN_VALUE])
       assert.equal(read(Integer({}), value), "format");
     for (const value of ["1e400", "-1e400", Infinity, "9".repeat(400), 10n ** 400n]) {
@@ -101,7 +101,7 @@ describe("Integer", () => {
 });
 
 describe("Decimal", () => {
-  it("is read alike from a number and from text", () => {
+  it("reads a number and the same number in a string as equal", () => {
     fc.assert(
       fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
         for (const form of [n, `${n}`, ` ${n} `]) assert.ok(Object.is(read(Decimal({}), form), n + 0));
@@ -163,7 +163,7 @@ describe("IdInput", () => {
     );
   });
 
-  it("refuses any other text, including an id with any change, and any other type", () => {
+  it("refuses other strings, including an id with any change, and other types", () => {
     const broken = fc.tuple(anyId, fc.nat(40), fc.constantFrom("", "_", "-", "A", "é", " ", "\n", "\0")).map(
       ([{ id }, at, character]) => id.slice(0, at) + character + id.slice(at + 1), // the change may also append a character
     );

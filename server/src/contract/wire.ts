@@ -18,24 +18,24 @@ import { LocationReference } from "./sent-locations.ts";
 
 /**
  * The wire formats of spec/transport#values. Each is a schema (for OpenAPI), a static type (for handlers) and, for
- * requests, a reader that converts input into that type. The schema names its reader in `x-wire`.
+ * requests, a reader that converts input to this type. The schema names its reader in `x-wire`.
  */
 
 interface TextOptions {
-  /** In characters (code points), like all text lengths. */
+  /** In characters (code points), as all lengths of strings. */
   readonly minLength?: number;
   /** Without it, only the size of the request is limited. */
   readonly maxLength?: number;
-  /** The empty text is a value, not an absent parameter. */
+  /** Whether the empty string is a value instead of an absent parameter. */
   readonly keepsEmpty?: boolean;
   readonly description?: string;
   /** An alternative parameter name. */
   readonly alias?: string;
-  /** The condition for a text that cannot be stored: among credentials, it counts as wrong credentials. */
+  /** The condition for a string that cannot be stored: in credentials, it counts as wrong credentials. */
   readonly refusedAs?: ErrorCondition;
 }
 
-/** A text: any Unicode except NUL and lone surrogates. A number is read as its decimal text. */
+/** A string: any Unicode except NUL and lone surrogates. A number is converted to a decimal string. */
 export function Text(options: TextOptions): Schema<string> {
   const { keepsEmpty, alias, refusedAs, ...keywords } = options;
   return wire<string>("text", {
@@ -47,17 +47,17 @@ export function Text(options: TextOptions): Schema<string> {
   });
 }
 
-/** A text that PATCH clears with the empty text. */
+/** A string that PATCH clears with the empty string. */
 export function ClearableText(options: Omit<TextOptions, "minLength" | "keepsEmpty">): Schema<string> {
   return Text({ ...options, keepsEmpty: true });
 }
 
-/** The new value of a {@link ClearableText}. */
+/** Returns the new value of a {@link ClearableText}. */
 export function changedText(current: string | null, given: string | undefined): string | null {
   return given === undefined ? current : given === "" ? null : given;
 }
 
-/** An e-mail address, without blanks and invisible characters around it; any other text is accepted. */
+/** An e-mail address, which is trimmed of blanks and invisible characters. Any other string is accepted. */
 export function Email(options: Pick<TextOptions, "maxLength" | "keepsEmpty" | "description">): Schema<string> {
   return { ...Text(options), "x-wire": "email" };
 }
@@ -70,7 +70,7 @@ export function Url(options: Pick<TextOptions, "maxLength" | "keepsEmpty">): Sch
 /**
  * One of the given words, in any case.
  *
- * @param options with `numbered`, the word's index is accepted too, as a number or a text
+ * @param options `numbered` also accepts the index of a word, as a number or a string
  */
 export function Choice<const Word extends string>(
   words: Enumeration<Word>,
@@ -83,39 +83,39 @@ export function Choice<const Word extends string>(
 interface NumberOptions {
   readonly minimum?: number;
   readonly maximum?: number;
-  /** The value when the parameter is absent. */
+  /** The value of an absent parameter. */
   readonly default?: number;
   readonly description?: string;
 }
 
-/** An integer, as a number or a text. */
+/** An integer, as a number or a string. */
 export function Integer(options: NumberOptions): Schema<number> {
   return wire<number>("integer", { type: "integer", ...options });
 }
 
-/** A finite number, as a number or a text. */
+/** A finite number, as a number or a string. */
 export function Decimal(options: NumberOptions): Schema<number> {
   return wire<number>("decimal", { type: "number", ...options });
 }
 
-/** `true`, `false` (any case), 0 or 1, as a JSON value or a text. */
+/** `true`, `false` (any case), 0 or 1, as a JSON value or a string. */
 export function Flag(options: { description?: string; default?: boolean } = {}): Schema<boolean> {
   return wire<boolean>("flag", { type: "boolean", ...options });
 }
 
-/** A date in any of the forms of spec/transport#dates, as milliseconds since 1970-01-01 UTC. */
+/** A date in any form of spec/transport#dates, as milliseconds since 1970-01-01 UTC. */
 export function DateInput(options: { description?: string } = {}): Schema<number> {
   return wire<number>("date", { type: "string", format: "wire-date", ...options });
 }
 
-/** `<start>-<end>`, both inclusive, either end open. */
+/** `<start>-<end>`, both inclusive; each may be open. */
 export function DateRangeInput(options: { description?: string } = {}): Schema<DateRange> {
   return wire<DateRange>("dateRange", { type: "string", format: "wire-range", ...options });
 }
 
 /**
- * `<lat>,<lng>` in WGS 84 degrees, or the id of a location, which is resolved before the handler runs; an object with
- * lat and lng is accepted too.
+ * `<lat>,<lng>` in WGS 84 degrees, or the id of a location, which is resolved before the handler runs; also accepts an
+ * object with lat and lng.
  */
 export function LocationInput(
   options: { description?: string } = { description: "A point, or the id of a location." },
@@ -137,7 +137,7 @@ export function Raw({
 }
 
 /**
- * An array, or a text that contains one, with double or single quotes. Its items are not read, and its bounds only
+ * An array, or a string that contains one, with double or single quotes. Its items are not read, and its bounds only
  * describe what the handler accepts.
  */
 export function List(
@@ -147,15 +147,15 @@ export function List(
   return wire<readonly unknown[]>("list", { ...Type.Array(items), ...options });
 }
 
-/** A text, a number or a boolean, unchanged: a text that looks like a number stays a text. */
+/** A string, a number or a boolean, unchanged: a string that looks like a number is not converted. */
 export function Scalar(maxLength: number): Schema<string | number | boolean> {
   const oneOf = [{ type: "string", maxLength }, { type: "number" }, { type: "boolean" }];
   return wire<string | number | boolean>("scalar", { oneOf });
 }
 
 /**
- * A {@link Scalar}, or an object with any members, which OpenAPI leaves out. A text stays a text, even if it looks like
- * an object.
+ * A {@link Scalar}, or an object with any members, which OpenAPI does not document. A string that looks like an object
+ * is not converted.
  */
 export function ScalarOrMembers(
   scalar: Schema<string | number | boolean>,
@@ -167,7 +167,7 @@ export function ScalarOrMembers(
   });
 }
 
-/** An object, or a text that contains one, with double or single quotes. Its members are not read. */
+/** An object, or a string that contains one, with double or single quotes. Its members are not read. */
 export function Members(
   shape: Schema<object> = Type.Record({}),
   options: { maxProperties?: number; description?: string } = {},
@@ -181,15 +181,15 @@ export function IdInput(kind: IdKind): Schema<string> {
   return wire<string>("id", { type: "string", pattern: idPatternOf(kind), "x-kind": kind, description });
 }
 
-/** A kind as a noun with its article: `an application key`. */
+/** Returns a kind as a noun with its article: `an application key`. */
 function kindInWords(kind: IdKind): string {
   const noun = kind === "App" ? "application" : kind.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
   return `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /**
- * The id of the application that a device registers with: any other value is malformed
- * (spec/devices#registration-errors). The format of a text is checked by its reader, after the check for missing
+ * The id of the application that a device registers with. Values that are not strings are malformed
+ * (spec/devices#registration-errors). The handler checks the format of a string, after the check for missing
  * parameters.
  */
 export function AppIdInput(options: { description: string }): Schema<string> {
@@ -215,10 +215,7 @@ export function resolveUserId(given: string, callerId: string): string {
   return given === "me" ? callerId : given;
 }
 
-/**
- * The id of an object of one of several kinds, or a word that stands for an id, in any case. The handler resolves the
- * word.
- */
+/** The id of an object of one of several kinds, or a word in any case that the handler resolves to an id. */
 export function ObjectIdInput(
   kinds: readonly IdKind[],
   words: readonly string[],
@@ -228,12 +225,12 @@ export function ObjectIdInput(
   return wire<string>("objectId", { type: "string", pattern, "x-kinds": kinds, "x-words": words, ...options });
 }
 
-/** Any JSON as text, with all digits of integers; a value in a form or a query is a text. */
+/** Any JSON, as a string with all digits of integers; a value in a form or a query is a JSON string. */
 export function Json(options: { description?: string } = {}): Schema<string> {
   return wire<string>("json", { "x-keeps-empty": true, ...options });
 }
 
-/** The members of an object, each with the text of its JSON. The object may also be sent as text. */
+/** The members of an object, each as JSON. The object may also be sent as a string. */
 export function JsonMembers(
   options: { maxProperties?: number; description?: string } = {},
 ): Schema<readonly JsonMember[]> {
@@ -242,7 +239,7 @@ export function JsonMembers(
 
 export type JsonMember = readonly [name: string, json: string];
 
-/** JSON in responses. The value is its text, which is inserted unchanged. */
+/** JSON in responses. The value is a string of JSON, which is inserted unchanged. */
 export function RawJson(options: { readonly [keyword: string]: unknown } = {}): Schema<string> {
   return Type.Unsafe<string>({ ...options, "x-raw": true });
 }
@@ -269,22 +266,25 @@ export const WireLocation = named(
 );
 export type WireLocation = Static<typeof WireLocation>;
 
-/** Reads one value of a request. Never throws: returns a problem, which the caller prefixes with the parameter name. */
+/**
+ * Reads one value of a request. Does not throw, but returns a problem, which the caller prefixes with the parameter
+ * name.
+ */
 export function readWireValue(schema: Schema, value: unknown): Parsed<unknown> {
   const keywords = schema as Schema & Keywords; // created by `wire` below
   return readers[keywords["x-wire"]](value, keywords);
 }
 
 /**
- * The condition for an invalid value, unless it is a format error: for a text among credentials, or an id of any kind.
+ * Returns the condition for an invalid string in credentials or an invalid id; undefined for an ordinary format error.
  */
 export function refusalOf(schema: Schema, value: unknown): ErrorCondition | undefined {
-  const { "x-kind": kind, "x-refused-as": condition, "x-unbuilt": words } = schema as Schema & Keywords; // as above
+  const { "x-kind": kind, "x-refused-as": condition, "x-unbuilt": words } = schema as Schema & Keywords; // created by `wire`
   if (words?.some((word) => word === `${String(value)}`.toLowerCase())) return "OperationNotFound";
   return kind !== undefined || typeof value === "string" || typeof value === "symbol" ? condition : undefined;
 }
 
-/** Whether the audit log may contain values of this format: they hold neither secrets nor texts of users. */
+/** Whether the audit log may contain values of this format, which are neither secrets nor content of users. */
 export function isAuditable(schema: Schema): boolean {
   return ["integer", "decimal", "flag", "choice", "date", "id"].includes(`${schema["x-wire"]}`);
 }
@@ -335,7 +335,7 @@ const readers = {
   jsonMembers: readJsonMembers,
 };
 
-/** Integers too long for a double arrive as bigint, so that a text keeps all its digits. */
+/** Converts bigint, which the JSON parser returns so that string parameters retain all digits of a long integer. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }
@@ -390,8 +390,8 @@ function decimalText(value: number | bigint): string | undefined {
 }
 
 /**
- * JavaScript's notation for numbers from 1e21 on and below 1e-6: never has all digits before the point and more behind
- * it.
+ * The notation of JavaScript for numbers from 1e21 and below 1e-6. The point is never within the digits after
+ * conversion.
  */
 const exponentPattern = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/;
 
@@ -448,7 +448,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses a text; returns any other value unchanged. */
+/** Parses a string; returns other values unchanged. */
 function parsedText(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
