@@ -21,7 +21,7 @@ import { openDatabase } from "../server/src/db/open.ts";
 import { listWaiting } from "../server/src/event-log/event-log.ts";
 import {
   listBehind,
-  listLost,
+  listCutOff,
   listServedApplications,
   listWaking,
   listWatched,
@@ -183,7 +183,7 @@ describe("Citus", () => {
       const scans = [
         listBehind(database.reads),
         listWaking(Date.now(), database.reads),
-        listLost(database.reads),
+        listCutOff(database.reads),
         listWaiting(database.reads),
         listServedApplications(database.reads),
         listWatched(10, database.reads),

@@ -4,9 +4,9 @@ import { type Outgoing, type OutgoingAnswer, OutgoingError } from "../http/outgo
 import type { Clock } from "../lib/clock.ts";
 import { type OpenedWebhook, signWebhook } from "./webhooks.secrets.ts";
 
-/** The content of an attempt. */
+/** The content of a delivery attempt. */
 export interface Message {
-  /** Of the event; the receiver recognizes repeats by it. */
+  /** The id of the event, by which the receiver recognizes repeats. */
   readonly id: string;
   readonly body: string;
   readonly attempt: number;
@@ -22,21 +22,22 @@ export interface AttemptResult {
   readonly ms?: number;
   readonly error?: string;
   readonly response?: string;
-  /** The time for which the receiver requested no attempt. */
+  /** How long the receiver asked for no further attempt. */
   readonly holdMs?: number;
 }
 
 const responseCharactersMax = 1_024;
 const contentTypes = { standard: "application/json", cloudevents: "application/cloudevents+json" } as const;
 
-/** Sends an event once. Never throws: every failure is a result. */
+/** Sends an event once. Never throws: the result reports every failure. */
 export async function attemptDelivery(
   webhook: WebhookRow,
   { secrets, headers }: OpenedWebhook,
   { id, body, attempt, isReplay }: Message,
   { outgoing, clock }: { readonly outgoing: Outgoing; readonly clock: Clock },
 ): Promise<AttemptResult> {
-  const timestamp = Math.floor(Date.now() / 1_000); // receivers compare it with their clocks, also after ours was set back
+  // The wall clock, because receivers compare it with theirs, even after this clock was set back.
+  const timestamp = Math.floor(Date.now() / 1_000);
   const sent = {
     ...headers,
     "content-type": contentTypes[webhook.format],
@@ -69,7 +70,7 @@ function judge({ status, retryAfter, text }: OutgoingAnswer, now: number): Attem
 
 const holdMsMax = 3_600_000;
 
-/** Reads seconds or a date. @returns undefined if it is neither */
+/** Parses seconds or a date. @returns undefined for anything else */
 function readRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\s*\d+\s*$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;

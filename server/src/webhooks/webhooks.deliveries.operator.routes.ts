@@ -98,7 +98,7 @@ const DeliveryResult = named(
 );
 export const DeliveryPage = PageOf(DeliveryResult);
 
-/** @param isEditor whether the reader may see the receiver's answer */
+/** @param isEditor whether the reader may see the receiver's response */
 function presentDelivery(row: WebhookDeliveryRow, isEditor: boolean): Static<typeof DeliveryResult> {
   return {
     id: row.id,
@@ -162,7 +162,7 @@ const repeatDelivery = operation({
       await lockRow(database.dialect, "webhooks", appid, webhookId, queries);
       await requireWebhook(appid, webhookId, queries);
       const found = await findDelivery(appid, webhookId, deliveryId, queries);
-      if (found === undefined || !(await isKept(found, queries))) throw new ApiError("ItemDoesNotExist");
+      if (found === undefined || !(await isInLog(found, queries))) throw new ApiError("ItemDoesNotExist");
       const row: WebhookDeliveryRow = {
         ...found,
         id,
@@ -231,7 +231,7 @@ const redeliver = operation({
   },
 });
 
-/** Sends events of the log in a range of time, whether the webhook has received them or not. */
+/** Sends logged events of a time range again, also those that the webhook has already received. */
 async function redeliverLogged(
   { appid, webhookId }: Static<typeof WebhookPath>,
   { created, type, after }: Static<typeof RedeliverWebhook>,
@@ -269,9 +269,9 @@ function readSequence(after: string): number {
 }
 
 /** Whether the log still has the event. */
-async function isKept({ application_id, event_id, position }: WebhookDeliveryRow, queries: Queries): Promise<boolean> {
+async function isInLog({ application_id, event_id, position }: WebhookDeliveryRow, queries: Queries): Promise<boolean> {
   return (await findEventId(application_id, position, queries)) === event_id;
 }
 
-/** The deliveries of a webhook, and their replays (spec/webhooks#deliveries). */
+/** Lists and repeats the deliveries of a webhook (spec/webhooks#deliveries). */
 export const webhookDeliveryOperations = [listDeliveries, repeatDelivery, redeliver];

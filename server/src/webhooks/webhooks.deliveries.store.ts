@@ -17,7 +17,7 @@ export interface DeliveryFilters {
   readonly created?: DateRange;
 }
 
-/** A page of the deliveries of a webhook, newest first. */
+/** Lists a page of a webhook's deliveries, newest first. */
 export function listDeliveries(
   applicationId: string,
   webhookId: string,
@@ -57,7 +57,7 @@ export async function insertDeliveries(rows: readonly WebhookDeliveryRow[], quer
   if (rows.length > 0) await queries.insertInto("webhook_deliveries").values(rows).execute();
 }
 
-/** The ids of the oldest deliveries in a state, of events from a position on. */
+/** Lists the ids of the oldest deliveries in a state, from a log position on. */
 export function listOldestDeliveries(
   applicationId: string,
   webhookId: string,
@@ -80,7 +80,7 @@ export function listOldestDeliveries(
   return found.orderBy("id").limit(count).execute();
 }
 
-/** Lets deliveries that have ended wait for an attempt again, as replays. */
+/** Schedules finished deliveries for another attempt, as replays. */
 export async function reopenDeliveries(
   applicationId: string,
   webhookId: string,
@@ -97,7 +97,7 @@ export async function reopenDeliveries(
     .execute();
 }
 
-/** The events of the deliveries that wait for an attempt. */
+/** Lists the events whose deliveries wait for an attempt. */
 export async function listOpenEvents(
   applicationId: string,
   webhookId: string,
@@ -113,8 +113,8 @@ export async function listOpenEvents(
   return rows.map(({ event_id }) => event_id);
 }
 
-/** Makes the deliveries due that wait for a later attempt. */
-export async function hastenDeliveries(
+/** Makes deliveries that wait for a later attempt due now. */
+export async function makeDeliveriesDue(
   applicationId: string,
   webhookId: string,
   now: number,
@@ -129,8 +129,8 @@ export async function hastenDeliveries(
     .execute();
 }
 
-/** Ends the other deliveries of an event that wait, because one that an operator requested was accepted. */
-export async function endOtherDeliveries(
+/** Closes the other waiting deliveries of an event after the receiver accepted one that an operator requested. */
+export async function closeOtherDeliveries(
   { application_id, webhook_id, event_id, status, ms, error, response }: WebhookDeliveryRow,
   queries: Queries,
 ): Promise<void> {
@@ -149,7 +149,7 @@ interface OfWebhook {
   readonly webhookId: string;
 }
 
-/** The number of deliveries that wait for an attempt, at most `countMax`, and the position of the oldest. */
+/** Counts the deliveries that wait for an attempt, up to `countMax`, and returns the position of the oldest. */
 export async function sumOpenDeliveries(
   applicationId: string,
   webhookId: string,

@@ -38,7 +38,7 @@ beforeEach(async () => {
   jane = await test.signUp(undefined, application);
 });
 
-/** As an owner whose session the moved clock has not ended. */
+/** Calls as an owner whose session is valid at the advanced clock. */
 async function ask(call: string, body?: object): Promise<Answer> {
   if (Math.abs(test.now() - signedInAt) > hourMs) {
     signedInAt = test.now();
@@ -93,7 +93,7 @@ const objects = () => receiver.received.map(({ body }) => body.data.objectID);
 
 describe("a delivery", () => {
   // spec/webhooks#envelope
-  it("is a CloudEvent that Standard Webhooks receivers verify, with the object as it was at delivery", async () => {
+  it("is a CloudEvent that Standard Webhooks receivers verify, with the object as of the delivery", async () => {
     const { id, secret } = await create({ headers: { "X-Shop": "7" }, types: ["*"] });
     const [checkinId] = await checkIn();
     await serveAll();
@@ -122,7 +122,7 @@ describe("a delivery", () => {
     assert.deepEqual([shown.behind, shown.lastSuccess], [{ events: 0 }, `/Date(${test.now()})/`]);
   });
 
-  it("has another media type for receivers of CloudEvents", async () => {
+  it("has a different media type for receivers of CloudEvents", async () => {
     await create({ format: "cloudevents" });
     await checkIn();
     await serveAll();
@@ -147,7 +147,7 @@ describe("a delivery", () => {
   });
 
   // spec/webhooks#envelope
-  it("reports that its object is deleted, and has none", async () => {
+  it("reports that its object is deleted, and contains none", async () => {
     await create();
     const [checkinId] = await checkIn();
     await test.call(`DELETE /checkins/${checkinId}`, { token: jane.token });
@@ -158,7 +158,7 @@ describe("a delivery", () => {
   });
 
   // spec/webhooks#true-locations
-  it("has the location that other users see, unless an owner has chosen the true one", async () => {
+  it("contains the location that other users see, unless an owner has chosen the true one", async () => {
     await test.call("PATCH /users/me", { token: jane.token, body: { locationFuzzing: true } });
     await create();
     await create({ trueLocations: true });
@@ -174,7 +174,7 @@ describe("a delivery", () => {
 });
 
 // spec/webhooks#retries
-it("an event that is accepted while the result of another one is being stored is sent once", async () => {
+it("an event that is accepted while another result is being stored is sent once", async () => {
   const { database } = test.app;
   const { id } = await create({ concurrency: 2 });
   const [first] = await checkIn(2);
@@ -200,7 +200,7 @@ it("an event that is accepted while the result of another one is being stored is
   const before = accepted();
   const served = serveAll();
   await waitUntil(() => accepted() === before + 1);
-  await sleep(500); // until storing the first result waits for the lock
+  await sleep(500); // storing the first result waits for the lock
   answered.resolve();
   await waitUntil(() => accepted() === before + 2);
   released.resolve();
@@ -230,7 +230,7 @@ it("a test event is sent in any state of the webhook, at most six times a minute
 });
 
 // spec/webhooks#rotate-the-secret
-it("a receiver can verify events with either secret during a rotation, from every process (events.md E16)", async (t) => {
+it("a receiver can verify events with either secret during a rotation, in every process (events.md E16)", async (t) => {
   const other = await startTestApp(
     { DATABASE_URL: test.config.databaseUrl, WEBHOOK_NETWORKS: "127.0.0.0/8" },
     { webhookBounds: { isAutomatic: false } },
@@ -258,7 +258,7 @@ it("a receiver can verify events with either secret during a rotation, from ever
 
 // spec/webhooks#retries
 describe("a failed delivery", () => {
-  it("is attempted again after 5 s, 5 min … and dead after the tenth; others pass, no breaker opens (events.md E15)", async () => {
+  it("is retried after 5 s, 5 min … and dead after the tenth attempt; other events pass, and no breaker opens (events.md E15)", async () => {
     const { id } = await create();
     const [poison] = await checkIn();
     receiver.answer = ({ body }) => (body.data.objectID === poison ? 500 : 204);
@@ -296,7 +296,7 @@ describe("a failed delivery", () => {
     );
   });
 
-  it("does not follow redirects, and keeps 1,024 characters of the answer", async () => {
+  it("does not follow redirects, and stores 1,024 characters of the response", async () => {
     const { id } = await create();
     await checkIn();
     const elsewhere = await startReceiver();
@@ -312,7 +312,7 @@ describe("a failed delivery", () => {
   });
 
   // spec/webhooks#answers
-  it("holds the whole webhook for a Retry-After, and does not count as a failure", async () => {
+  it("delays all deliveries of the webhook for a Retry-After, and does not count as a failure", async () => {
     const { id } = await create();
     const ids = await checkIn(3);
     receiver.answer = (_, response) => {
@@ -330,7 +330,7 @@ describe("a failed delivery", () => {
     assert.deepEqual(objects().slice(1), ids);
   });
 
-  it("with 410 disables the webhook at once, and notifies the other webhooks", async () => {
+  it("with 410 disables the webhook immediately, and notifies the other webhooks", async () => {
     const { id } = await create();
     await create({ types: ["webhook.*"] });
     await checkIn(2);
@@ -391,7 +391,7 @@ it("no secret and no value of a header is in a log line, the audit log or the li
 
 // spec/webhooks#failing
 describe("a receiver that is down", () => {
-  it("is reported by mail to the address of the setting when its webhook is disabled", async () => {
+  it("is reported by mail to the configured address when its webhook is disabled", async () => {
     const path = `PATCH /_/api/applications/${application.appid}/settings`;
     const changed = await test.call(path, { token: owner.token, body: { webhooks: { mail: "hooks@example.com" } } });
     assert.equal(changed.status, 200, changed.text);
@@ -409,7 +409,7 @@ describe("a receiver that is down", () => {
     assert.ok(mail.includes(id));
   });
 
-  it("loses no event in a day, receives all of them in order afterwards, and affects no other webhook (events.md E14)", async () => {
+  it("loses no event in a day, then receives all of them in order, and affects no other webhook (events.md E14)", async () => {
     const { id } = await create();
     const healthy = await startReceiver();
     await create({ url: healthy.url });
@@ -438,7 +438,7 @@ describe("a receiver that is down", () => {
     await healthy.close();
   });
 
-  it("disables its webhook after five days, which continues after a resume", async () => {
+  it("has its webhook disabled after five days; a resume continues it", async () => {
     const { id } = await create();
     receiver.answer = () => 500;
     await checkIn(5);
@@ -450,7 +450,7 @@ describe("a receiver that is down", () => {
   });
 });
 
-describe("deliveries that wait for another attempt", () => {
+describe("deliveries that wait for a retry", () => {
   async function failOnce(count = 3): Promise<{ id: string; ids: string[] }> {
     const { id } = await create();
     receiver.answer = () => 500;
@@ -476,7 +476,7 @@ describe("deliveries that wait for another attempt", () => {
   });
 
   // spec/webhooks#redeliver
-  it("are sent again by the state failed, together", async () => {
+  it("are sent again together by state failed", async () => {
     const { id, ids } = await failOnce();
     const { body } = await ask(`POST ${root}/${id}/redeliver`, { state: "failed" });
     assert.deepEqual(body.result, { accepted: 3 });
@@ -485,7 +485,7 @@ describe("deliveries that wait for another attempt", () => {
   });
 
   // spec/webhooks#redeliver
-  it("end when the event is accepted because an operator sent it again, so that it is not sent once more", async () => {
+  it("are closed when the receiver accepts a repeat by an operator, so that the event is not sent once more", async () => {
     const { id, ids } = await failOnce(1);
     const [{ id: deliveryId }] = await deliveries(id, "failed");
     await ask(`POST ${root}/${id}/deliveries/${deliveryId}/redeliver`, {});
@@ -504,10 +504,10 @@ describe("deliveries that wait for another attempt", () => {
 });
 
 // spec/webhooks#redeliver
-describe("events of the log in a range of time", () => {
+describe("logged events in a time range", () => {
   const at = (ms: number) => `${test.now() + ms}`;
 
-  it("are sent to a webhook that never received them, and those that it has received once more", async () => {
+  it("are sent to a webhook that never received them, and again to one that did", async () => {
     const types = ["checkin.*"];
     const first = await create({ types: ["user.*"] });
     const before = await checkIn(2);
@@ -534,7 +534,7 @@ describe("events of the log in a range of time", () => {
     assert.ok(!objects().some((each) => before.includes(each)));
   });
 
-  it("need a range, and continue behind a sequence", async () => {
+  it("need a range, and continue after a sequence", async () => {
     const { id } = await create();
     await checkIn(2);
     await serveAll();
@@ -578,7 +578,7 @@ it("a delivery that is in progress when its webhook is paused is not sent again 
 });
 
 // spec/webhooks#gaps
-it("a webhook whose pending events were deleted receives a notice of their time range before later events", async () => {
+it("a webhook whose pending events were deleted is notified of their time range before later events", async () => {
   const { id } = await create();
   await ask(`POST ${root}/${id}/pause`, {});
   await checkIn(2);
@@ -597,7 +597,7 @@ it("a webhook whose pending events were deleted receives a notice of their time 
   );
 });
 
-it("attempts continue and leases end when the clock is set back by an hour, and timestamps are current (events.md E26)", async () => {
+it("attempts continue and leases expire when the clock is set back by an hour, and timestamps are current (events.md E26)", async () => {
   const { id } = await create();
   receiver.answer = () => 500;
   await checkIn(1);

@@ -1,23 +1,23 @@
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 
-/** An event as a system of the operator sees it. */
+/** An event as an operator's system sees it. */
 interface PresentedEvent {
   readonly id: string;
   readonly type: string;
   readonly created: string;
   readonly objectID?: string;
   readonly sequence: string;
-  /** JSON. */
+  /** Serialized JSON. */
   readonly object?: string;
 }
 
-/** Presents an event with its current object; undefined for a row that is no event. */
+/** Presents an event with its current object; undefined for a row that is not an event. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
 
 /**
- * The body of an event, for readers of CloudEvents 1.0 and of Standard Webhooks (spec/webhooks#envelope).
+ * Writes the body of an event, for readers of CloudEvents 1.0 and of Standard Webhooks (spec/webhooks#envelope).
  *
- * @param presented the event as webhooks see it now
+ * @param presented the event as webhooks currently see it
  */
 export function writeEnvelope(
   event: Pick<PlacedEvent, "application_id" | "at">,

@@ -47,7 +47,7 @@ it("examples/webhook-receiver verifies events, and handles each once", async (t)
   await test.call(`POST ${root}/${id}/deliveries/${delivery.id}/redeliver`, { token, body: {} });
   await test.call(`DELETE /checkins/${checkin.body.result.id}`, { token: jane.token });
   await test.app.webhookRunner.serveAll();
-  assert.match(`${(await lines.next()).value}`, /checkin\.deleted /); // the repeat made no line
+  assert.match(`${(await lines.next()).value}`, /checkin\.deleted /); // the repeat printed no line
   const forged = await fetch(url, { method: "POST", body: "{}", headers: { "webhook-id": "evt_1" } });
   assert.equal(forged.status, 401);
 });

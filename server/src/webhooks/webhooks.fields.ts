@@ -1,5 +1,6 @@
 import { eventTypes } from "../event-log/event-types.ts";
 import { matchTypes } from "../event-log/type-patterns.ts";
+import { isUsualUrl, type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 
@@ -8,7 +9,7 @@ export const headersMax = 10;
 const patternCharactersMax = 100;
 
 /**
- * Reads the patterns of a webhook.
+ * Validates the type patterns of a webhook.
  *
  * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
  */
@@ -25,7 +26,7 @@ export function readTypes(given: readonly unknown[]): readonly string[] {
   });
 }
 
-/** Patterns, each with the position behind which it holds. */
+/** Patterns, each with the log position after which it applies. */
 type PlacedPatterns = Readonly<Record<string, number>>;
 
 export function writePatterns(patterns: readonly string[], positionOf: (pattern: string) => number): string {
@@ -33,10 +34,10 @@ export function writePatterns(patterns: readonly string[], positionOf: (pattern:
 }
 
 export function readStoredPatterns(types: string): PlacedPatterns {
-  return JSON.parse(types); // as `writePatterns` wrote it
+  return JSON.parse(types); // written by `writePatterns`
 }
 
-/** The types that a webhook receives, each with the position after which it does. */
+/** Returns the types that a webhook receives, each with the log position after which it does. */
 export function typesOf(types: string): ReadonlyMap<string, number> {
   const found = computed.get(types) ?? computeTypes(types);
   computed.set(types, found);
@@ -60,12 +61,12 @@ const headerValueCharactersMax = 4_096;
 const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Visible characters, blanks and tabs (RFC 9110 section 5.5), without line breaks. */
 const valuePattern = /^[\t\x20-\x7e]*$/;
-/** The headers that Rollcall sends itself, those of the connection, and those that would be a session. */
+/** Headers that Rollcall sets, headers of the connection, and headers that could carry a session. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|upgrade|te|trailer|expect|content-.*|transfer-encoding|cookie|proxy-.*|accept-encoding|user-agent|webhook-.*|rollcall-.*)$/;
 
 /**
- * Reads the own headers of a webhook.
+ * Validates the custom headers of a webhook.
  *
  * @throws ApiError ParameterOutOfRange
  */
@@ -88,4 +89,27 @@ export function readHeaders(given: Readonly<Record<string, unknown>>): ReadonlyM
 
 export function outOfRange(parameter: string, rule: string): ApiError {
   return new ApiError("ParameterOutOfRange", `${parameter} ${rule}.`, { parameter });
+}
+
+/** How long a registration waits for name servers. Every attempt checks the URL again. */
+const lookUpMs = 2_000;
+
+const urlRule =
+  "must be an https:// URL without a password or a fragment, at port 443 or from 1024 on, that leads to public addresses only";
+
+/**
+ * Validates the URL of a webhook. Accepts a name that cannot be resolved now, because every attempt checks it.
+ *
+ * @throws ApiError ParameterOutOfRange, which does not reveal whether a server responds there
+ */
+export async function requireWebhookUrl(url: string, outgoing: Outgoing): Promise<void> {
+  const parsed = /[\s\p{Cc}#]/u.test(url) ? null : URL.parse(url);
+  const isHttp = parsed?.protocol === "https:" || parsed?.protocol === "http:";
+  if (!isHttp || /^[^/]*\/\/[^/?]*[@\\]/.test(url)) throw outOfRange("url", urlRule);
+  try {
+    await outgoing.findWebhookAddresses(url, AbortSignal.timeout(lookUpMs));
+  } catch (error) {
+    const isRefused = error instanceof OutgoingError && error.problem === "refused";
+    if (isRefused || !isUsualUrl(url)) throw outOfRange("url", urlRule);
+  }
 }

@@ -21,10 +21,11 @@ interface GapServices {
 
 /**
  * Moves a webhook whose position is older than the log to the oldest event. The webhook first receives an event about
- * the gap (spec/webhooks#gaps). A crash in between leads to another such event.
+ * the gap (spec/webhooks#gaps). A crash in between repeats that event.
+ *
  * @param end of the log
  */
-export async function passGap(
+export async function skipGap(
   row: WebhookRow,
   end: Cursor,
   { database, clock, ids, events, eventLog }: GapServices,
@@ -56,7 +57,7 @@ export async function passGap(
       ...{ log: end.log, position: gap.position, attempt: 0, state: "waiting", is_replay: 0 },
       ...{ status: null, ms: null, error: null, response: null },
       created_at: now,
-      next_attempt_at: 0, // before everything else
+      next_attempt_at: 0, // due before all other deliveries
     };
     await insertDeliveries([delivery], queries);
   });

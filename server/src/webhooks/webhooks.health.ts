@@ -5,7 +5,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The delays between the attempts of a failed event. */
+/** The retry delays of a failed delivery. */
 const retryMs = [
   ...[5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs],
   ...[10 * hourMs, 14 * hourMs, 20 * hourMs, 24 * hourMs],
@@ -24,7 +24,7 @@ const failingAfterMs = 30_000;
 const probeMsMax = 60 * minuteMs;
 const disabledAfterMs = 5 * dayMs;
 
-/** The columns of a webhook's health. */
+/** The columns that describe a webhook's health. */
 export type Health = Pick<
   WebhookRow,
   | "state"
@@ -38,8 +38,8 @@ export type Health = Pick<
   | "last_failure_at"
 >;
 
-/** Without the memory of failures. */
-export const calm = {
+/** The columns of a webhook without failures. */
+export const healthyColumns = {
   failures: 0,
   failed_events: "",
   failing_since: null,
@@ -50,19 +50,20 @@ export const calm = {
 } as const;
 
 /**
- * The changes of an attempt (spec/webhooks#failing): ten failures in a row, of three events or more and over half a
- * minute, make a webhook failing; a success ends that state, and five days of it disable the webhook.
+ * Returns the changes by an attempt (spec/webhooks#failing): ten failures in a row, of at least three events and over
+ * more than half a minute, make a webhook failing. A success makes it active again; after five failing days it is
+ * disabled.
  *
  * @param isProbe whether the attempt was made because the webhook is failing
  */
-export function judgeHealth(
+export function nextHealth(
   health: Health,
   { outcome, holdMs = 0 }: AttemptResult,
   { eventId, isProbe, now }: { readonly eventId: string; readonly isProbe: boolean; readonly now: number },
 ): Health {
   switch (outcome) {
     case "delivered": {
-      const { probed: _, ...better } = calm;
+      const { probed: _, ...better } = healthyColumns;
       const state = health.state === "failing" ? "active" : health.state;
       return { ...health, ...better, state, last_success_at: now };
     }
@@ -98,7 +99,7 @@ function judgeFailure(health: Health, eventId: string, isProbe: boolean, now: nu
 
 function readFailed({ failures, failed_events }: Health, now: number): { since: number; ids: readonly string[] } {
   if (failures === 0 || failed_events === "") return { since: now, ids: [] };
-  const { since, ids }: { since: number; ids: readonly string[] } = JSON.parse(failed_events); // as written above
+  const { since, ids }: { since: number; ids: readonly string[] } = JSON.parse(failed_events); // written above
   return { since: Math.min(since, now), ids }; // the clock may have been set back
 }
 
@@ -111,7 +112,7 @@ function changed(current: WebhookRow["state"], next: WebhookRow["state"]): Webho
   return current === "paused" ? current : next;
 }
 
-/** The time of the next probe of a failing webhook: after 1, 2, 4 … 60 minutes. */
+/** Returns when to probe a failing webhook next: after 1, 2, 4 … 60 minutes. */
 export function nextProbeAt({ failing_since, last_failure_at, probes }: Health): number {
   const from = probes === 0 ? failing_since : last_failure_at;
   return (from ?? 0) + Math.min(probeMsMax, 2 ** Math.min(probes, 10) * minuteMs);

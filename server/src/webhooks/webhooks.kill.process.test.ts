@@ -5,7 +5,7 @@ import { startTestApp } from "../../test/harness.ts";
 import { killRunningServers, startProgram } from "../../test/running-server.ts";
 import { startReceiver } from "../../test/webhook-receiver.ts";
 
-/** For each step; what is promised is compared with the time that the machine takes to start a process. */
+/** The limit of each step, which includes starting a process. The guarantee is compared with that time. */
 const stepMsMax = 90_000;
 /** The lease of the killed process, and a scan. */
 const goesOnMsMax = 40_000;

@@ -10,7 +10,7 @@ import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver
 const settings = { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" };
 const notServed = { webhookBounds: { isAutomatic: false } };
 
-describe("webhooks and the log of events", () => {
+describe("webhooks and the event log", () => {
   let test: TestApp;
   let owner: TestOperator;
   let jane: TestUser;
@@ -45,7 +45,7 @@ describe("webhooks and the log of events", () => {
   }
 
   // spec/events#operators-events
-  it("an event has its deliveries by webhook, without the answers of receivers", async () => {
+  it("an event lists its deliveries by webhook, without the receivers' responses", async () => {
     const failing = await startReceiver(() => 500);
     const [first, second] = [await create(), await create({ url: failing.url })];
     const objectID = await checkIn();
@@ -69,14 +69,14 @@ describe("webhooks and the log of events", () => {
     await failing.close();
   });
 
-  it("an event without a delivery has no list of them", async () => {
+  it("an event without a delivery has no list", async () => {
     await test.call("PATCH /users/me", { token: jane.token, body: { description: "new" } });
     const [{ sequence }] = (await ask(`GET ${root}/events?type=user.changed`)).pageResults;
     assert.equal((await ask(`GET ${root}/events/${sequence}`)).deliveries, undefined);
   });
 
   // spec/webhooks#read-a-webhook
-  it("behind examines 10,000 events of the log, and says when there may be more", async () => {
+  it("`behind` examines 10,000 logged events, and reports whether there may be more", async () => {
     const { id } = await create();
     await checkIn();
     const few = (await ask(`GET ${root}/webhooks/${id}`)).behind;
@@ -94,7 +94,7 @@ describe("webhooks and the log of events", () => {
 
 // spec/webhooks#failing
 describe("the mail about a disabled webhook", () => {
-  it("is sent by another process when the mail server of the one that disabled it does not answer", async (t) => {
+  it("is sent by another process when the mail server of the process that disabled it does not respond", async (t) => {
     const connections: Socket[] = [];
     const silent = createServer((socket) => void connections.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
     await once(silent, "listening");

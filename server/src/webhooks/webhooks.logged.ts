@@ -7,30 +7,33 @@ import type { DateRange } from "../lib/dates.ts";
 import { listOpenEvents } from "./webhooks.deliveries.store.ts";
 import { typesOf } from "./webhooks.fields.ts";
 
-/** The events of a call; another call continues. */
+/** The maximum number of events per call; the next call continues. */
 export const acceptedMax = 10_000;
 const rowsPerRead = 1_000;
 const rowsExaminedMax = 100_000;
-/** How much later than its neighbours an event may have been written: its transaction may have waited, or its clock differ. */
+/**
+ * How much later than its neighbours an event may have been written: its transaction may have waited, or its clock
+ * differ.
+ */
 const slackMs = 600_000;
 
 export interface LoggedFilters {
   readonly created: DateRange;
   readonly type?: string | undefined;
-  /** Only events behind this position. */
+  /** Selects events after this position. */
   readonly after?: number | undefined;
 }
 
 export interface LoggedEvents {
   readonly log: string;
   readonly events: readonly PlacedEvent[];
-  /** The position behind which another call continues; undefined at the end of the range. */
+  /** The position after which the next call continues; undefined at the end of the range. */
   readonly next: number | undefined;
 }
 
 /**
- * Finds events of the log by the time of their write, whether the webhook has received them or not: those of its types that
- * its position has passed and that no delivery of it waits for.
+ * Finds logged events by the time of their write: events of the webhook's types that its position has passed and that
+ * no waiting delivery covers. They may have been delivered already.
  */
 export async function findLogged(
   row: WebhookRow,
@@ -68,7 +71,7 @@ export async function findLogged(
   return { log: log.name, events, next: undefined };
 }
 
-/** A position that all events of the log from a time on are behind, by a binary search: the log is in the order of time, nearly. */
+/** Returns a position before all logged events since `at`, by a binary search: the log is almost sorted by time. */
 async function findPositionBefore(applicationId: string, at: number, end: number, queries: Queries): Promise<number> {
   const [oldest] = await listEvents(applicationId, 0, 1, queries);
   let low = (oldest?.position ?? 1) - 1;
@@ -82,7 +85,7 @@ async function findPositionBefore(applicationId: string, at: number, end: number
   return low;
 }
 
-/** The deliveries of events that are sent again, or for the first time, because an operator requested it. */
+/** Returns deliveries for events that an operator wants sent (again). */
 export function replaysOf(
   { application_id, id: webhook_id }: WebhookRow,
   { log, events }: LoggedEvents,

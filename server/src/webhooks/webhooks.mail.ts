@@ -7,7 +7,7 @@ import { type Mailer, MailFailure } from "../mail/mailer.ts";
 import type { Mails } from "../mail/outbox.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
-import { claimWebhookMail, endWebhookMail, type WebhookName } from "./webhooks.serving.store.ts";
+import { claimWebhookMail, clearWebhookMail, type WebhookName } from "./webhooks.serving.store.ts";
 
 export interface MailServices {
   readonly clock: Clock;
@@ -19,13 +19,14 @@ export interface MailServices {
   readonly settingsSealer: SettingsSealer;
 }
 
-/** When another attempt follows, while the mail server does not accept the mail, or after a crash. */
+/** The delay before the next attempt, after the mail server refused the mail or the process crashed. */
 const retryMs = 600_000;
 const dayMs = 86_400_000;
 
 /**
- * Whether `webhooks.mail` of the application's settings receives a mail (spec/webhooks#failing) about a webhook that the
- * transaction disables. The webhook's row has when the mail is due, so that it is sent whatever happens to the process.
+ * Whether the address in `webhooks.mail` of the application's settings receives a mail (spec/webhooks#failing) about a
+ * webhook that the transaction disables. The due time is stored in the webhook's row, so that the mail survives a
+ * crash.
  */
 export async function admitMailAboutDisabled(
   { applicationId, id }: WebhookName,
@@ -40,7 +41,7 @@ export async function admitMailAboutDisabled(
   return isAdmitted;
 }
 
-/** Sends the mail about a disabled webhook if it is due, and if no other process does. */
+/** Sends the mail about a disabled webhook if it is due and no other process has claimed it. */
 export async function mailAboutDisabled(name: WebhookName, services: MailServices): Promise<void> {
   const { clock, database, log } = services;
   const now = clock.now();
@@ -51,9 +52,9 @@ export async function mailAboutDisabled(name: WebhookName, services: MailService
   } catch (err) {
     if (!(err instanceof MailFailure)) throw err;
     log.warn({ err, webhook: name.id }, "a mail about a webhook was not sent");
-    if (now - disabledAt < dayMs) return; // tried again
+    if (now - disabledAt < dayMs) return; // a later scan tries again
   }
-  await database.write(({ queries }) => endWebhookMail(name, queries));
+  await database.write(({ queries }) => clearWebhookMail(name, queries));
 }
 
 /** @throws MailFailure */

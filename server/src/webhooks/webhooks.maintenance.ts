@@ -6,8 +6,8 @@ import { updateWebhook } from "./webhooks.store.ts";
 const rowsPerStep = 1_000;
 
 /**
- * Keeps the log of an application for its webhooks, deletes deliveries together with their events, deletes those of
- * deleted webhooks, and reseals secrets under the newest ROLLCALL_SECRET.
+ * Retains the log of an application for its webhooks, deletes deliveries with their events or their webhook, and
+ * reseals secrets under the newest ROLLCALL_SECRET.
  */
 export async function maintainWebhooks(
   applicationId: string,
@@ -29,7 +29,7 @@ export async function maintainWebhooks(
   for (const row of rows) {
     const resealed = webhookSealer.resealed(row);
     if (Object.keys(resealed).length === 0) continue;
-    // A secret that was rotated meanwhile is sealed in the next round.
+    // If an operator has just rotated the secret, the next round reseals it.
     await database.write(async ({ queries }) => {
       const { secret, headers } = row;
       const found = await queries
@@ -47,7 +47,7 @@ export async function maintainWebhooks(
   while (await deleteSome(applicationId, oldest?.position, kept, database)) signal?.throwIfAborted();
 }
 
-/** @returns whether there may be more */
+/** @returns whether rows may be left */
 async function deleteSome(
   applicationId: string,
   keptFrom: number | undefined,

@@ -132,12 +132,12 @@ export const RotatedSecret = named(
 /** The undelivered events of a webhook. */
 export interface Backlog {
   readonly events: number;
-  /** There may be more. */
+  /** Whether the count is a minimum. */
   readonly isAtLeast: boolean;
   readonly since: number | undefined;
 }
 
-/** @param now decides which secrets are still valid */
+/** @param now determines which secrets are still valid */
 export function presentWebhook(row: WebhookRow, backlog: Backlog, now: number): Static<typeof WebhookResult> {
   const { events, isAtLeast, since } = backlog;
   const secrets = [
@@ -152,7 +152,7 @@ export function presentWebhook(row: WebhookRow, backlog: Backlog, now: number): 
     types: Object.keys(readStoredPatterns(row.types)),
     ...(row.name !== "" && { name: row.name }),
     format: row.format,
-    headers: JSON.parse(row.header_names), // as `readHeaders` stored it
+    headers: JSON.parse(row.header_names), // stored by `readHeaders`
     concurrency: row.concurrency,
     timeoutMs: row.timeout_ms,
     perSecond: row.per_second,

@@ -10,10 +10,9 @@ import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { findBacklog } from "./webhooks.backlog.ts";
-import { hastenDeliveries } from "./webhooks.deliveries.store.ts";
-import { readHeaders, readStoredPatterns, readTypes, writePatterns } from "./webhooks.fields.ts";
-import { calm } from "./webhooks.health.ts";
+import { makeDeliveriesDue } from "./webhooks.deliveries.store.ts";
+import { readHeaders, readStoredPatterns, readTypes, requireWebhookUrl, writePatterns } from "./webhooks.fields.ts";
+import { healthyColumns } from "./webhooks.health.ts";
 import {
   type Backlog,
   ChangeWebhook,
@@ -41,7 +40,7 @@ import {
   updateWebhook,
   type WebhookColumns,
 } from "./webhooks.store.ts";
-import { requireWebhookUrl } from "./webhooks.url.ts";
+import { findBacklog } from "./webhooks.watch.ts";
 
 const webhooksMax = 20;
 const hourMs = 3_600_000;
@@ -96,7 +95,7 @@ const createWebhook = operation({
 
 const noBacklog: Backlog = { events: 0, isAtLeast: false, since: undefined };
 
-/** The defaults of a new webhook. */
+/** The default columns of a new webhook. */
 const newColumns = {
   name: "",
   url: "",
@@ -116,7 +115,7 @@ const newColumns = {
   lease_holder: "",
   lease_ends_at: 0,
   wake_at: null,
-  ...calm,
+  ...healthyColumns,
   last_success_at: null,
   last_failure_at: null,
   mail_due_at: null,
@@ -218,7 +217,7 @@ const removeWebhook = operation({
     if (!isThere) throw new ApiError("ItemDoesNotExist");
     background.run(`deliveries of ${webhookId}`, async (signal) => {
       while (await database.write(({ queries }) => deleteDeliveries(appid, webhookId, queries))) {
-        signal.throwIfAborted(); // maintenance deletes the rest
+        signal.throwIfAborted(); // if aborted, maintenance deletes the rest
       }
     });
     return true as const;
@@ -273,7 +272,11 @@ const pauseWebhook = operation({
   errors: ["ItemDoesNotExist"],
   async handle({ path: { appid, webhookId } }, services) {
     await requireApplication(appid, services.database.reads);
-    return change(appid, webhookId, services, () => ({ ...calm, state: "paused", modified_at: services.clock.now() }));
+    return change(appid, webhookId, services, () => ({
+      ...healthyColumns,
+      state: "paused",
+      modified_at: services.clock.now(),
+    }));
   },
 });
 
@@ -296,22 +299,22 @@ const resumeWebhook = operation({
     await requireWebhook(appid, webhookId, database.reads);
     const end = await findEnd(appid, services);
     const now = clock.now();
-    const hasten = (queries: Queries) => hastenDeliveries(appid, webhookId, now, queries);
+    const makeDue = (queries: Queries) => makeDeliveriesDue(appid, webhookId, now, queries);
     const columnsFor = (current: WebhookRow): WebhookColumns => {
       if (webhookSealer.open(current, now) === undefined) {
         const message = "Set the headers and rotate the secret of the webhook first, which an import does not bring.";
         throw new ApiError("ParameterOutOfRange", message);
       }
-      const isMoved = from === "now" || current.log === ""; // an imported webhook has no place in this log
+      const isMoved = from === "now" || current.log === ""; // an imported webhook has no position in this log
       return {
-        ...calm,
+        ...healthyColumns,
         state: "active",
         wake_at: now,
         ...(isMoved && { ...cursorColumns(end, now), turn: current.turn + 1 }),
         modified_at: now,
       };
     };
-    const resumed = await change(appid, webhookId, services, columnsFor, hasten);
+    const resumed = await change(appid, webhookId, services, columnsFor, makeDue);
     database.afterCommit(() => webhookRunner.expect(appid));
     return resumed;
   },
@@ -321,7 +324,7 @@ function cursorColumns({ log, position, id }: Cursor, now: number) {
   return { log, position, event_id: id, position_at: now };
 }
 
-/** The columns that a request changes. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
+/** Returns the columns that a request changes. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
 function readColumns(
   appid: string,
   id: string,
@@ -345,7 +348,7 @@ function readColumns(
 }
 
 /**
- * Only owners may make a webhook send true locations, and change the URL of one that does.
+ * Only owners may let a webhook send true locations, or change the URL of one that does.
  *
  * @throws ApiError ObjectPermissionDenied
  */
@@ -364,7 +367,7 @@ function requireUrl(url: string, { database, outgoing }: Services): Promise<void
   return database.outsideTransaction(`webhook at ${url}`, () => requireWebhookUrl(url, outgoing), { hasEffect: true });
 }
 
-/** The end of the log, which records events from then on. */
+/** Returns the end of the log, which records events from then on. */
 function findEnd(appid: string, { database, eventLog }: Services): Promise<Cursor> {
   return database.outsideTransaction(`end of the log of ${appid}`, () => eventLog.findEnd(appid), { hasEffect: true });
 }
@@ -379,7 +382,8 @@ export async function requireWebhook(appid: string, id: string, queries: Queries
 type ColumnsFor = (current: WebhookRow) => WebhookColumns;
 
 /**
- * Changes a webhook according to its current state.
+ * Changes a webhook depending on its current state.
+ *
  * @param also runs in the same transaction
  * @throws ApiError ItemDoesNotExist
  */
@@ -414,7 +418,7 @@ async function present(row: WebhookRow, { database, clock }: Services) {
   return presentWebhook(row, await findBacklog(row, database.reads), clock.now());
 }
 
-/** The webhooks of an application (spec/webhooks). */
+/** Operators create, change, pause and delete the webhooks of an application (spec/webhooks). */
 export const webhookOperations = [
   createWebhook,
   listWebhooks,

@@ -7,7 +7,7 @@ let owner: TestOperator;
 let editor: TestOperator;
 let viewer: TestOperator;
 let root: string;
-/** The answers of the name servers in the test. */
+/** What the name servers of the test answer. */
 const names: Record<string, readonly string[] | "silent"> = {};
 before(async () => {
   test = await startTestApp(
@@ -57,7 +57,7 @@ function assertOutOfRange(answer: Answer, parameter: string): void {
 
 describe("webhooks of an application", () => {
   // spec/webhooks#create-a-webhook
-  it("are created with a secret that is shown once, and is in no other answer and not in the database", async () => {
+  it("are created with a secret that is shown once, and is in no other response and not in the database", async () => {
     const { secret, ...rest } = await created({ name: "Shop", headers: { Authorization: "Bearer hush" } });
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.deepEqual(rest.headers, ["authorization"]);
@@ -75,7 +75,7 @@ describe("webhooks of an application", () => {
     assert.ok(!audit.text.includes("hush") && !audit.text.includes(secret));
   });
 
-  it("are limited to 20, even with one URL", async () => {
+  it("are limited to 20, even with the same URL", async () => {
     for (let count = 0; count < 20; count += 1) await created();
     assertRefused(await create(), 413, "RequestTooLarge");
   });
@@ -132,7 +132,7 @@ describe("webhooks of an application", () => {
   });
 
   // spec/webhooks#rotate-the-secret
-  it("have two secrets at most after a rotation", async () => {
+  it("have at most two secrets after a rotation", async () => {
     const { id, secret } = await created();
     const first = await ask(`POST ${root}/${id}/rotate-secret`, { overlapHours: 1 });
     assert.notEqual(first.body.result.secret, secret);
@@ -156,7 +156,7 @@ describe("webhooks of an application", () => {
   });
 
   // spec/webhooks#true-locations
-  it("send true locations only if an owner allows it, and then only owners change their URL", async () => {
+  it("send true locations only if an owner allows it; then only owners change their URL", async () => {
     assertRefused(await create({ trueLocations: true }), 403, "ObjectPermissionDenied");
     const { id } = await created({ trueLocations: true }, owner);
     for (const body of [{ url: "https://1.1.1.1/" }, { headers: {} }, { trueLocations: false }]) {
@@ -218,7 +218,7 @@ describe("the URL of a webhook (events.md E12)", () => {
     assertOutOfRange(await create({ url: `https://1.1.1.1/${"x".repeat(2_048)}` }), "url");
   });
 
-  it("may lead to public addresses, and by http and any port into WEBHOOK_NETWORKS", async () => {
+  it("may lead to public addresses, and into WEBHOOK_NETWORKS by http and any port", async () => {
     Object.assign(names, { "public.example": ["1.1.1.1", "2606:4700:4700::1111"], "inner.example": ["10.9.0.1"] });
     for (const url of ["https://public.example/", "https://public.example:8443/", "https://0x01010101/"])
       await created({ url });
@@ -227,13 +227,13 @@ describe("the URL of a webhook (events.md E12)", () => {
     for (const url of ["http://public.example/", "http://10.8.0.1/"]) assertOutOfRange(await create({ url }), "url");
   });
 
-  it("is accepted when its name has no address now, or name servers do not answer", async () => {
+  it("is accepted when its name does not resolve, or name servers do not respond", async () => {
     names["silent.example"] = "silent";
     for (const url of ["https://unknown.example/", "https://silent.example/"]) await created({ url });
     assertOutOfRange(await create({ url: "http://silent.example/" }), "url");
   });
 
-  it("is validated in a change, too", async () => {
+  it("is validated when it is changed", async () => {
     const { id } = await created();
     assertOutOfRange(await ask(`PATCH ${root}/${id}`, { url: "https://127.0.0.1/" }), "url");
   });
@@ -267,7 +267,7 @@ describe("the headers of a webhook (events.md E19)", () => {
 
 describe("deliveries of a webhook", () => {
   // spec/webhooks#deliveries
-  it("are listed and filtered; viewers do not see answers", async () => {
+  it("are listed and filtered; viewers do not see responses", async () => {
     const { id } = await created();
     const appid = root.split("/")[4] ?? "";
     const deliveries = [];

@@ -5,8 +5,8 @@ import { type Entry, entryOf, entryOfDelivery, eventsPerRead, isWanted } from ".
 import { findWaitingBehind } from "./webhooks.serving.store.ts";
 
 /**
- * The event with which a failing webhook is probed: another one each time, the oldest first, so that one event that is
- * always refused proves nothing.
+ * Returns the event with which to probe a failing webhook: a different one each time, starting with the oldest, because
+ * the receiver may refuse one particular event.
  */
 export async function findProbe(
   row: WebhookRow,

@@ -3,18 +3,18 @@ import type { WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { AttemptResult } from "./webhooks.attempt.ts";
-import { endOtherDeliveries, insertDeliveries } from "./webhooks.deliveries.store.ts";
+import { closeOtherDeliveries, insertDeliveries } from "./webhooks.deliveries.store.ts";
 import type { Entry } from "./webhooks.entries.ts";
-import { judgeHealth, nextAttemptAt } from "./webhooks.health.ts";
+import { nextAttemptAt, nextHealth } from "./webhooks.health.ts";
 import { admitMailAboutDisabled, type MailServices } from "./webhooks.mail.ts";
 import { leaseMs, updateDelivery, type WebhookName } from "./webhooks.serving.store.ts";
 import { findWebhook, updateWebhook } from "./webhooks.store.ts";
-import type { Place } from "./webhooks.window.ts";
+import type { LogPosition } from "./webhooks.window.ts";
 
-/** An attempt that has ended. */
-export interface Ended {
+/** A finished attempt. */
+export interface FinishedAttempt {
   readonly entry: Entry;
-  /** Undefined when the log does not have the event any more. */
+  /** Undefined when the log no longer has the event. */
   readonly result: AttemptResult | undefined;
 }
 
@@ -25,20 +25,20 @@ export interface ResultServices extends MailServices {
 
 interface Progress {
   readonly holder: string;
-  readonly ended: readonly Ended[];
-  /** The position that the webhook has reached in the log, of the turn in which it was read. */
-  readonly place: Place | undefined;
+  readonly ended: readonly FinishedAttempt[];
+  /** The log position that the webhook has reached, and the `turn` of the row under which the log was read. */
+  readonly reached: LogPosition | undefined;
   readonly turn: number | undefined;
 }
 
 /**
- * Stores results and the position in the log, in one transaction that extends the lease.
+ * Stores results and the log position, in one transaction that extends the lease.
  *
- * @returns undefined if another process has taken the lease, or the webhook is gone
+ * @returns undefined if another process has taken the lease, or the webhook no longer exists
  */
 export function storeResults(
   name: WebhookName,
-  { holder, ended, place, turn }: Progress,
+  { holder, ended, reached, turn }: Progress,
   services: ResultServices,
 ): Promise<{ readonly isMailDue: boolean } | undefined> {
   const { database, clock, ids, events } = services;
@@ -51,16 +51,16 @@ export function storeResults(
     const now = clock.now();
     const isOfTurn = current.turn === turn;
     let health = current;
-    let moved = isOfTurn ? place : undefined;
+    let moved = isOfTurn ? reached : undefined;
     const added: WebhookDeliveryRow[] = [];
     for (const { entry, result } of ended) {
       health = healthAfter({ entry, result }, health, now);
       const isAccepted = result?.outcome === "delivered";
-      if (entry.isProbe && entry.delivery === undefined && !isAccepted) continue; // its position stays unchanged
+      if (entry.isProbe && entry.delivery === undefined && !isAccepted) continue; // its log position does not change
       const row = nextRow(entry, result, current, health, now, () => ids.newId("WebhookDelivery"));
       if (entry.delivery === undefined) added.push(row);
       else await updateDelivery(row, queries);
-      if (isAccepted && row.is_replay === 1) await endOtherDeliveries(row, queries);
+      if (isAccepted && row.is_replay === 1) await closeOtherDeliveries(row, queries);
       if (entry.isProbe && entry.isNext && isOfTurn) {
         moved = { log: current.log, position: entry.position, id: entry.eventId, at: now };
       }
@@ -87,14 +87,14 @@ export function storeResults(
   });
 }
 
-function healthAfter({ entry, result }: Ended, health: WebhookRow, now: number): WebhookRow {
+function healthAfter({ entry, result }: FinishedAttempt, health: WebhookRow, now: number): WebhookRow {
   if (result === undefined) return health;
   const { eventId, isProbe, delivery, position } = entry;
-  const judged = judgeHealth(health, result, { eventId, isProbe, now });
+  const judged = nextHealth(health, result, { eventId, isProbe, now });
   return { ...health, ...judged, ...(isProbe && { probed: delivery?.id ?? `${position}` }) };
 }
 
-/** The row of a delivery after an attempt. */
+/** Returns the row of a delivery after an attempt. */
 function nextRow(
   { eventId, type, position, isProbe, delivery }: Entry,
   result: AttemptResult | undefined,
@@ -122,7 +122,7 @@ function nextRow(
       return { ...row, next_attempt_at: held_until };
     default:
   }
-  if (isProbe) return row; // no attempt counts while the webhook is failing
+  if (isProbe) return row; // attempts do not count while the webhook is failing
   if (result?.outcome === "refused")
     return { ...row, state: "refused", attempt: row.attempt + 1, next_attempt_at: null };
   const attempt = row.attempt + 1;

@@ -11,7 +11,7 @@ const networks = {
   RATE_LIMITS: "off",
   METRICS_TOKEN: metricsToken,
 };
-/** No test waits for a scan. */
+/** So long that no test waits for a scan. */
 const scanMs = 3_600_000;
 const waitMs = 90_000;
 
@@ -71,7 +71,7 @@ it("the events of every process reach the first webhook of an application withou
   );
 });
 
-it("a webhook with many events makes room for those of other applications", async () => {
+it("a webhook with many events yields to those of other applications", async () => {
   const [busy, quiet] = [await test.createApplication("Busy"), await test.createApplication("Quiet")];
   const events = 400;
   const slow = await register(busy.appid, async () => {
@@ -90,7 +90,7 @@ it("a webhook with many events makes room for those of other applications", asyn
 });
 
 // spec/webhooks#read-a-webhook
-it("Prometheus has the states of webhooks, and how far each of them is behind", async () => {
+it("metrics report the state of each webhook, and how far it is behind", async () => {
   const application = await test.createApplication();
   await register(application.appid, async () => 500);
   const jane = await test.signUp("Jane of the failing one", application);

@@ -8,9 +8,10 @@ import { LruMap } from "../lib/lru-map.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
 import { eventsPerRead, isWanted } from "./webhooks.entries.ts";
 import { mailAboutDisabled } from "./webhooks.mail.ts";
+import { createWebhookQueue, type QueueBounds } from "./webhooks.queue.ts";
 import {
   listBehind,
-  listLost,
+  listCutOff,
   listMailed,
   listServed,
   listServedApplications,
@@ -19,23 +20,22 @@ import {
 } from "./webhooks.serving.store.ts";
 import type { ServingServices } from "./webhooks.serving.ts";
 import { findWebhook } from "./webhooks.store.ts";
-import { createWebhookTurns, type TurnBounds } from "./webhooks.turns.ts";
 import { createWebhookWatch, type WebhookStatistics, type WebhookWatch } from "./webhooks.watch.ts";
 
 const webhooksMax = 10_000;
 const rowsMax = 5_000;
 
-/** Whether the log has events for a webhook. */
+/** Detects logged events for a webhook. */
 interface WebhookNews {
   /**
-   * Reads only rows that this process has not read before, so that events of other types cost a webhook no write. True
-   * also when its place is far behind, so that it moves on with the log.
+   * Reads only log rows that this process has not read before, so that events of other types cost a webhook no write.
+   * Also true for a position far behind, so that it advances with the log.
    */
   hasNews(row: WebhookRow): Promise<boolean>;
 }
 
 function createWebhookNews({ eventLog }: { readonly eventLog: Pick<EventLog, "list" | "findEnd"> }): WebhookNews {
-  /** The position up to which the log has no event for a webhook, and the row for which that holds. */
+  /** The position up to which the log has no event for a webhook, and the row to which that applies. */
   const quietTo = new LruMap<string, { readonly of: string; readonly position: number }>(webhooksMax);
 
   return {
@@ -63,46 +63,48 @@ const scansPerLongScan = 12;
 const wakeMs = 1_000;
 const watchMs = 30_000;
 /**
- * The delays after a write of this process: for its commit, for a slow one, and in case another process served the
+ * Delays after a write of this process: for its commit, for a slow commit, and in case another process was serving the
  * webhook.
  */
 const hintMs = [20, 300, 1_500] as const;
-/** After an event of another process, which serves the webhook first if it can. */
+/** Delays after another process reported an event: that process serves the webhook first if it can. */
 const foreignHintMs = [500, 2_000] as const;
-/** Applications whose logs a process follows for their webhooks; events of others are found by the scan. */
+/**
+ * The number of applications whose logs a process follows for their webhooks; for others, the scan finds new events.
+ */
 const followedMax = 1_000;
 
-/** What bounds the service of webhooks in a process. */
-export interface RunnerBounds extends TurnBounds {
-  /** The interval at which a process looks for due webhooks that no event has named. */
+/** Bounds of the webhook runner of a process. */
+export interface RunnerBounds extends QueueBounds {
+  /** The interval of scans for due webhooks that no event announced. */
   readonly scanMs: number;
-  /** Whether webhooks are served as soon as they have something to send; otherwise by `serveAll` only. */
+  /** Whether webhooks are served as soon as they have something to send; otherwise only by `serveAll`. */
   readonly isAutomatic: boolean;
 }
 
 const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_000, isAutomatic: true };
 
-/** What a process needs to serve webhooks. */
+/** The services that the runner needs. */
 export interface RunnerServices extends ServingServices {
   readonly eventFollower: Pick<LogFollower, "follow">;
 }
 
 /** Sends the events of webhooks in this process. */
 export interface WebhookRunner {
-  /** Records that a transaction of this process, which may still fail, has recorded an event of an application. */
+  /** Reports that a transaction of this process, which may still fail, recorded an event of an application. */
   notice(applicationId: string): void;
-  /** Records that this process has registered or resumed a webhook of an application. */
+  /** Reports that this process registered or resumed a webhook of an application. */
   expect(applicationId: string): void;
-  /** Starts to look for webhooks, and to serve them. */
+  /** Starts to scan for webhooks and to serve them. */
   start(services: RunnerServices): void;
-  /** Looks for due webhooks and mails, and serves them; resolves when all have been served. */
+  /** Scans for due webhooks and mails, and serves them; resolves when all have been served. */
   serveAll(): Promise<void>;
-  /** Ends attempts in progress, or leaves them after `graceMs`. */
+  /** Waits for attempts in progress, at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** The numbers of attempts by their result, since the start of this process. */
+  /** The number of attempts by outcome, since the start of this process. */
   readonly outcomes: ReadonlyMap<Outcome, number>;
   readonly servingCount: number;
-  /** How the webhooks of the deployment were doing at most half a minute ago. */
+  /** The state of the deployment's webhooks, at most half a minute old. */
   statistics(): WebhookStatistics;
 }
 
@@ -110,12 +112,12 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   const allBounds = { ...usualBounds, ...bounds };
   const { scanMs, isAutomatic } = allBounds;
   const stopping = new AbortController();
-  const turns = createWebhookTurns(allBounds, stopping.signal);
+  const queue = createWebhookQueue(allBounds, stopping.signal);
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
-  // What follows an event belongs to no call, and must not run inside of the transaction of the call that caused it.
+  // Work after an event must not run inside the transaction of the call that caused the event.
   const outside = new AsyncResource("WebhookRunner");
-  /** Of each application that is followed, what ends that. */
+  /** The followed applications, each with a function that stops following. */
   const followed = new Map<string, () => void>();
   let applications: ReadonlySet<string> = new Set();
   let scans = 0;
@@ -128,7 +130,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     | undefined;
 
   function serve(name: WebhookName): Promise<void> {
-    return context === undefined ? Promise.resolve() : turns.serve(name, context.services);
+    return context === undefined ? Promise.resolve() : queue.serve(name, context.services);
   }
 
   async function serveApplication(applicationId: string): Promise<void> {
@@ -136,7 +138,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     const { database, log } = context.services;
     try {
       for (const row of await listServed(applicationId, database.reads)) {
-        if (turns.has(row.id) || (await hasWork(row))) void serve({ applicationId, id: row.id });
+        if (queue.has(row.id) || (await hasWork(row))) void serve({ applicationId, id: row.id });
       }
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, "the webhooks of an application could not be found");
@@ -161,7 +163,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       if (found.some(({ id }) => id === name.id)) continue;
       if (await hasWork(await findWebhook(name.applicationId, name.id, database.reads))) found.push(name);
     }
-    return isLong ? [...found, ...(await listLost(database.reads))] : found;
+    return isLong ? [...found, ...(await listCutOff(database.reads))] : found;
   }
 
   async function mailAll(services: RunnerServices): Promise<void> {
@@ -173,7 +175,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     }
   }
 
-  /** Scans after every committed event got its position. */
+  /** Scans after every committed event has its position. */
   async function scanSettled(): Promise<WebhookName[]> {
     if (context === undefined) return [];
     const { database, eventLog } = context.services;
@@ -181,7 +183,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     return scan(true);
   }
 
-  /** Runs work that belongs to no call, after each delay. */
+  /** Runs background work after each delay, outside any call. */
   function later(delays: readonly number[], work: (index: number) => Promise<void>): void {
     for (const [index, ms] of delays.entries()) {
       const timer = setTimeout(() => {
@@ -196,7 +198,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   async function watch(): Promise<void> {
     if (context === undefined || stopping.signal.aborted) return;
     try {
-      await context.watch.look();
+      await context.watch.refresh();
     } catch (err) {
       if (!stopping.signal.aborted) context.services.log.warn({ err }, "webhooks could not be counted for metrics");
     }
@@ -244,9 +246,9 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   }
 
   return {
-    outcomes: turns.outcomes,
+    outcomes: queue.outcomes,
     get servingCount() {
-      return turns.servingCount;
+      return queue.servingCount;
     },
 
     notice(applicationId) {
@@ -281,7 +283,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       });
       every(watchMs, watch);
       every(wakeMs, async () => {
-        turns.endSlices();
+        queue.stopExpiredSlices();
         if (applications.size === 0) return;
         for (const name of await listWaking(services.clock.now(), services.database.reads)) void serve(name);
       });
@@ -303,7 +305,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       for (const timer of timers) clearTimeout(timer);
       for (const end of followed.values()) end();
       followed.clear();
-      await Promise.race([turns.ended(), sleep(graceMs, undefined, { ref: false })]);
+      await Promise.race([queue.idle(), sleep(graceMs, undefined, { ref: false })]);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Secrets } from "../lib/secret-ring.ts";
 const secretPrefix = "whsec_";
 const secretBytes = 32;
 
-/** A new secret, as receivers configure it. */
+/** Returns a new secret in the format that receivers configure. */
 export function newWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString("base64");
 }
@@ -27,9 +27,9 @@ type SealedColumns = Pick<
 export interface WebhookSealer {
   sealSecret(applicationId: string, id: string, secret: string): string;
   sealHeaders(applicationId: string, id: string, headers: ReadonlyMap<string, string>): string | null;
-  /** @returns undefined when a column is missing, as after an import, or sealed under another ROLLCALL_SECRET */
+  /** @returns undefined when a column is missing, as after an import, or is sealed under another ROLLCALL_SECRET */
   open(row: SealedColumns, now: number): OpenedWebhook | undefined;
-  /** The columns that are sealed under an older ROLLCALL_SECRET, sealed under the newest. */
+  /** Reseals the columns that are sealed under an older ROLLCALL_SECRET under the newest. */
   resealed(row: SealedColumns): Partial<Pick<WebhookRow, "secret" | "older_secret" | "headers">>;
 }
 
@@ -70,7 +70,7 @@ export function createWebhookSealer(given: Secrets): WebhookSealer {
   };
 }
 /**
- * The value of `webhook-signature` (Standard Webhooks 1.0).
+ * Returns the value of `webhook-signature` (Standard Webhooks 1.0).
  *
  * @param secrets newest first
  * @param timestamp in seconds

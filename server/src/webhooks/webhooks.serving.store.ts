@@ -5,7 +5,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import type { WebhookDeliveryRow, WebhookRow, WebhookState } from "../db/tables.ts";
 
 export const leaseMs = 30_000;
-/** A lease that ends later was taken by a process whose clock was ahead. */
+/** A lease with a later expiry was taken under a clock that was ahead. */
 const leaseMsMax = 2 * leaseMs;
 
 interface OfWebhook {
@@ -43,7 +43,7 @@ export async function releaseWebhookLease(
 
 type OfDue = OfWebhook & { readonly now: number; readonly count: number };
 
-/** The deliveries that are due, the most overdue first. */
+/** The due deliveries, the most overdue first. */
 export const listDue = prepare<OfDue, WebhookDeliveryRow>((queries, parameter) =>
   queries
     .selectFrom("webhook_deliveries")
@@ -57,7 +57,7 @@ export const listDue = prepare<OfDue, WebhookDeliveryRow>((queries, parameter) =
     .limit(rowLimit(parameter("count"))),
 );
 
-/** The oldest delivery that waits, behind a given one. */
+/** Finds the oldest waiting delivery after the given one. */
 export async function findWaitingBehind(
   { applicationId, id }: OfWebhook,
   behind: string,
@@ -75,7 +75,7 @@ export async function findWaitingBehind(
     .executeTakeFirst();
 }
 
-/** When the next delivery is due. */
+/** Returns when the next delivery is due. */
 export async function findNextDue({ applicationId, id }: OfWebhook, queries: Queries): Promise<number | undefined> {
   const row = await queries
     .selectFrom("webhook_deliveries")
@@ -90,7 +90,7 @@ export async function findNextDue({ applicationId, id }: OfWebhook, queries: Que
 }
 
 /**
- * Lets no other process send the mail about a webhook until a later time.
+ * Claims the mail about a webhook: no other process sends it until a later time.
  *
  * @returns when the webhook was disabled; undefined if no mail is due
  */
@@ -108,13 +108,13 @@ export async function claimWebhookMail(
   return claimed && Number(claimed.last_failure_at ?? now);
 }
 
-/** The mail about a webhook has been sent, or cannot be sent. */
-export async function endWebhookMail({ applicationId, id }: OfWebhook, queries: Queries): Promise<void> {
+/** Clears the due time of the mail about a webhook, after it was sent or became impossible. */
+export async function clearWebhookMail({ applicationId, id }: OfWebhook, queries: Queries): Promise<void> {
   await sql`
     update webhooks set mail_due_at = null where application_id = ${applicationId} and id = ${id}`.execute(queries);
 }
 
-/** The changes of a delivery by an attempt. */
+/** Stores the result of an attempt in its delivery. */
 export async function updateDelivery(row: WebhookDeliveryRow, queries: Queries): Promise<void> {
   const { application_id, webhook_id, id, attempt, state, status, ms, error, response, next_attempt_at } = row;
   await queries
@@ -157,7 +157,7 @@ export interface WebhookName {
 
 const webhooksPerScan = 1_000;
 
-/** Webhooks whose log has events after their cursor. Positions have no holes, so one look-up by index tells. */
+/** Lists webhooks whose log has events after their cursor. Positions have no holes, so one index look-up decides. */
 export function listBehind(queries: Queries): Promise<WebhookName[]> {
   return listNames(
     sql`join events as next on next.application_id = webhook.application_id and next.position = webhook.position + 1
@@ -166,7 +166,7 @@ export function listBehind(queries: Queries): Promise<WebhookName[]> {
   );
 }
 
-/** Webhooks with work that is due at a time. */
+/** Lists webhooks with work that is due at a time. */
 export function listWaking(now: number, queries: Queries): Promise<WebhookName[]> {
   return listNames(
     sql`where webhook.wake_at is not null and webhook.wake_at <= ${now} and webhook.state in ('active', 'failing')`,
@@ -174,13 +174,13 @@ export function listWaking(now: number, queries: Queries): Promise<WebhookName[]
   );
 }
 
-/** Webhooks about which a mail is due. */
+/** Lists webhooks about which a mail is due. */
 export function listMailed(now: number, queries: Queries): Promise<WebhookName[]> {
   return listNames(sql`where webhook.mail_due_at is not null and webhook.mail_due_at <= ${now}`, queries);
 }
 
-/** Webhooks whose cursor the log has passed, or which belong to a log that has ended. */
-export function listLost(queries: Queries): Promise<WebhookName[]> {
+/** Lists webhooks whose cursor is older than the log, or which refer to a replaced log. */
+export function listCutOff(queries: Queries): Promise<WebhookName[]> {
   return listNames(
     sql`join event_logs as log on log.application_id = webhook.application_id
       where webhook.state = 'active' and (log.dropped_to > webhook.position or log.name <> webhook.log)`,
@@ -196,7 +196,7 @@ async function listNames(rest: RawBuilder<unknown>, queries: Queries): Promise<W
   return rows.map(({ application_id, id }) => ({ applicationId: application_id, id }));
 }
 
-/** The webhooks of an application that send. */
+/** Lists the active webhooks of an application. */
 export function listServed(applicationId: string, queries: Queries): Promise<WebhookRow[]> {
   return queries
     .selectFrom("webhooks")
@@ -206,7 +206,7 @@ export function listServed(applicationId: string, queries: Queries): Promise<Web
     .execute();
 }
 
-/** The applications with webhooks that send. */
+/** Lists the applications with active webhooks. */
 export async function listServedApplications(queries: Queries): Promise<ReadonlySet<string>> {
   const rows = await queries
     .selectFrom("webhooks")
@@ -217,7 +217,7 @@ export async function listServedApplications(queries: Queries): Promise<Readonly
   return new Set(rows.map(({ application_id }) => application_id));
 }
 
-/** How many webhooks are in each state, and those that events are for, the ones that do not get them first. */
+/** Counts the webhooks in each state, and lists those with new events; webhooks that do not receive them come first. */
 export async function listWatched(
   count: number,
   queries: Queries,

@@ -9,11 +9,11 @@ import { type AttemptResult, attemptDelivery, type Outcome } from "./webhooks.at
 import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
 import { type Entry, entryOf, entryOfDelivery, keyOf } from "./webhooks.entries.ts";
 import { type PresentEvent, writeEnvelope } from "./webhooks.envelope.ts";
-import { passGap } from "./webhooks.gaps.ts";
+import { skipGap } from "./webhooks.gaps.ts";
 import { nextProbeAt } from "./webhooks.health.ts";
 import { mailAboutDisabled } from "./webhooks.mail.ts";
 import { findProbe } from "./webhooks.probes.ts";
-import { type Ended, type ResultServices, storeResults } from "./webhooks.results.ts";
+import { type FinishedAttempt, type ResultServices, storeResults } from "./webhooks.results.ts";
 import type { OpenedWebhook, WebhookSealer } from "./webhooks.secrets.ts";
 import {
   findNextDue,
@@ -41,21 +41,21 @@ export interface ServingServices extends ResultServices {
 export interface ServingOptions {
   /** Identifies this process. */
   readonly holder: string;
-  /** Ends the service after the attempts in progress. */
+  /** When aborted, stops after the attempts in flight. */
   readonly signal: AbortSignal;
   onAttempt(outcome: Outcome): void;
 }
 
-/** The number of events that may wait for another attempt; beyond it, no new one is sent. */
+/** The number of events that may wait for a retry; beyond it, the webhook sends no new event. */
 const openMax = 10_000;
 const duePerRead = 100;
-/** The time for which results wait, so that several are stored together. */
+/** How long results wait to be stored together. */
 const commitMs = 200;
 const resultsPerCommit = 100;
 const deliveriesPerPruning = 200;
 
 /**
- * Sends the due events of a webhook until there are none, under the lease of the webhook.
+ * Sends the due events of a webhook until none is left, under the lease of the webhook.
  *
  * @returns false if another process serves it
  */
@@ -83,13 +83,13 @@ class Serving {
   #turn: number | undefined;
   readonly #window = new EventWindow();
   readonly #sending = new Map<string, Promise<void>>();
-  #ended: Ended[] = [];
+  #ended: FinishedAttempt[] = [];
   #openCount = 0;
   #isLost = false;
   #failure: unknown;
   #committedAt = performance.now();
   #renewedAt = performance.now();
-  /** The position in the row. */
+  /** The log position stored in the row. */
   #storedTo: number | undefined;
   #tokens = 1;
   #tokensAt = performance.now();
@@ -114,7 +114,7 @@ class Serving {
       if (this.#sending.size === 0 && !hasStarted) {
         await this.#commit();
         if (this.#failure !== undefined) throw this.#failure;
-        // A commit may have changed the due events.
+        // A commit may have made more events due.
         if (mayStart && (await this.#hasMore())) continue;
         await this.#commit();
         return;
@@ -141,12 +141,12 @@ class Serving {
     });
   }
 
-  /** Whether an attempt has failed, which may stop the webhook, so that no other one starts before that is stored. */
+  /** Whether an attempt has failed. A failure may stop the webhook, so it must be stored before the next attempt. */
   #mustStore(): boolean {
     return this.#ended.some(({ result }) => result !== undefined && result.outcome !== "delivered");
   }
 
-  /** Whether an attempt can start at once, after results were stored. */
+  /** Whether an attempt can start now that results are stored. */
   async #hasMore(): Promise<boolean> {
     const { applicationId, id } = this.#name;
     const row = await findWebhook(applicationId, id, this.#services.database.reads);
@@ -154,7 +154,8 @@ class Serving {
   }
 
   /**
-   * Starts attempts as far as the webhook allows.
+   * Starts as many attempts as the webhook allows.
+   *
    * @returns whether one was started, or waits for a slot
    */
   async #start(row: WebhookRow): Promise<boolean> {
@@ -192,7 +193,7 @@ class Serving {
     );
   }
 
-  /** The deliveries that can be sent now, the most urgent first. */
+  /** Returns the deliveries that can be sent now, the most urgent first. */
   async #nextEntries(row: WebhookRow): Promise<readonly Entry[]> {
     const now = this.#services.clock.now();
     if (row.turn !== this.#turn) this.#restart(row);
@@ -225,7 +226,7 @@ class Serving {
     return rows.map(entryOfDelivery).filter((entry) => !busy.has(keyOf(entry)));
   }
 
-  /** Reads the events of the log after the window. */
+  /** Reads the next events of the log into the window. */
   async #readLog(row: WebhookRow): Promise<void> {
     const { eventLog, database } = this.#services;
     const { applicationId, id } = this.#name;
@@ -235,8 +236,8 @@ class Serving {
     }
     const end = await this.#window.read(row, eventLog);
     if (end === undefined) return;
-    if (!this.#window.isEmpty || this.#sending.size > 0 || this.#ended.length > 0) return; // stored first
-    await passGap(row, end, this.#services);
+    if (!this.#window.isEmpty || this.#sending.size > 0 || this.#ended.length > 0) return; // they must be stored first
+    await skipGap(row, end, this.#services);
     const moved = await findWebhook(applicationId, id, database.reads);
     if (moved === undefined) return;
     this.#restart(moved);
@@ -281,18 +282,18 @@ class Serving {
     return attemptDelivery(row, opened, message, this.#services);
   }
 
-  /** Stores results and the position in the log, in one transaction, if the lease is still this process's. */
+  /** Stores results and the log position in one transaction, if this process still holds the lease. */
   async #commit(): Promise<void> {
-    const ended = [...this.#ended]; // attempts that end meanwhile are stored by the next commit
+    const ended = [...this.#ended]; // the next commit stores attempts that finish during this one
     const endedItems = new Set(ended.map(({ entry }) => entry.item));
-    const passed = this.#window.findPassed((item) => item.state === "done" || endedItems.has(item));
+    const passed = this.#window.countDone((item) => item.state === "done" || endedItems.has(item));
     const isFresh = performance.now() - this.#renewedAt < leaseMs / 4;
-    if (ended.length === 0 && isFresh && passed.place?.position === this.#storedTo) return;
-    const progress = { holder: this.#options.holder, ended, place: passed.place, turn: this.#turn };
+    if (ended.length === 0 && isFresh && passed.reached?.position === this.#storedTo) return;
+    const progress = { holder: this.#options.holder, ended, reached: passed.reached, turn: this.#turn };
     const stored = await storeResults(this.#name, progress, this.#services);
     if (stored === undefined) this.#isLost = true;
     this.#renewedAt = performance.now();
-    this.#storedTo = passed.place?.position;
+    this.#storedTo = passed.reached?.position;
     this.#committedAt = performance.now();
     this.#ended = this.#ended.slice(ended.length);
     for (const item of endedItems) if (item !== undefined) item.state = "done";
@@ -300,7 +301,7 @@ class Serving {
     this.#openCount += ended.filter(
       ({ entry, result }) => entry.delivery === undefined && result?.outcome !== "delivered",
     ).length;
-    // Reads the log from its position again.
+    // Makes the next round read the log from the stored position.
     if (stored !== undefined && ended.some(({ entry }) => entry.isProbe)) this.#turn = undefined;
     if (stored?.isMailDue) {
       this.#services.background.run(`mail about ${this.#name.id}`, () => mailAboutDisabled(this.#name, this.#services));
@@ -316,7 +317,7 @@ class Serving {
   }
 }
 
-/** The next time at which a webhook has work although no event is written. */
+/** Returns when a webhook next has work without a new event. */
 function wakeAt(row: WebhookRow, due: number | undefined, now: number): number | undefined {
   if (row.state === "failing") return Math.max(nextProbeAt(row), row.held_until);
   if (row.state !== "active") return undefined;

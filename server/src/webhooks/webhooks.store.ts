@@ -28,7 +28,7 @@ export async function countWebhooks(applicationId: string, queries: Queries): Pr
   return Number(row?.count ?? 0);
 }
 
-/** A page of the webhooks of an application, oldest first. */
+/** Lists a page of an application's webhooks, oldest first. */
 export function listWebhooks(
   applicationId: string,
   position: Position,
@@ -75,7 +75,7 @@ export async function updateWebhook(
 
 const rowsPerStep = 1_000;
 
-/** Deletes a webhook. Its deliveries are deleted in steps, by {@link deleteDeliveries}. */
+/** Deletes a webhook. {@link deleteDeliveries} deletes its deliveries in steps. */
 export async function deleteWebhook(applicationId: string, id: string, queries: Queries): Promise<boolean> {
   const deleted = await queries
     .deleteFrom("webhooks")
@@ -85,7 +85,7 @@ export async function deleteWebhook(applicationId: string, id: string, queries: 
   return deleted.numDeletedRows === 1n;
 }
 
-/** Deletes some deliveries of a webhook. @returns whether there may be more */
+/** Deletes some deliveries of a webhook. @returns whether rows may be left */
 export async function deleteDeliveries(applicationId: string, id: string, queries: Queries): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from webhook_deliveries

@@ -46,7 +46,7 @@ const testWebhook = operation({
     if (opened === undefined) {
       throw new ApiError("ParameterOutOfRange", "The webhook needs its headers and a secret first.");
     }
-    // Outside of the transaction, which must neither stay open during the attempt nor roll back its count.
+    // Outside the transaction, which must neither stay open during the attempt nor roll back its count.
     const isAdmitted = await database.outsideTransaction("a test event is admitted", () => admit(webhook, services), {
       hasEffect: true,
     });
@@ -73,7 +73,7 @@ function admit({ application_id, id }: WebhookRow, { database, clock }: Services
   });
 }
 
-/** An event that is in no log. */
+/** Returns an event that is in no log. */
 function newTestEvent({ application_id, id: objectID }: WebhookRow, { ids, clock, serverUrl }: Services) {
   const at = clock.now();
   const id = ids.newId("Event");
@@ -85,5 +85,5 @@ function present({ outcome: _, holdMs: __, ms = 0, ...rest }: AttemptResult) {
   return { ...rest, ms };
 }
 
-/** spec/webhooks#test-a-webhook. */
+/** Sends a test event (spec/webhooks#test-a-webhook). */
 export const webhookTestOperations = [testWebhook];

@@ -1,12 +1,44 @@
-import type { Database } from "../db/database.ts";
-import type { WebhookState } from "../db/tables.ts";
-import { findBacklog } from "./webhooks.backlog.ts";
+import { sql } from "kysely";
+import type { Database, Queries } from "../db/database.ts";
+import type { WebhookRow, WebhookState } from "../db/tables.ts";
+import { rowsPerRead } from "../event-log/read-limits.ts";
+import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
+import { typesOf } from "./webhooks.fields.ts";
+import type { Backlog } from "./webhooks.operator.contract.ts";
 import { listWatched } from "./webhooks.serving.store.ts";
 
-/** How the webhooks of a deployment were doing when a process last looked. */
+/**
+ * Counts a webhook's events behind its cursor, and those that wait for another attempt. The log has no index by type,
+ * so only its next 10,000 events are examined.
+ */
+export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
+  const { application_id, id, position } = row;
+  const isOfTypes = sql`type in (${sql.join([...typesOf(row.types).keys()])})`;
+  const ofLog = sql`select type, at from events where application_id = ${application_id}`;
+  // On PostgreSQL an event gets its position soon after its commit.
+  const { rows } = await sql<{ examined: number; count: number; oldest_at: number | null }>`
+    select count(*) as examined, count(case when ${isOfTypes} then 1 end) as count,
+      min(case when ${isOfTypes} then at end) as oldest_at
+    from (
+      select type, at from (${ofLog} and position > ${position} order by position limit ${rowsPerRead}) as placed
+      union all
+      select type, at from (${ofLog} and position is null order by number limit ${rowsPerRead}) as unplaced
+    ) as behind`.execute(queries);
+  const [behind] = rows;
+  const open = await sumOpenDeliveries(application_id, id, rowsPerRead, queries);
+  const since = [behind?.oldest_at, open.oldestAt].filter((at) => typeof at === "number");
+  const events = Number(behind?.count ?? 0) + open.count;
+  return {
+    events: Math.min(rowsPerRead, events),
+    isAtLeast: Number(behind?.examined ?? 0) >= rowsPerRead || events > rowsPerRead,
+    since: since.length === 0 ? undefined : Math.min(...since.map(Number)),
+  };
+}
+
+/** The state of a deployment's webhooks at the latest query. */
 export interface WebhookStatistics {
   readonly states: ReadonlyMap<WebhookState, number>;
-  /** Those with events that wait, with the time at which the oldest was written. */
+  /** Webhooks with waiting events, and the time at which the oldest was written. */
   readonly behind: readonly {
     readonly applicationId: string;
     readonly id: string;
@@ -15,20 +47,20 @@ export interface WebhookStatistics {
   }[];
 }
 
-/** Looks at webhooks while metrics are scraped. */
+/** Monitors webhooks while metrics are scraped. */
 export interface WebhookWatch {
-  /** What the latest look has found; further looks follow while this is called. */
+  /** Returns the latest statistics. Each call keeps the queries going. */
   latest(): WebhookStatistics;
-  /** Looks if metrics were scraped lately. */
-  look(): Promise<void>;
+  /** Queries the statistics again if metrics were scraped recently. */
+  refresh(): Promise<void>;
 }
 
-/** Without a scrape for so long, nothing looks. */
+/** After this time without a scrape, the queries stop. */
 const scrapedMsMax = 300_000;
-/** Webhooks whose waiting events are counted: those that do not get their events first. */
+/** The number of webhooks whose waiting events are counted, starting with those that do not receive events. */
 const countedMax = 1_000;
 
-/** @param onFirst runs at the first of several scrapes, which has to begin a look */
+/** @param onFirst called at the first scrape after a pause, to start the queries */
 export function createWebhookWatch({ database }: { readonly database: Database }, onFirst: () => void): WebhookWatch {
   let scrapedAt = Number.NEGATIVE_INFINITY;
   let found: WebhookStatistics = { states: new Map(), behind: [] };
@@ -41,7 +73,7 @@ export function createWebhookWatch({ database }: { readonly database: Database }
       return found;
     },
 
-    async look() {
+    async refresh() {
       if (performance.now() - scrapedAt > scrapedMsMax) return;
       const { states, rows } = await listWatched(countedMax, database.reads);
       const behind: WebhookStatistics["behind"][number][] = [];

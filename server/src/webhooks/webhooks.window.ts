@@ -3,22 +3,22 @@ import type { Cursor } from "../event-log/cursors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import { eventsPerRead, type Item, isWanted } from "./webhooks.entries.ts";
 
-/** A position in the log, with the time of the event there. */
-export type Place = Cursor & { readonly at: number };
+/** A position in the log, with the time of its event. */
+export type LogPosition = Cursor & { readonly at: number };
 
-/** The events for a webhook that have been read from the log, and are not stored as passed. */
+/** The events for a webhook that were read from the log and whose results are not yet stored. */
 export class EventWindow {
   #items: Item[] = [];
   /** The position up to which the log has been read. */
-  #readTo: Place | undefined;
-  /** Whether the log has events after those that have been read. */
+  #readTo: LogPosition | undefined;
+  /** Whether the log has events after the last read. */
   isBehind = false;
 
   get isEmpty(): boolean {
     return this.#items.length === 0;
   }
 
-  /** Begins at the position in the row. */
+  /** Starts at the position in the row. */
   restart({ log, position, event_id, position_at }: WebhookRow): void {
     this.#readTo = { log, position, id: event_id, at: position_at };
     this.#items = [];
@@ -35,7 +35,7 @@ export class EventWindow {
   /**
    * Reads the next events of the log.
    *
-   * @returns the end of the log if it has dropped events that follow, in place of which nothing is read
+   * @returns the end of the log if it has dropped the following events; then nothing is read
    */
   async read(row: WebhookRow, eventLog: EventLog): Promise<Cursor | undefined> {
     const { application_id } = row;
@@ -53,13 +53,14 @@ export class EventWindow {
     return undefined;
   }
 
-  /** The number of items before the first that is not done, and the position that the webhook has reached with them. */
-  findPassed(isDone: (item: Item) => boolean): { readonly count: number; readonly place: Place | undefined } {
+  /** Returns how many leading items are done, and the log position that the webhook reaches with them. */
+  countDone(isDone: (item: Item) => boolean): { readonly count: number; readonly reached: LogPosition | undefined } {
     const firstOpen = this.#items.findIndex((item) => !isDone(item));
-    if (firstOpen === -1) return { count: this.#items.length, place: this.#readTo };
+    if (firstOpen === -1) return { count: this.#items.length, reached: this.#readTo };
     const last = this.#items[firstOpen - 1]?.event;
-    const place = last && this.#readTo && { log: this.#readTo.log, position: last.position, id: last.id, at: last.at };
-    return { count: firstOpen, place };
+    const reached = last &&
+      this.#readTo && { log: this.#readTo.log, position: last.position, id: last.id, at: last.at };
+    return { count: firstOpen, reached };
   }
 
   dropFirst(count: number): void {

@@ -6,41 +6,41 @@ import type { Outcome } from "./webhooks.attempt.ts";
 import type { WebhookName } from "./webhooks.serving.store.ts";
 import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";
 
-export interface TurnBounds {
-  /** Webhooks that are served at once; an application has 20. */
+export interface QueueBounds {
+  /** The number of webhooks served concurrently; an application may have 20. */
   readonly servedMax: number;
   /** How long a webhook is served while others wait. */
   readonly sliceMs: number;
 }
 
-/** Serves webhooks of this process, so many at once, the applications in turns. */
-export interface WebhookTurns {
-  /** Serves a webhook, once more if it is being served. Resolves when it has been. */
+/** Serves a bounded number of this process's webhooks concurrently, fairly among applications. */
+export interface WebhookQueue {
+  /** Serves a webhook, and again if it is already being served. Resolves when it has been. */
   serve(name: WebhookName, services: ServingServices): Promise<void>;
-  /** Whether a webhook is being served, or waits for its turn. */
+  /** Whether a webhook is being served or queued. */
   has(id: string): boolean;
-  /** Lets webhooks that have been served for a while make room for those that wait, and go on behind them. */
-  endSlices(): void;
-  /** Resolves when those that are served now have been. */
-  ended(): Promise<unknown>;
-  /** The numbers of attempts by their result, since the start of this process. */
+  /** Requeues webhooks whose time slice has expired, while others wait. */
+  stopExpiredSlices(): void;
+  /** Resolves when all webhooks in service have been served. */
+  idle(): Promise<unknown>;
+  /** The number of attempts by outcome, since the start of this process. */
   readonly outcomes: ReadonlyMap<Outcome, number>;
   readonly servingCount: number;
 }
 
 const waitingMax = 10_000;
 
-/** @param stopping aborted when no more webhooks are to be served */
-export function createWebhookTurns({ servedMax, sliceMs }: TurnBounds, stopping: AbortSignal): WebhookTurns {
+/** @param stopping aborted to serve no further webhooks */
+export function createWebhookQueue({ servedMax, sliceMs }: QueueBounds, stopping: AbortSignal): WebhookQueue {
   const holder = randomUUID();
   const outcomes = new Map<Outcome, number>();
   const serving = new Map<string, Promise<void>>();
   /** Webhooks that received more work while they were served. */
-  const again = new Set<string>();
-  /** Of each webhook that is served, since when, and what ends that. */
-  const slices = new Map<string, { readonly since: number; readonly over: AbortController }>();
-  // Deliveries belong to no call, and must not run inside of a transaction of the call whose event caused them.
-  const outside = new AsyncResource("WebhookTurns");
+  const rerun = new Set<string>();
+  /** The webhooks in service: the start of their time slice, and the controller that stops it. */
+  const slices = new Map<string, { readonly since: number; readonly stop: AbortController }>();
+  // Deliveries must not run inside the transaction of the call whose event caused them.
+  const outside = new AsyncResource("WebhookQueue");
   const lane = { weight: 1, waitingMax, waitingPerApplicationMax: waitingMax, waitingPerCallerMax: 1 };
   const queue = new FairQueue({
     name: "webhook",
@@ -52,7 +52,7 @@ export function createWebhookTurns({ servedMax, sliceMs }: TurnBounds, stopping:
   function serve(name: WebhookName, services: ServingServices): Promise<void> {
     const running = serving.get(name.id);
     if (running !== undefined) {
-      again.add(name.id);
+      rerun.add(name.id);
       return running;
     }
     if (stopping.aborted) return Promise.resolve();
@@ -67,7 +67,7 @@ export function createWebhookTurns({ servedMax, sliceMs }: TurnBounds, stopping:
       })
       .then(() => {
         serving.delete(name.id);
-        if (again.delete(name.id)) void serve(name, services);
+        if (rerun.delete(name.id)) void serve(name, services);
       });
     serving.set(name.id, done);
     return done;
@@ -75,12 +75,12 @@ export function createWebhookTurns({ servedMax, sliceMs }: TurnBounds, stopping:
 
   async function serveSlice(name: WebhookName, services: ServingServices): Promise<void> {
     if (stopping.aborted) return;
-    const over = new AbortController();
-    slices.set(name.id, { since: performance.now(), over });
+    const stop = new AbortController();
+    slices.set(name.id, { since: performance.now(), stop });
     try {
       await serveWebhook(name, services, {
         holder,
-        signal: AbortSignal.any([stopping, over.signal]),
+        signal: AbortSignal.any([stopping, stop.signal]),
         onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
       });
     } finally {
@@ -91,18 +91,18 @@ export function createWebhookTurns({ servedMax, sliceMs }: TurnBounds, stopping:
   return {
     serve,
     has: (id) => serving.has(id),
-    endSlices() {
+    stopExpiredSlices() {
       let { waiting } = queue.statistics().webhook;
       const now = performance.now();
-      for (const [id, { since, over }] of slices) {
+      for (const [id, { since, stop }] of slices) {
         if (waiting === 0) return;
-        if (over.signal.aborted || now - since < sliceMs) continue;
+        if (stop.signal.aborted || now - since < sliceMs) continue;
         waiting -= 1;
-        again.add(id);
-        over.abort();
+        rerun.add(id);
+        stop.abort();
       }
     },
-    ended: () => Promise.all(serving.values()),
+    idle: () => Promise.all(serving.values()),
     outcomes,
     get servingCount() {
       return slices.size;
