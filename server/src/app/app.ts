@@ -20,7 +20,7 @@ import { currentCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import type { createInsight, Insight } from "../monitoring/insight.ts";
-import { createOperation, type Operation } from "../operations/operations.ts";
+import { type BoundOperation, bindOperation } from "../operations/perform.ts";
 import { createRehearsals } from "../operations/rehearsals.ts";
 import type { Services } from "../operations/services.ts";
 import { type RegionHandlers, regionsEndpoint } from "../regions/regions.endpoint.ts";
@@ -145,7 +145,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const actionLog = createActionLog(own);
   const rehearsals = createRehearsals({ isAllowed: config.rehearsals });
   const operations = routes.map((route) =>
-    createOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log }),
+    bindOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log }),
   );
 
   const bytesInFlight = createByteBudget(config.inFlightBytesMax);
@@ -242,7 +242,7 @@ async function openTracing({ traces }: Config, log: Log, describeOperation: Desc
 /** The calls that this region answers for other regions. */
 function regionHandlers(
   own: OwnServices,
-  operations: readonly Operation[],
+  operations: readonly BoundOperation[],
   onAnswered: (call: AnsweredCall) => void,
 ): RegionHandlers {
   const { regions, log, config } = own;

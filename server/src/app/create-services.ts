@@ -47,7 +47,7 @@ import { createSaltedHashes } from "../metrics/engine/salted-hashes.ts";
 import { createMetricBytes } from "../metrics/engine/stored-bytes.ts";
 import { createSlowQueryLog } from "../monitoring/slow-query-log.ts";
 import { createDispatcher } from "../operations/dispatch.ts";
-import type { Authenticate } from "../operations/operations.ts";
+import type { Authenticate } from "../operations/perform.ts";
 import { readRateLimits } from "../operations/rate-limit-settings.ts";
 import { createRateLimits } from "../operations/rate-limits.ts";
 import type { Services } from "../operations/services.ts";

@@ -5,7 +5,7 @@ import { isAuditable } from "../contract/wire.ts";
 import type { Database } from "../db/database.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { kindOfId } from "../lib/ids.ts";
-import type { ActionLog, OperatorAction } from "../operations/operations.ts";
+import type { ActionLog, OperatorAction } from "../operations/perform.ts";
 import { notedChanges } from "./audit.changes.ts";
 import { type AuditEvent, calledBy, refusedWith } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";

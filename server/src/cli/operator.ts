@@ -11,7 +11,7 @@ import type { ApiError, ErrorCondition } from "../lib/errors.ts";
 import { createLocationFinder } from "../locations/locations.ids.ts";
 import type { Reply } from "../operations/envelope.ts";
 import type { Operation } from "../operations/operation.ts";
-import { createOperation, type RunOnce } from "../operations/operations.ts";
+import { bindOperation, type RunOnce } from "../operations/perform.ts";
 import { unlimited } from "../operations/rate-limits.ts";
 import type { CommandServices } from "../operations/services.ts";
 import { ApplicationSettingsError } from "../tenancy/application-settings.ts";
@@ -79,7 +79,7 @@ function createOperator(services: CommandServices, pageSize: number) {
   async function answer(route: Route, { path = {}, parameters = {}, refusals = {} }: CommandCall): Promise<Reply> {
     const notOverNetwork = { requestId: "", authorization: undefined, address: "", idempotencyKey: undefined };
     const call = { ...notOverNetwork, path, readParameters: () => Object.entries(parameters) };
-    const reply = await createOperation(route, context).perform(call, systemOperator);
+    const reply = await bindOperation(route, context).perform(call, systemOperator);
     if (reply.failure === undefined) return reply;
     throw await explainRefusal(reply.failure, path["appid"], refusals, services.database.reads);
   }

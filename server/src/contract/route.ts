@@ -57,6 +57,14 @@ export interface OperatorCaller {
 
 export type AnyCaller = Caller | OperatorCaller;
 
+export function isOperator(caller: AnyCaller | undefined): caller is OperatorCaller {
+  return caller !== undefined && "operatorId" in caller;
+}
+
+export function isClient(caller: AnyCaller | undefined): caller is Caller {
+  return caller !== undefined && "applicationId" in caller;
+}
+
 export type CallerOf<Kind extends CallerKind> = Kind extends "user"
   ? UserCaller
   : Kind extends "device"

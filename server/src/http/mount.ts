@@ -9,7 +9,7 @@ import { ApiError, type ErrorCondition } from "../lib/errors.ts";
 import { parseBody, parseQuery } from "../operations/body-parameters.ts";
 import { jsonContentType, type Rehearsed, type Reply, replyBody, shownReply } from "../operations/envelope.ts";
 import { ignoredHeader, ignoredHeaderOf } from "../operations/ignored.ts";
-import type { Authenticate, Operation } from "../operations/operations.ts";
+import type { Authenticate, BoundOperation } from "../operations/perform.ts";
 import { rehearsedHeader } from "../operations/rehearsals.ts";
 import { readSignature, requireSignature } from "../operations/signatures.ts";
 import { HeldBody } from "./body.ts";
@@ -177,7 +177,7 @@ export interface MountOptions extends HttpCallServices {
 const fileBufferBytes = 65_536;
 
 /** Adds one operation, which authenticates the caller before it reads the body and the parameters. */
-export function mountOperation(routes: RouteTable, operation: Operation, services: MountOptions): void {
+export function mountOperation(routes: RouteTable, operation: BoundOperation, services: MountOptions): void {
   const { authenticate, inFlight, scheme, isSecure, delayWrite } = services;
   const { route } = operation;
   const isDownload = route.method === "GET" && route.result["x-media-type"] !== undefined;

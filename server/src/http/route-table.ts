@@ -1,6 +1,6 @@
 import { ApiError } from "../lib/errors.ts";
 import type { FindOperation, VerbsOf } from "../operations/dispatch.ts";
-import type { Operation } from "../operations/operations.ts";
+import type { BoundOperation } from "../operations/perform.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Answers the requests for a path and verb. */
@@ -8,7 +8,7 @@ export interface Target {
   /** The operation name in the log; undefined for a page. */
   readonly name?: string;
   /** Undefined for a target that a batch cannot contain. */
-  readonly operation?: Operation;
+  readonly operation?: BoundOperation;
   /** True when `answer` reads the body itself. */
   readonly readsBody?: boolean;
   /** Whether it answers over plain HTTP even with REQUIRE_HTTPS. */

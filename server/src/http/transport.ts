@@ -3,7 +3,7 @@ import type { Endpoint, EndpointOperation, EndpointReply } from "../contract/end
 import { requireEnabled } from "../contract/policy.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { Authenticate, Operation, RequireServed } from "../operations/operations.ts";
+import type { Authenticate, BoundOperation, RequireServed } from "../operations/perform.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";
 import { receiveBytes } from "./arriving-bytes.ts";
 import { discardRest } from "./body.ts";
@@ -28,7 +28,7 @@ export interface TransportOptions extends Omit<HttpServerOptions, "inFlight">, O
   readonly config: HttpServerOptions["config"] &
     RequestHandlerOptions["config"] &
     Pick<Config, "fileBytesMax" | "authSchemes" | "trustedProxies">;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly BoundOperation[];
   readonly internalEndpoints: readonly InternalEndpoint[];
   readonly pages: readonly Page[];
   readonly landingPage: LandingPage;

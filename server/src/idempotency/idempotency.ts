@@ -7,7 +7,7 @@ import { nodeZlib } from "../lib/node-zlib.ts";
 import { createSealer, type Sealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import type { Reply } from "../operations/envelope.ts";
-import type { RunOnce } from "../operations/operations.ts";
+import type { RunOnce } from "../operations/perform.ts";
 import {
   countStoredResponse,
   findKeyState,

@@ -7,7 +7,7 @@ import { Type } from "../contract/schema.ts";
 import { createRouteTable } from "../http/route-table.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Reply } from "./envelope.ts";
-import { type ActionLog, createOperation } from "./operations.ts";
+import { type ActionLog, bindOperation } from "./perform.ts";
 import { unlimited } from "./rate-limits.ts";
 
 const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
@@ -48,7 +48,7 @@ describe("Dispatcher", () => {
       rateLimits: unlimited,
       log,
     };
-    routeTable.add(["GET"], "/things", { operation: createOperation(declared, services), answer() {} });
+    routeTable.add(["GET"], "/things", { operation: bindOperation(declared, services), answer() {} });
     const inner = { method: "GET", path: "/things", parameters: [], idempotencyKey: undefined };
     const { requestId, run } = dispatcher.dispatch(inner, {
       authorization: "x",

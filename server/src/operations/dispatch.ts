@@ -6,7 +6,7 @@ import { runAsInnerCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
 import { parseQuery } from "./body-parameters.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
-import { type Authenticate, type Operation, refuse } from "./operations.ts";
+import { type Authenticate, type BoundOperation, refuse } from "./perform.ts";
 
 /** A call inside of another call. */
 export interface InnerCall {
@@ -59,7 +59,7 @@ export function operationNotFound(verbs: readonly string[]): ApiError {
 }
 
 interface FoundOperation {
-  readonly operation: Operation;
+  readonly operation: BoundOperation;
   /** The path parameters, unescaped, by their names in the declared path. */
   readonly path: Readonly<Record<string, string>>;
   /** The query, as sent. */

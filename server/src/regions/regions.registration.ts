@@ -10,7 +10,7 @@ import type { AnsweredCall } from "../http/request-observer.ts";
 import { ApiError } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { writeJson } from "../lib/json.ts";
-import type { Operation } from "../operations/operations.ts";
+import type { BoundOperation } from "../operations/perform.ts";
 import type { RegionCalls } from "./regions.calls.ts";
 import type { MessageHandler } from "./regions.endpoint.ts";
 import type { Regions } from "./regions.ts";
@@ -83,7 +83,7 @@ export function registrationHandler({
   readonly logSample: number;
   /** Receives each registration that was answered. */
   onAnswered(call: AnsweredCall): void;
-  findOperation(name: string): Operation | undefined;
+  findOperation(name: string): BoundOperation | undefined;
 }): MessageHandler {
   const readMessage = compileParameters(Registration);
   return {
