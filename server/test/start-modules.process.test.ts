@@ -16,7 +16,7 @@ describe("what a start loads", () => {
     });
     const builtIns = stdout.split("\n");
     assert.ok(builtIns.includes("NativeModule http"));
-    assert.ok(!builtIns.some((name) => name.includes("undici")), "import node:http from lib/node-http.ts");
+    assert.ok(!builtIns.some((name) => name.includes("undici")), "import node:http from lib/builtins.ts");
     assert.ok(!builtIns.includes("NativeModule tls"), "load node:https and node:tls at their first use");
   });
 });

@@ -12,8 +12,8 @@ import { startHeartbeat } from "../deployment/heartbeat.ts";
 import { joinDeployment, requireFitting } from "../deployment/joining.ts";
 import { startPlacing } from "../event-log/placing.ts";
 import { compileAddressPattern, reservePorts } from "../http/listening.ts";
-import { isOutputKept } from "../lib/kept-output.ts";
 import { onStop } from "../lib/stop-signals.ts";
+import { isOutputStored } from "../lib/stored-output.ts";
 import { startDelivery } from "../mail/delivery.ts";
 import { findMailProblem } from "../mail/mail-check.ts";
 import { type NewOperator, newOperator } from "../operators/operators.new.ts";
@@ -183,7 +183,7 @@ interface FirstStartOptions {
   readonly mustChangePassword: boolean;
 }
 
-const ofDeployment = (): FirstStartOptions => ({ demoName: "Demo", mustChangePassword: isOutputKept() });
+const ofDeployment = (): FirstStartOptions => ({ demoName: "Demo", mustChangePassword: isOutputStored() });
 const ofThrowaway: FirstStartOptions = {
   demoName: "Test",
   settings: { oidc: {}, rehearsal: "on" },

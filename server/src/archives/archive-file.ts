@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { PlainFailure } from "../config/failure.ts";
 import { pathProblems } from "../config/start-failures.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
+import { syncFolder } from "../lib/folders.ts";
 
 const writtenAtOnce = 262_144;
 /** Bytes written between two syncs to disk, so that a database write waits for no more than this. */

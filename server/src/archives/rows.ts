@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import type { StoredRow } from "../db/snapshot.ts";
+import { nodeZlib } from "../lib/builtins.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { nodeZlib } from "../lib/node-zlib.ts";
 import { ArchiveError } from "./format.ts";
 import type { Column, ColumnType } from "./schema.ts";
 import type { Throttle } from "./throttle.ts";

@@ -2,7 +2,7 @@ import { actorOf, systemOperator } from "../contract/actors.ts";
 import type { Call } from "../contract/call.ts";
 import type { AnyCaller } from "../contract/route.ts";
 import type { AuditRow } from "../db/tables.ts";
-import type { Actor } from "../lib/actor.ts";
+import type { Actor } from "../lib/current-call.ts";
 import { type ErrorCondition, errorRow } from "../lib/errors.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import type { Changes } from "./audit.changes.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fieldsOf } from "../lib/fields.ts";
-import { makeFolder } from "../lib/make-folder.ts";
+import { makeFolder } from "../lib/folders.ts";
 import { createSecretRing, type OwnSecrets } from "../lib/secret-ring.ts";
 import { newServerSecret } from "../lib/secrets.ts";
 import type { Config } from "./config.ts";

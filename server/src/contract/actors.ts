@@ -1,4 +1,4 @@
-import type { Actor } from "../lib/actor.ts";
+import type { Actor } from "../lib/current-call.ts";
 import type { AnyCaller, OperatorCaller } from "./route.ts";
 
 /** The caller of operations that commands run: shell access to the deployment implies the role owner. */

@@ -39,7 +39,7 @@ export interface Call {
   /** Collects the names of unknown parameters; absent if the client is not notified of them. */
   readonly unread?: string[];
   /** True for an item of a request whose response is stored, and so must not contain secrets. */
-  readonly isKept?: boolean;
+  readonly isResponseStored?: boolean;
   /** True for a call that another region has forwarded: it must not be forwarded again. */
   readonly isForwarded?: true;
   /** Marks the call as belonging to another region, so that this region does not log the client's address. */

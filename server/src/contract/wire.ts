@@ -157,7 +157,7 @@ export function Scalar(maxLength: number): Schema<string | number | boolean> {
  * A {@link Scalar}, or an object with any members, which OpenAPI does not document. A string that looks like an object
  * is not converted.
  */
-export function ScalarOrMembers(
+export function ScalarOrObject(
   scalar: Schema<string | number | boolean>,
   options: { description?: string },
 ): Schema<string | number | boolean | Readonly<Record<string, unknown>>> {
@@ -323,7 +323,7 @@ const readers = {
   location: readLocation,
   locationRange: (value: unknown) => parseLocationRange(value),
   scalar: readScalar,
-  scalarOrMembers: readScalarOrMembers,
+  scalarOrMembers: readScalarOrObject,
   id: readId,
   url: readUrl,
   email: readEmail,
@@ -373,7 +373,7 @@ function readScalar(value: unknown, keywords: Keywords): Parsed<string | number 
   return refuseFormat("must be a text, a number or a truth value");
 }
 
-function readScalarOrMembers(value: unknown, keywords: Keywords): Parsed<unknown> {
+function readScalarOrObject(value: unknown, keywords: Keywords): Parsed<unknown> {
   if (Array.isArray(value)) return refuseFormat("must be a text, a number, a truth value or an object of those");
   return isObject(value) ? { value } : readScalar(value, keywords);
 }

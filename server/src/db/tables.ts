@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Insertable, Selectable } from "kysely";
 import type { OperatorRole } from "../config/roles.ts";
-import type { ActorKind } from "../lib/actor.ts";
+import type { ActorKind } from "../lib/current-call.ts";
 
 /**
  * The data model. Every table of application data has `application_id` first in its primary key, its unique indexes and

@@ -81,8 +81,8 @@ async function readEvents<Event>(
   let cursor = from;
   let rows = 0;
   while (cursor.position < end.position && events.length < size) {
-    const isSpent = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
-    if (isSpent) return { events, cursor, hasMore: true };
+    const isExhausted = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
+    if (isExhausted) return { events, cursor, hasMore: true };
     const found = await eventLog.list(applicationId, cursor.position, rowsPerStep);
     if (found.length === 0) break; // dropped meanwhile, which the next call notices
     for (const event of found) {

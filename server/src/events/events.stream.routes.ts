@@ -4,9 +4,9 @@ import type { Caller } from "../contract/route.ts";
 import type { Static } from "../contract/schema.ts";
 import { StreamResult } from "../contract/stream-result.ts";
 import type { Cursor } from "../event-log/cursors.ts";
-import { between } from "../lib/between.ts";
 import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
+import { between } from "../lib/random.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import {

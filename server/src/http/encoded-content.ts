@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { nodeZlib } from "../lib/node-zlib.ts";
+import { nodeZlib } from "../lib/builtins.ts";
 
 type Encoding = "br" | "gzip" | "identity";
 

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
-import { createAddressBlocks } from "../lib/address-blocks.ts";
-import { unmapIpv4 } from "../lib/ip-addresses.ts";
+import { createAddressBlocks, unmapIpv4 } from "../lib/ip-addresses.ts";
 
 /** Information about the client of a request, which may be behind trusted proxies. */
 export interface Peers {

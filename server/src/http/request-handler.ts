@@ -2,10 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import { type Endpoint, optionsHeaders, readableHeaders } from "../contract/endpoint.ts";
-import { createAddressRule } from "../lib/address-blocks.ts";
 import { type CurrentCall, runInCall } from "../lib/current-call.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
-import { isLoopback } from "../lib/ip-addresses.ts";
+import { createAddressRule, isLoopback } from "../lib/ip-addresses.ts";
 import { operationNotFound } from "../operations/dispatch.ts";
 import { errorReply, toApiError } from "../operations/envelope.ts";
 import type { RateLimits } from "../operations/rate-limits.ts";

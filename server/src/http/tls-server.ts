@@ -2,7 +2,7 @@ import type { Server, ServerOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
-import { nodeHttps } from "../lib/node-http.ts";
+import { nodeHttps } from "../lib/builtins.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { type Certificate, type CertificateFiles, expiryOf, watchCertificate } from "./certificate.ts";
 

@@ -1,9 +1,9 @@
 import { promisify } from "node:util";
 import type { Caller } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
+import { nodeZlib } from "../lib/builtins.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
-import { nodeZlib } from "../lib/node-zlib.ts";
 import { createSealer, type Sealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import type { Reply } from "../operations/envelope.ts";

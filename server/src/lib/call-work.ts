@@ -50,7 +50,7 @@ export class CallWork {
     if (this.#bucket !== undefined) this.#limits?.charge(this.#bucket, due);
   }
 
-  isSpent(): boolean {
+  isExhausted(): boolean {
     return this.rows >= rowsExaminedMax;
   }
 

@@ -15,25 +15,25 @@ export function createClock(
   wallTime: () => number = Date.now,
   monotonicTime: () => number = () => performance.now(),
 ): Clock {
-  let toldLast = wallTime();
+  let lastReported = wallTime();
   let monotonicLast = monotonicTime();
   return {
     now() {
       const wall = wallTime();
-      if (wall < toldLast) {
+      if (wall < lastReported) {
         const monotonic = monotonicTime();
         const elapsed = Math.floor(monotonic - monotonicLast);
         if (elapsed > 0) {
-          toldLast += elapsed;
+          lastReported += elapsed;
           monotonicLast += elapsed;
         }
-        return toldLast;
+        return lastReported;
       }
-      if (wall > toldLast) {
-        toldLast = wall;
+      if (wall > lastReported) {
+        lastReported = wall;
         monotonicLast = monotonicTime();
       }
-      return toldLast;
+      return lastReported;
     },
   };
 }

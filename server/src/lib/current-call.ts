@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Actor } from "./actor.ts";
 
 /** The current unit of work, for logs, traces and the actor of events: a request, an item of a batch, or background work. */
 export interface CurrentCall {
@@ -80,3 +79,12 @@ async function runTraced<T>(
     throw error;
   }
 }
+
+/** The actor of an action, in the audit log and the event log. */
+export interface Actor {
+  readonly kind: ActorKind;
+  /** Absent for kinds of actors without an id. */
+  readonly id?: string;
+}
+
+export type ActorKind = "operator" | "user" | "device" | "cli" | "nobody" | "system";

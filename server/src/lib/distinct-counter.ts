@@ -34,7 +34,7 @@ export class DistinctCounter {
     }
     this.#hashes ??= new Set();
     this.#hashes.add(hash);
-    if (this.#hashes.size > this.#exactMax) this.#goOver();
+    if (this.#hashes.size > this.#exactMax) this.#switchToRegisters();
   }
 
   /** Adds the items of another counter. Both must have the same precision. */
@@ -42,7 +42,7 @@ export class DistinctCounter {
     if (other.#precision !== this.#precision) throw new RangeError("The counters differ in precision");
     for (const hash of other.#hashes ?? []) this.add(hash);
     if (other.#registers === undefined) return;
-    const registers = this.#registers ?? this.#goOver();
+    const registers = this.#registers ?? this.#switchToRegisters();
     for (const [index, rank] of other.#registers.entries()) {
       if (rank > (registers[index] ?? 0)) registers[index] = rank;
     }
@@ -88,7 +88,7 @@ export class DistinctCounter {
     return counter;
   }
 
-  #goOver(): Uint8Array {
+  #switchToRegisters(): Uint8Array {
     const registers = new Uint8Array(2 ** this.#precision);
     for (const hash of this.#hashes ?? []) raise(registers, this.#precision, hash);
     this.#hashes = undefined;

@@ -102,7 +102,7 @@ export class FairQueue<Lane extends string> {
     if (this.#hasFreeSlot(lane)) {
       this.#occupy(lane); // waiting entries belong to lanes without a free slot
     } else {
-      if (!this.#freePlace(ticket)) {
+      if (!this.#makeRoom(ticket)) {
         this.#counts[lane].refused += 1;
         throw this.#settings.refuse("full");
       }
@@ -118,12 +118,12 @@ export class FairQueue<Lane extends string> {
   }
 
   #hasFreeSlot(lane: Lane): boolean {
-    let kept = 0;
+    let reserved = 0;
     for (const other of this.#laneNames) {
       if (other !== lane)
-        kept += Math.max(0, (this.#settings.lanes[other].reserved ?? 0) - this.#counts[other].running);
+        reserved += Math.max(0, (this.#settings.lanes[other].reserved ?? 0) - this.#counts[other].running);
     }
-    return this.#running + kept < this.#settings.runningMax;
+    return this.#running + reserved < this.#settings.runningMax;
   }
 
   #occupy(lane: Lane): void {
@@ -206,17 +206,17 @@ export class FairQueue<Lane extends string> {
   }
 
   /** Makes room for one more entry, if necessary by dropping another. @returns whether there is room */
-  #freePlace(ticket: Ticket<Lane>): boolean {
+  #makeRoom(ticket: Ticket<Lane>): boolean {
     const { application, caller } = ticket;
     const limits = this.#settings.lanes[ticket.lane];
     const own = () => this.#applications.get(application)?.get(ticket.lane);
-    const hasPlace = () =>
+    const hasRoom = () =>
       this.#counts[ticket.lane].waiting < limits.waitingMax &&
       (own()?.waiting ?? 0) < limits.waitingPerApplicationMax &&
       (own()?.callers.get(caller)?.length ?? 0) < limits.waitingPerCallerMax;
-    if (hasPlace()) return true;
+    if (hasRoom()) return true;
     this.#dropUnwanted(ticket.lane);
-    if (hasPlace()) return true;
+    if (hasRoom()) return true;
     const ownCount = own()?.callers.get(caller)?.length ?? 0;
     if (ownCount >= limits.waitingPerCallerMax) return false;
     const isApplicationFull = (own()?.waiting ?? 0) >= limits.waitingPerApplicationMax;
@@ -247,8 +247,8 @@ export class FairQueue<Lane extends string> {
 
   #waitForTurn(ticket: Ticket<Lane>): Promise<void> {
     return new Promise<void>((resolve, reject) => {
-      const leave = () => this.#abandon(entry);
-      const settled = () => ticket.signal?.removeEventListener("abort", leave);
+      const abandon = () => this.#abandon(entry);
+      const settled = () => ticket.signal?.removeEventListener("abort", abandon);
       const entry: Entry<Lane> = {
         ticket,
         begin() {
@@ -261,7 +261,7 @@ export class FairQueue<Lane extends string> {
         },
       };
       this.#add(entry);
-      ticket.signal?.addEventListener("abort", leave);
+      ticket.signal?.addEventListener("abort", abandon);
     });
   }
 }

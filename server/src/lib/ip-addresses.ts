@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** Converts an IPv4-mapped IPv6 address in any spelling to IPv4; returns other addresses unchanged. */
 export function unmapIpv4(address: string): string {
@@ -56,4 +56,33 @@ function ipv6Prefix(address: string, groupCount: number): string {
 /** Whether an address belongs to this machine, or is empty because its connection is closed. */
 export function isLoopback(address: string): boolean {
   return address === "" || address === "::1" || address.startsWith("127.");
+}
+
+/** A set of IP addresses. */
+export interface AddressBlocks {
+  /** Returns false for an empty address. */
+  contain(address: string): boolean;
+}
+
+const loopbackBlocks = ["127.0.0.0/8", "::1/128"];
+
+/** @param blocks addresses, blocks such as `10.0.0.0/8`, and `loopback` */
+export function createAddressBlocks(blocks: readonly string[]): AddressBlocks {
+  const list = new BlockList();
+  for (const block of blocks.flatMap((each) => (each === "loopback" ? loopbackBlocks : [each]))) {
+    const [address = "", length] = block.split("/");
+    if (length === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(length), familyOf(address));
+  }
+  return { contain: (address) => address !== "" && list.check(address, familyOf(address)) };
+}
+
+/** Returns a check whether an address is in one of the blocks. Without blocks, every address passes. */
+export function createAddressRule(blocks: readonly string[]): (address: string) => boolean {
+  const allowed = createAddressBlocks(blocks);
+  return (address) => blocks.length === 0 || allowed.contain(address);
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return address.includes(":") ? "ipv6" : "ipv4";
 }

@@ -7,14 +7,14 @@ import { type Parsed, refuseRange } from "./parsed.ts";
  */
 export function parseJson(text: string): unknown {
   // A reviver is slow, so it is used only if a number has more than the 15 digits of a double.
-  return longNumber.test(text) ? JSON.parse(text, keepLongIntegers) : JSON.parse(text);
+  return longNumber.test(text) ? JSON.parse(text, reviveLongIntegers) : JSON.parse(text);
 }
 
 const longNumber = /(?<![\d.])\d{16}/; // not digits after a point, because fractions stay doubles
 /** Up to the maximum length of a parameter, because parsing an integer takes quadratic time. */
 const longInteger = /^-?\d{1,5000}$/;
 
-function keepLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
+function reviveLongIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
   const source = context?.source ?? "";
   return longInteger.test(source) ? BigInt(source) : value;

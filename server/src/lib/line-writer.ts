@@ -43,18 +43,18 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
   function writeOut(): void {
     rest ??= chunks.next();
     if (rest === undefined) {
-      endFlushes();
+      finishFlushes();
       return;
     }
     isWriting = true;
     write(fd, rest, (error, written) => {
       isWriting = false;
-      if (error === null) took(written);
-      else if (error.code !== "EAGAIN") endFlushes();
+      if (error === null) onWritten(written);
+      else if (error.code !== "EAGAIN") finishFlushes();
     });
   }
 
-  function took(written: number): void {
+  function onWritten(written: number): void {
     advance(written);
     if (lost > 0 && rest === undefined) {
       const lines = lost;
@@ -69,7 +69,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions): LineWr
     rest = rest === undefined || written >= rest.length ? undefined : rest.subarray(written);
   }
 
-  function endFlushes(): void {
+  function finishFlushes(): void {
     for (const end of flushes) end();
   }
 

@@ -23,7 +23,7 @@ const boxRule = "must not have its south-west corner north of its north-east cor
 const textCharactersMax = 200;
 const earthRadiusMeters = 6_371_008.8;
 /** The distance between antipodes, which is the maximum distance. */
-export const halfRoundMeters = Math.PI * earthRadiusMeters;
+export const antipodalMeters = Math.PI * earthRadiusMeters;
 
 /**
  * Parses `<lat>,<lng>`, with optional white space around the numbers, or an object with members `lat` and `lng` in any

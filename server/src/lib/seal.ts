@@ -86,14 +86,14 @@ const seriesMs = 5_000;
 const textsPerSeries = 100_000;
 /** A short string takes a random slot of the key stream, out of a run that is computed together. */
 const blocksPerSlot = 32;
-const slotsAtOnce = 64;
+const slotsPerRun = 64;
 /**
  * Runs begin at random multiples of this, so that the numbers of two strings do not reveal how many are between them.
  */
 const blocksPerRun = 4_096;
 const runsMax = 2 ** (8 * numberBytes) / blocksPerRun;
 /** Cached, because most opened strings are recent. */
-const seriesRemembered = 16;
+const seriesCached = 16;
 
 /**
  * Creates a sealer for strings that are as frequent as requests: all strings of a series have one salt, and so the same
@@ -108,8 +108,8 @@ export function createSeriesSealer(secrets: Secrets, purpose: string): Sealer {
   const others = deriveFromEach(secrets, (secret) => singleKey(secret, purpose)).all;
   let series = newSeries(keys.sealing);
   return sealerOf(keys, others, (plain, context) => {
-    const isOver = series.texts === textsPerSeries || performance.now() >= series.endsAt;
-    if (isOver || series.of !== keys.sealing) series = newSeries(keys.sealing);
+    const isExpired = series.texts === textsPerSeries || performance.now() >= series.endsAt;
+    if (isExpired || series.of !== keys.sealing) series = newSeries(keys.sealing);
     const size = typeof plain === "string" ? Buffer.byteLength(plain) : plain.length;
     const blocks = Math.max(1, Math.ceil(size / blockBytes)); // an empty string also needs a unique number
     const { number, stream } = takeBlocks(series, blocks);
@@ -167,10 +167,10 @@ function takeBlocks(series: Series, blocks: number): Slot {
 }
 
 function newSlots(series: Series): Slot[] {
-  const { number, stream } = computeRun(series, slotsAtOnce * blocksPerSlot);
+  const { number, stream } = computeRun(series, slotsPerRun * blocksPerSlot);
   const bytes = blocksPerSlot * blockBytes;
-  const order = takeRandomBytes(slotsAtOnce * 4);
-  return Array.from({ length: slotsAtOnce }, (_, index) => ({
+  const order = takeRandomBytes(slotsPerRun * 4);
+  return Array.from({ length: slotsPerRun }, (_, index) => ({
     slot: { number: number + index * blocksPerSlot, stream: stream.subarray(index * bytes, (index + 1) * bytes) },
     rank: order.readUInt32BE(index * 4),
   }))
@@ -194,7 +194,7 @@ function computeRun({ cipherKey, runs }: Series, blocks: number): Slot {
 
 function seriesKey(secret: string, purpose: string): SecretKey {
   const { id, key } = deriveKey(secret, `${purpose}, key stream`);
-  const recent = new LruMap<string, ReturnType<typeof keysOfSeries>>(seriesRemembered);
+  const recent = new LruMap<string, ReturnType<typeof keysOfSeries>>(seriesCached);
   function keysOf(salt: Buffer): ReturnType<typeof keysOfSeries> {
     const name = salt.toString("latin1");
     const known = recent.get(name);

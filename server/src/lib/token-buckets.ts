@@ -96,7 +96,7 @@ const examinedMax = 8;
 export function createTokenBuckets(bucketsMax: number, create: CreateBucket = createLocalBucket): TokenBuckets {
   const buckets = new Map<string, TokenBucket>();
   /** Examined round robin. */
-  const kept: { readonly key: string; readonly bucket: TokenBucket }[] = [];
+  const entries: { readonly key: string; readonly bucket: TokenBucket }[] = [];
   let next = 0;
   let shared: TokenBucket | undefined;
 
@@ -104,8 +104,8 @@ export function createTokenBuckets(bucketsMax: number, create: CreateBucket = cr
   function acquire(now: number): number | undefined {
     for (let examined = 0; examined < examinedMax; examined++) {
       const at = next;
-      next = (next + 1) % kept.length;
-      const found = kept[at];
+      next = (next + 1) % entries.length;
+      const found = entries[at];
       if (found?.bucket.missing(now) !== 0) continue;
       buckets.delete(found.key);
       return at;
@@ -114,13 +114,13 @@ export function createTokenBuckets(bucketsMax: number, create: CreateBucket = cr
   }
 
   function make(key: string, limit: Limit, now: number, applicationId: string): TokenBucket {
-    const index = kept.length < bucketsMax ? kept.length : acquire(now);
+    const index = entries.length < bucketsMax ? entries.length : acquire(now);
     if (index === undefined) {
       shared ??= new TokenBucket(limit, now);
       return shared;
     }
     const bucket = create(key, limit, now, applicationId);
-    kept[index] = { key, bucket };
+    entries[index] = { key, bucket };
     buckets.set(key, bucket);
     return bucket;
   }

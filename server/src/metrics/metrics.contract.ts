@@ -1,5 +1,5 @@
 import { named, type Static, Type } from "../contract/schema.ts";
-import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrMembers, Text } from "../contract/wire.ts";
+import { DateInput, IdInput, Integer, List, Members, Scalar, ScalarOrObject, Text } from "../contract/wire.ts";
 
 export const eventsPerCallMax = 1_000;
 export const valuesPerEventMax = 25;
@@ -16,7 +16,7 @@ export const CreateEventPath = Type.Object({ event: { ...Key, description: "The 
 
 const eventParameters = {
   value: Type.Optional(
-    ScalarOrMembers(ValueText, { description: "The value with the name `value`; an object is taken as `values`." }),
+    ScalarOrObject(ValueText, { description: "The value with the name `value`; an object is taken as `values`." }),
   ),
   values: Type.Optional(
     Members(Type.Record(ValueText), { maxProperties: valuesPerEventMax, description: "Values by name." }),

@@ -8,12 +8,12 @@ import { parseQuery } from "./body-parameters.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
 import { type Authenticate, type BoundOperation, refuse } from "./perform.ts";
 
-/** A call inside of another call. */
+/** A call within another call. */
 export interface InnerCall {
   readonly method: string;
   /** With its query, as in a request. */
   readonly path: string;
-  /** The equivalent of a body; for a GET, added to the query. */
+  /** The equivalent of a body; for GET, added to the query. */
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
   readonly rehearse?: string | undefined;
@@ -23,11 +23,11 @@ export interface InnerCall {
 /** The request that contains the call. */
 export type OuterCall = Pick<Call, "authorization" | "address" | "idempotencyKey" | "work">;
 
-/** A call that is ready to run. */
+/** A call whose operation has been found. */
 export interface Dispatched {
   readonly requestId: string;
   readonly route: Route | undefined;
-  /** Authenticates and answers like a separate request. Throws only Interrupted. */
+  /** Authenticates and answers as for a separate request. Throws only Interrupted. */
   run(): Promise<DispatchedReply>;
 }
 
@@ -37,22 +37,22 @@ export interface DispatchedReply {
 }
 
 /**
- * Finds the operation of a path and verb, exactly as for a request.
+ * Finds the operation of a path and verb, as for a request.
  *
  * @param url a path with its query
  * @returns undefined for an unknown path or verb, and for a page
- * @throws ApiError ParameterIncorrectFormat when the escapes of the path are not UTF-8
+ * @throws ApiError ParameterIncorrectFormat if the escapes of the path are not UTF-8
  */
 export type FindOperation = (method: string, url: string) => FoundOperation | undefined;
 
 /**
- * Lists the verbs that a path has, without those that are hidden from a client who may not operate.
+ * Lists the verbs of a path. @param mayOperate false to omit verbs that are for operators only
  *
  * @throws ApiError as {@link FindOperation}
  */
 export type VerbsOf = (url: string, mayOperate: boolean) => readonly string[];
 
-/** The error for a path without the requested verb; names the verbs that it has. */
+/** Returns the error for a path without the requested verb. @param verbs the verbs of the path */
 export function operationNotFound(verbs: readonly string[]): ApiError {
   if (verbs.length === 0) return new ApiError("OperationNotFound");
   return new ApiError("OperationNotFound", `There is no such operation. This path has ${verbs.join(", ")}.`);
@@ -66,18 +66,21 @@ interface FoundOperation {
   readonly query: string;
 }
 
-/** Calls operations with the same routing, authentication, parsing and responses as separate requests. */
+/** Calls operations with the same routing, authentication, parsing and responses as for separate requests. */
 export interface Dispatcher {
-  /** @param outer the containing request, whose token is used */
+  /** @param outer the request that contains the call, whose token is used */
   dispatch(inner: InnerCall, outer: OuterCall): Dispatched;
   /**
-   * Returns the JSON of the current result of a GET of this path for a client or an operator.
+   * Returns the result of a GET of this path for a client or an operator, as JSON.
    *
-   * @param caller authenticated for the request, or a caller in this process
+   * @param caller the authenticated caller of the request, or an internal caller
    * @throws ApiError
    */
   read(path: string, caller: AnyCaller, outer: OuterCall): Promise<string>;
-  /** Identifies the client of a request again. @throws ApiError AuthAccessTokenInvalid when its token has ended */
+  /**
+   * Authenticates the client of a request again. @throws ApiError AuthAccessTokenInvalid if its token has expired or
+   * was revoked
+   */
   confirm(outer: OuterCall): Promise<Caller>;
 }
 
@@ -87,7 +90,7 @@ export function createDispatcher(options: {
   /** Applies revocations by other processes. */
   beginTick(): void;
   readonly authenticate: Authenticate;
-  /** Whether the operations of operators exist for an address. */
+  /** Whether operators' operations are visible to an address. */
   mayOperate(address: string): boolean;
   readonly headerBytesMax: number;
   readonly log: Logger;
@@ -103,7 +106,7 @@ export function createDispatcher(options: {
     const found = methods.has(method) ? findOperation(method, path) : undefined;
     if (found === undefined || (isForOperators(found.operation.route) && !mayOperate)) {
       const verbs = options.verbsOf(path, mayOperate);
-      throw operationNotFound(verbs.includes(method) ? [] : verbs); // pages and uploads cannot be items
+      throw operationNotFound(verbs.includes(method) ? [] : verbs); // a page or an upload, which cannot be an item
     }
     if (found.operation.route.isBatchable === false)
       throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
@@ -156,7 +159,7 @@ export function createDispatcher(options: {
       const { operation, path, query } = target;
       const { method } = operation.route;
       const { authorization, address } = outer;
-      const isKept = outer.idempotencyKey !== undefined;
+      const isResponseStored = outer.idempotencyKey !== undefined;
       const call: Call = {
         authorization,
         address,
@@ -166,8 +169,8 @@ export function createDispatcher(options: {
         unread: [],
         rehearse: inner.rehearse,
         admission: inner.admission,
-        isKept,
-        work: new CallWork(isKept ? undefined : outer.work?.isGone), // a stored response is for the retry, so a disconnect must not stop the work
+        isResponseStored,
+        work: new CallWork(isResponseStored ? undefined : outer.work?.isGone), // the stored response is for a retry, so a disconnect must not stop the work
         readParameters() {
           if (query === "") return inner.parameters;
           if (method !== "GET" && method !== "DELETE") {

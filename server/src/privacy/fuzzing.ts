@@ -6,7 +6,7 @@ import { rowsInCells, type Scope } from "../db/search/scope.ts";
 import type { LocatedRow } from "../db/tables.ts";
 import { cellOf, cellsOfRing } from "../lib/cells.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { bearingTo, destination, distanceMeters, halfRoundMeters, type Location } from "../lib/locations.ts";
+import { antipodalMeters, bearingTo, destination, distanceMeters, type Location } from "../lib/locations.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 
 /** An object of a user at a location. */
@@ -233,7 +233,7 @@ async function findFirstPlace(
 
 /** The pole of a user's rotation: a quarter of the globe from the first place, perpendicular to its shift. */
 function poleOf(first: Place): Location {
-  return destination(first, first.bearing + 90, halfRoundMeters / 2);
+  return destination(first, first.bearing + 90, antipodalMeters / 2);
 }
 
 /** The direction in which a rotation about the pole moves a place. */

@@ -1,8 +1,8 @@
 import type { Agent, IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { Config } from "../config/config.ts";
+import * as nodeHttp from "../lib/builtins.ts";
 import type { Clock } from "../lib/clock.ts";
-import * as nodeHttp from "../lib/node-http.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import { answerHeader, type CallHead, callHeader, createCallSignatures } from "./regions.signatures.ts";
 

@@ -52,7 +52,7 @@ export function createRemoteRegistration(services: {
 
   return {
     async register(region, appid, call) {
-      if (call.isKept) {
+      if (call.isResponseStored) {
         const rule = `a batch with an Idempotency-Key, whose answer is kept, cannot register with the region ${region}`;
         throw new ApiError("ParameterOutOfRange", `appid: ${rule}.`, { serviceRoot: regions.rootOf(region) });
       }

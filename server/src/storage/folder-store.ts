@@ -4,8 +4,7 @@ import { type FileHandle, lstat, mkdir, open, opendir, rename, rmdir, unlink } f
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { ApiError } from "../lib/errors.ts";
-import { makeFolder } from "../lib/make-folder.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
+import { makeFolder, syncFolder } from "../lib/folders.ts";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
 

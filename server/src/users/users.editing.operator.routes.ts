@@ -6,7 +6,7 @@ import { changedText } from "../contract/wire.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
-import { maskEmail } from "../lib/masked-emails.ts";
+import { maskEmail } from "../lib/mail-addresses.ts";
 import type { MailRefusal } from "../mail/admission.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operations/operation.ts";

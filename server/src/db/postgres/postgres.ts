@@ -8,8 +8,8 @@ import {
   PostgresQueryCompiler,
   sql,
 } from "kysely";
-import { between } from "../../lib/between.ts";
 import { ApiError } from "../../lib/errors.ts";
+import { between } from "../../lib/random.ts";
 import type { Database, DatabaseOptions, Queries, SignalListener } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
 import type { EngineWrite } from "../outer-transaction.ts";

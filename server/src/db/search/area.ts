@@ -1,7 +1,7 @@
 import { type CallWork, yieldWork } from "../../lib/call-work.ts";
 import { type CellRange, cellsOfRange, cellsOfRing, centerOfCell, isInRange } from "../../lib/cells.ts";
 import type { Key } from "../../lib/keyset.ts";
-import { distanceMeters, halfRoundMeters, type Location, type LocationRange } from "../../lib/locations.ts";
+import { antipodalMeters, distanceMeters, type Location, type LocationRange } from "../../lib/locations.ts";
 import type { Queries } from "../database.ts";
 import type { Order } from "./conditions.ts";
 import { listLengthMax } from "./list-lengths.ts";
@@ -181,7 +181,7 @@ function createRingStream<Row extends { readonly id: string }>(
 ): Stream<Row> {
   const { range } = area;
   const middle = middleOf(range);
-  const farthest = Math.min(boundingRadius(range), halfRoundMeters);
+  const farthest = Math.min(boundingRadius(range), antipodalMeters);
   const entryScope = entriesOf(scope);
   let walk: RingWalk<Row> | undefined;
 
@@ -333,7 +333,7 @@ function createRingStream<Row extends { readonly id: string }>(
         const rows =
           bound === undefined ? now.rows : now.rows.filter((row) => isOnSide(order, order.keyOf(row), bound));
         if (rows.length >= count || now.isDone) return { rows: rows.slice(0, count) };
-        if (!isFirst && work?.isSpent()) return { rows, reached: keyOfEdge(now) };
+        if (!isFirst && work?.isExhausted()) return { rows, reached: keyOfEdge(now) };
         await yieldWork(work);
         await widen(now, count, work);
       }
@@ -398,7 +398,7 @@ function nextNumber(number: number): number {
 function boundingRadius(range: LocationRange): number {
   if (range.shape === "circle") return range.radiusMeters;
   const height = range.northEast.lat - range.southWest.lat;
-  return ((height + widthOf(range)) / 2 / 180) * halfRoundMeters * 1.001;
+  return ((height + widthOf(range)) / 2 / 180) * antipodalMeters * 1.001;
 }
 
 /** The center of a circle or the middle of a box, from which distances are measured. */

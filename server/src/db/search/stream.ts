@@ -92,7 +92,7 @@ export function filterStream<Row>(stream: Stream<Row>, isIn: (row: Row) => boole
         const last = chunk.rows.length < count ? undefined : chunk.rows.at(-1);
         const key = chunk.reached ?? (last && stream.keyOf(last));
         if (key === undefined) return { rows: passed };
-        if (work?.isSpent()) return { rows: passed, reached: key };
+        if (work?.isExhausted()) return { rows: passed, reached: key };
         bound = { side: beyond[take.direction], key };
         await yieldWork(work);
       }
@@ -129,7 +129,7 @@ export async function takeAfterOffset<Row>(
     const last = skipped.rows.at(-1);
     if (last === undefined || skipped.rows.length < chunk) return { rows: [], offsetLeft };
     const key = stream.keyOf(last);
-    if (work?.isSpent()) return { rows: [], reached: key, offsetLeft };
+    if (work?.isExhausted()) return { rows: [], reached: key, offsetLeft };
     bound = { side: "after", key };
     await yieldWork(work);
   }

@@ -12,7 +12,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { runInCall } from "../../lib/current-call.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
+import { makeFolder } from "../../lib/folders.ts";
 import { pauseThread } from "../../lib/pause-thread.ts";
 import type { Database, DatabaseOptions } from "../database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "../dialect.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
+import { Agent, nodeHttps, request as requestHttp } from "../../lib/builtins.ts";
 import { fieldsOf } from "../../lib/fields.ts";
-import { Agent, nodeHttps, request as requestHttp } from "../../lib/node-http.ts";
 import { createAddressRule } from "./address-rule.ts";
 import type { LookUp } from "./look-up.ts";
 

@@ -7,3 +7,8 @@ export const { Agent, createServer, request } = process.getBuiltinModule("node:h
 export function nodeHttps(): typeof import("node:https") {
   return process.getBuiltinModule("node:https");
 }
+
+/** Loads `node:zlib` at its first use: its reader and writer of ZIP files take 3 % of the start-up time. */
+export function nodeZlib(): typeof import("node:zlib") {
+  return process.getBuiltinModule("node:zlib");
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { maskEmail } from "./masked-emails.ts";
+import { maskEmail } from "./mail-addresses.ts";
 
 describe("masked addresses", () => {
   it("show the first character and the domain", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isOutputKept, type Surroundings } from "./kept-output.ts";
+import { isOutputStored, type Surroundings } from "./stored-output.ts";
 
 const pipe: Surroundings = {
   isTerminal: false,
@@ -11,8 +11,8 @@ const pipe: Surroundings = {
   firstProcess: "/sbin/init splash ",
 };
 
-describe("isOutputKept", () => {
-  const cases: [what: string, given: Partial<Surroundings>, isKept: boolean][] = [
+describe("isOutputStored", () => {
+  const cases: [what: string, given: Partial<Surroundings>, isStored: boolean][] = [
     ["a terminal, also in a container", { isTerminal: true, pid: 1 }, false],
     ["a pipe of a program that started us", {}, false],
     ["a file", { stats: { ...pipe.stats, isFile: () => true } }, true],
@@ -23,6 +23,6 @@ describe("isOutputKept", () => {
     ["the log of a container, as a worker", { ppid: 1, firstProcess: "node /usr/local/bin/rollcall serve " }, true],
     ["a program that is the first of a container", { ppid: 1, firstProcess: "node /rollcall/checks/all.js " }, false],
   ];
-  for (const [what, given, isKept] of cases)
-    it(`is ${isKept} for ${what}`, () => assert.equal(isOutputKept({ ...pipe, ...given }), isKept));
+  for (const [what, given, isStored] of cases)
+    it(`is ${isStored} for ${what}`, () => assert.equal(isOutputStored({ ...pipe, ...given }), isStored));
 });

@@ -16,7 +16,7 @@ export interface Surroundings {
  * Whether standard output is stored: in a file, the systemd journal or the log of a container. A terminal and a pipe to
  * the parent process are not stored.
  */
-export function isOutputKept(given: Surroundings = surroundings()): boolean {
+export function isOutputStored(given: Surroundings = surroundings()): boolean {
   const { isTerminal, stats, journalStream, pid, ppid, firstProcess } = given;
   if (isTerminal) return false;
   if (stats.isFile() || journalStream === `${stats.dev}:${stats.ino}`) return true;

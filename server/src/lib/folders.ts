@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fieldsOf } from "./fields.ts";
 
@@ -25,4 +26,15 @@ export function makeFolder(path: string): string | undefined {
   }
   if (missing.length === 0) mkdirSync(path, { recursive: true }); // throws EEXIST for a file
   return missing[0];
+}
+
+/** Flushes the entries of a folder to disk. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return; // which cannot flush folders, and does not need to
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
