@@ -42,7 +42,7 @@ export const CreatedEvent = named(
 export const EventItem = named("MetricEvent", "An event to report.", Type.Object({ key: Key, ...eventParameters }));
 export type EventItem = Static<typeof EventItem>;
 
-/** Body of POST /metrics/events: the events that a device gathered while it was offline. */
+/** Body of POST /metrics/events: the events that a device collected while it was offline. */
 export const CreateEvents = Type.Object({
   events: List(EventItem, { maxItems: eventsPerCallMax, description: "The events, in any order." }),
   sentAt: Type.Optional(DateInput({ description: "The time of the device's clock when it sent this." })),

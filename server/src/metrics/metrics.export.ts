@@ -12,8 +12,8 @@ const keysAtOnce = 100;
 const eventsAtOnce = 500;
 
 /**
- * The stored events of a user, for the user's export: those under the user's current salted hash. Events are stored by
- * key and hour, so this reads all events of the application.
+ * Exports the stored events of a user, under the user's current salted hash. Reads all events of the application,
+ * because they are stored by key and hour.
  */
 export function metricsExporter(services: {
   readonly database: Database;

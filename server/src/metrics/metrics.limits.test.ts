@@ -46,7 +46,7 @@ async function listKeys({ appid }: NewApplication): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** An application that has reached its limit of keys. */
+/** Fills an application up to its limit of keys. */
 async function fill(application: NewApplication): Promise<void> {
   for (let done = 0; done < keysMax; done += newKeysMax) {
     const token = await test.registerDevice(application);
@@ -57,7 +57,7 @@ async function fill(application: NewApplication): Promise<void> {
 
 // spec/metrics#metric-storage-limits
 describe("distinct keys of metric events: hostile.md 37", () => {
-  it("are limited: a flood of new keys is stopped, and known keys and other applications are unaffected", async () => {
+  it("are limited: a flood of new keys is refused, without effect on existing keys and other applications", async () => {
     const [application, other] = [await test.createApplication(), await test.createApplication()];
     await fill(application);
     const floods = await Promise.all(
@@ -80,7 +80,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.deepEqual(await listKeys(other), ["one more"]);
   });
 
-  it("are limited for concurrent devices and processes together", async (t) => {
+  it("are limited in total for concurrent devices and processes", async (t) => {
     const settings = { DATABASE_URL: test.config.databaseUrl, METRIC_KEYS_PER_APPLICATION: String(keysMax) };
     const second = await startTestApp(settings);
     t.after(() => second.close());
@@ -93,7 +93,7 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assert.deepEqual([accepted.reduce((sum, each) => sum + each, 0), (await listKeys(application)).length], [50, 50]);
   });
 
-  it("are limited per device and hour, in one call or many, and other devices are unaffected", async () => {
+  it("are limited per device and hour, in one call or many, without effect on other devices", async () => {
     const application = await test.createApplication();
     const [token, neighbour] = [await test.registerDevice(application), await test.registerDevice(application)];
     const keys = names("key", newKeysMax + 3);
@@ -103,13 +103,13 @@ describe("distinct keys of metric events: hostile.md 37", () => {
     assertError(await report(token, "more"), 413, "RequestTooLarge", 1281, deviceSpent);
     assert.equal((await report(token, "key 0")).status, 201);
     assert.equal((await report(neighbour, "more")).status, 201);
-    assert.equal((await report(token, "more")).status, 201); // known now: the neighbour added it
+    assert.equal((await report(token, "more")).status, 201); // exists now, because the neighbour added it
     test.advance(3_600_000 / newKeysMax);
     assert.equal((await report(token, "still more")).status, 201);
     assert.equal((await report(token, "too many")).status, 413);
   });
 
-  it("do not grow by a batch that is rolled back, whose keys are not treated as known afterwards", async () => {
+  it("do not increase by a batch that is rolled back, whose keys remain new", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const requests = [
@@ -171,7 +171,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
     return rows.reduce((sum, { event_count }) => sum + event_count, 0);
   }
 
-  it("three thousand events in calls of a thousand are accepted; the next get 429 with Retry-After and are not stored", async () => {
+  it("three thousand events in calls of a thousand are accepted; the next call gets 429 with Retry-After and stores nothing", async () => {
     const application = await test.createApplication();
     const [token, neighbour] = [await test.registerDevice(application), await test.registerDevice(application)];
     for (let call = 0; call < 3; call += 1) assert.equal((await reportMany(token, many(1_000))).status, 201);
@@ -186,7 +186,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
     assert.equal((await test.call("GET /devices/current", { token })).status, 200);
   });
 
-  it("new devices of one address cannot evade its limit, and devices of many addresses not the application's limit", async () => {
+  it("new devices of one address cannot evade its limit, nor devices of many addresses the application's limit", async () => {
     const application = await test.createApplication();
     let taken = 0;
     for (let device = 0; device < 6; device += 1) {
@@ -208,7 +208,7 @@ describe("rate limits count events, not calls: hostile.md 28, 37", () => {
     assert.deepEqual(statuses, [201, 201, 201, 429]);
   });
 
-  it("an event in a batch counts like an event that is reported alone", async () => {
+  it("an event in a batch counts like an individually reported one", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     for (let call = 0; call < 2; call += 1) await reportMany(token, many(1_000));
@@ -238,7 +238,7 @@ describe("stored bytes of one application: hostile.md 37", () => {
     });
   }
 
-  /** The recorded size of an application's keys, and the actual size of their rows. */
+  /** Returns the recorded size of an application's keys, and the actual size of their rows. */
   async function storedBytes({ appid }: NewApplication, app: TestApp): Promise<[counted: number, actual: number]> {
     const { rows } = await sql<{ counted: number | null; chunks: number | null; rollups: number | null }>`
       select (select sum(stored_bytes) from metric_keys where application_id = ${appid}) as counted,
@@ -250,7 +250,7 @@ describe("stored bytes of one application: hostile.md 37", () => {
     return [Number(row?.counted), Number(row?.chunks) + Number(row?.rollups)];
   }
 
-  it("are limited, including the inbox; other applications are unaffected, and retention frees space", async (t) => {
+  it("are limited, including the inbox, without effect on other applications; retention frees space", async (t) => {
     const app = await startTestApp({ METRIC_BYTES_PER_APPLICATION: String(bytesMax) });
     t.after(() => app.close());
     const token = await app.registerDevice();
@@ -274,14 +274,14 @@ describe("stored bytes of one application: hostile.md 37", () => {
     const late = await app.registerDevice();
     await maintain(app.app);
     assert.deepEqual(await storedBytes(app.application, app), [0, 0]);
-    // The count has to finish first.
+    // The count must finish first.
     await until(async () => {
       app.advance(10_000);
       return (await reportText(late, app)).status === 201;
     });
   });
 
-  it("match the rows after compaction, merging and retention, and are measured for keys from an earlier version", async (t) => {
+  it("match the rows after compaction, merging and retention, and are measured for keys from an earlier release", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const token = await app.registerDevice();

@@ -19,7 +19,7 @@ export const MetricPath = Type.Object({
   key: Text({ minLength: 1, maxLength: 256, description: "The key that events are reported under." }),
 });
 
-/** The days whose events the list of keys has. */
+/** The number of days with event counts in the list of keys. */
 export const daysListed = 30;
 
 const Include = enumeration("MetricInclude", "Additional members of the result.", {
@@ -97,7 +97,7 @@ export const MetricValues = named(
   }),
 );
 
-/** Adds up the intervals of each value. */
+/** Sums the intervals of each value. */
 export function presentValues(
   key: string,
   values: ReadonlyMap<string, ReadonlyMap<number, ValueStats>>,
@@ -155,7 +155,7 @@ export const MetricSeries = named(
   }),
 );
 
-/** The events of each interval, including empty ones. */
+/** The events of each interval, including empty intervals. */
 export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Point[] {
   return presentPoints(range, (start) => {
     const cell = cells.get(start);
@@ -163,7 +163,7 @@ export function presentEventPoints(range: ChartRange, cells: Points<Cell>): Poin
   });
 }
 
-/** The values of one name in each interval. */
+/** The values of one name per interval. */
 export function presentValuePoints(range: ChartRange, stats: Points<ValueStats | undefined>): Point[] {
   return presentPoints(range, (start) => {
     const found = stats.get(start);
@@ -171,7 +171,7 @@ export function presentValuePoints(range: ChartRange, stats: Points<ValueStats |
   });
 }
 
-/** One series per content of the value that is grouped by. */
+/** One series per content of the grouping value. */
 export function presentGroups(range: ChartRange, groups: Points<Groups>, value: string | undefined): Series[] {
   const { contents, others } = cellsByContent(groups);
   function present(cells: Points<Cell>): Omit<Series, "group"> {
@@ -190,7 +190,7 @@ function presentStats({ texts, numbers, sum, min, max, sketch }: ValueStats): Om
   if (numbers === 0) return { count };
   const [p50 = 0, p95 = 0, p99 = 0] = sketch.quantiles(shares).map((each) => Math.min(Math.max(each, min), max));
   const percentiles = { p50, p95, p99 };
-  // Omitted when the numbers are too large to add up.
+  // Omitted when the numbers are too large to sum.
   return { count, ...(Number.isFinite(sum) && { sum, mean: sum / numbers }), min, max, ...percentiles };
 }
 
@@ -219,7 +219,7 @@ const Event = named(
 );
 export const EventPage = PageOf(Event);
 
-/** @param handle of an event that was reported alone */
+/** @param handle of an individually reported event */
 export function presentEvent(
   { occurredAt, receivedAt, device, user, namesAndValues }: RawEvent,
   handle: { readonly id: string; readonly started_at: number; readonly ended_at: number | null } | undefined,

@@ -175,11 +175,11 @@ function readRange(
   return { interval, from: start, to: end };
 }
 
-/** The events of an application for operators (spec/metrics#series). */
+/** Operators read the events of an application (spec/metrics#series). */
 export const metricOperatorOperations = [listMetrics, readMetric, listValues, listEvents];
 
 /**
- * Counts the events of several keys on each of the last days, in UTC, from roll-ups and the inbox alone.
+ * Counts the events of several keys on each of the last days, in UTC, from roll-ups and the inbox, without raw events.
  *
  * @returns by key, from the earliest day to today
  */

@@ -39,8 +39,8 @@ async function readSeries(key: string, query: string, application = test.applica
   return body.result.series;
 }
 
-/** The points that have events, by the start of their interval. */
-function filled({ points }: { points: readonly Point[] }): Record<string, unknown> {
+/** Returns the points with events, by start of interval. */
+function nonEmptyPoints({ points }: { points: readonly Point[] }): Record<string, unknown> {
   return Object.fromEntries(points.filter(({ count }) => count > 0).map(({ start, ...point }) => [start, point]));
 }
 
@@ -50,7 +50,7 @@ function date(ms: number): string {
 
 // spec/metrics#names-of-values
 describe("GET …/metrics/{key}/values", () => {
-  it("lists the names of values with how many numbers and texts they had, the most frequent first", async () => {
+  it("lists the names of values with their counts of numbers and strings, the most frequent first", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const events = [{ score: 1 }, { score: "two", won: true }, { score: 3, won: false }].map((values) => {
@@ -112,7 +112,7 @@ for (const [state, settle] of states) {
       assert.deepEqual(back.pageResults, items.slice(2, 4));
     });
 
-    it("GET …/metrics lists the keys that begin with a text, in both directions", async () => {
+    it("GET …/metrics lists the keys with a prefix, in both directions", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       for (const key of ["a", "map", "map.a", "map.b", "map.c", "Map", "maq"]) {
@@ -131,7 +131,7 @@ for (const [state, settle] of states) {
     });
 
     // spec/metrics#days-of-keys
-    it("GET …/metrics?include=days has the events of each of the last 30 days, of each key of a page", async () => {
+    it("GET …/metrics?include=days counts the events of each of the last 30 days, for each key of a page", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const today = Math.floor(test.now() / day) * day;
@@ -150,7 +150,7 @@ for (const [state, settle] of states) {
       await settle(application);
       await test.call("POST /metrics/events/b.c", { token }); // always waits
       const timed = await test.call("POST /metrics/events/a", { token, body: { timeoutInSeconds: 60 } });
-      await test.call(`DELETE /metrics/events/${timed.body.result.id}`, { token }); // an end is no event
+      await test.call(`DELETE /metrics/events/${timed.body.result.id}`, { token }); // the duration is not an event
       const daysOf = (found: Record<number, number>) =>
         Array.from({ length: 30 }, (_, index) => found[index - 29] ?? 0);
       const expected = {
@@ -182,7 +182,7 @@ for (const [state, settle] of states) {
     });
 
     // spec/metrics#series
-    it("GET …/metrics/{key} has a point for each interval, for the events and for each value", async () => {
+    it("GET …/metrics/{key} returns a point per interval, for the events and for each value", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const user = await test.signUp("Jane", application);
@@ -236,7 +236,7 @@ for (const [state, settle] of states) {
       const once = { [date(start - hour)]: { count: 1, devices: 1, users: 0 } };
       const byUser = { [date(start - hour)]: { count: 1, devices: 1, users: 1 } };
       assert.deepEqual(
-        byWorld.map(({ group, ...series }) => [group, filled(series)]),
+        byWorld.map(({ group, ...series }) => [group, nonEmptyPoints(series)]),
         [
           ["fire", byUser],
           ["ice", once],
@@ -254,7 +254,7 @@ for (const [state, settle] of states) {
       );
     });
 
-    it("are grouped by days, by weeks that begin on Monday, or by months, for dates from the year 1 to 9999", async () => {
+    it("are grouped by days, weeks that start on Monday, or months, for dates from the year 1 to 9999", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const times = ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "2026-02-28T10:00Z", "2026-03-02T00:00Z"];
@@ -344,7 +344,7 @@ for (const [state, settle] of states) {
       assert.equal(within.length, expected.filter(isWithin).length);
     });
 
-    it("have the duration of an ended event as one of its values, and the event is counted once", async () => {
+    it("include the duration of a timed event as one of its values, and count it once", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const body = { timeoutInSeconds: 60 };
@@ -355,7 +355,7 @@ for (const [state, settle] of states) {
       await test.call(`DELETE /metrics/events/${id}`, { token });
       await settle(application);
       const [events, elapsed] = await readSeries("game", `from=${start - 1}&to=${start + 1}`, application);
-      assert.deepEqual(filled(events ?? { points: [] }), {
+      assert.deepEqual(nonEmptyPoints(events ?? { points: [] }), {
         [date(Math.floor(start / day) * day)]: { count: 1, devices: 1, users: 0 },
       });
       assert.equal(elapsed?.value, "elapsedTimeInMs");
@@ -365,7 +365,7 @@ for (const [state, settle] of states) {
       assert.equal(pageResults[0].count, 1);
     });
 
-    it("are grouped by up to a hundred contents; the largest fifty are returned, and the rest as one group without a text", async () => {
+    it("are grouped by up to a hundred contents: the largest fifty groups are returned, and the others as one group without a name", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       const contents = Array.from({ length: 150 }, (_, index) => (index === 0 ? "(other)" : `text ${index}`));
@@ -383,10 +383,10 @@ for (const [state, settle] of states) {
       assert.deepEqual([rest?.isOther, rest?.group, rest && total(rest)], [true, undefined, 211 - 3 - 49 * 2]);
     });
 
-    it('keep values as they were sent: "value" takes precedence over values, texts stay texts, -0 becomes 0, null is absent', async () => {
+    it('preserve values as sent: "value" takes precedence over values, strings stay strings, -0 becomes 0, null is absent', async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
-      const cases: [sent: string, kept: unknown][] = [
+      const cases: [sent: string, stored: unknown][] = [
         ['{"value":2,"values":{"value":1,"b":""}}', { value: 2, b: "" }],
         ['{"value":"","values":{"a":null}}', {}],
         ['{"value":{"value":2,"b":true,"c":null}}', { value: 2, b: true }],
@@ -408,11 +408,11 @@ for (const [state, settle] of states) {
       const { pageResults } = (await read("/a/events", application)).body.result;
       assert.deepEqual(
         pageResults.map(({ values }: { values: unknown }) => values).reverse(),
-        cases.map(([, kept]) => kept),
+        cases.map(([, stored]) => stored),
       );
     });
 
-    it("have numbers of any size; the sum and the mean are omitted when they overflow", async () => {
+    it("accept numbers of any size; the sum and the mean are omitted when they overflow", async () => {
       const application = await test.createApplication();
       const token = await test.registerDevice(application);
       for (const value of [1.7e308, 1.7e308, 5e-324, -5e-324]) {
@@ -466,7 +466,7 @@ describe("requests of operators for metrics", () => {
     assert.equal((await read("/secret", other)).status, 200);
   });
 
-  it("answer 400 for ranges that end before they start and for too many points, and allow 2,000 points", async () => {
+  it("answer 400 for ranges that end before they start and for more than 2,000 points", async () => {
     await test.call("POST /metrics/events/a", { token: await test.registerDevice() });
     const wrongOrder = await read("/a?from=2&to=1");
     assertError(wrongOrder, 400, "ParameterOutOfRange", 514, "to must not be before from.");
@@ -554,7 +554,7 @@ describe("series match a calculation over the same events", () => {
                 users: 0,
               };
             }
-            assert.deepEqual(filled(counts ?? { points: [] }), expected);
+            assert.deepEqual(nonEmptyPoints(counts ?? { points: [] }), expected);
 
             const scores = values.find(({ value }) => value === "score")?.points ?? [];
             const scored = events.filter(({ score }) => score !== undefined);

@@ -6,7 +6,7 @@ import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { insertHandle, updateHandleEnded } from "./engine/handles.store.ts";
+import { closeHandle, insertHandle } from "./engine/handles.store.ts";
 import { insertInboxRow } from "./engine/inbox.store.ts";
 import type { CheckedKeys } from "./engine/key-limits.ts";
 import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./engine/payload.ts";
@@ -29,21 +29,20 @@ import {
 type Scalar = string | number | boolean;
 
 /**
- * Returns the values of an event as they are stored: those of `values`, and a scalar `value` under the name "value".
- * Shipped clients send an object in `value`, so it is read like `values`. If both contain a name, the one in `value`
- * wins.
+ * Returns the values of an event in stored form: those of `values`, and a scalar `value` under the name "value".
+ * Shipped clients send an object in `value`, so it is read like `values`, and takes precedence for a name in both.
  *
  * @throws ApiError RequestTooLarge, ParameterIncorrectFormat, ParameterOutOfRange
  */
 function readValues({ value, values }: Pick<EventItem, "value" | "values">): Scalar[] {
   const isScalar = typeof value !== "object";
-  const winning = isScalar ? undefined : value;
+  const preferred = isScalar ? undefined : value;
   const read: Scalar[] = [];
   for (const [name, given] of Object.entries(values ?? {})) {
-    if (isScalar ? value !== undefined && name === "value" : isGiven(winning, name)) continue;
+    if (isScalar ? value !== undefined && name === "value" : isGiven(preferred, name)) continue;
     if (given !== null) read.push(readName("values", name), readScalar("values", name, given));
   }
-  for (const [name, given] of Object.entries(winning ?? {})) {
+  for (const [name, given] of Object.entries(preferred ?? {})) {
     if (given !== null) read.push(readName("value", name), readScalar("value", name, given));
   }
   if (isScalar && value !== undefined) read.push("value", value);
@@ -78,8 +77,8 @@ const aheadMaxMs = 10 * 60_000;
 const readItem = compileParameters(EventItem);
 
 /**
- * Reads the events of one call independently of each other. Timestamps come from the device's clock, so each is
- * corrected by the offset that this clock had when the device sent the call.
+ * Validates the events of one call independently. Timestamps come from the device's clock, so each is corrected by the
+ * offset of this clock when the device sent the call.
  *
  * @returns `indexes` of the events among the items
  * @throws ApiError RequestTooLarge
@@ -125,7 +124,7 @@ function readEvent(item: unknown, correction: number, now: number): StoredEvent 
   return [event.key, occurredAt, ...readValues(event)];
 }
 
-/** Events above this size, about that of an event with ten values, count as several against the limits. */
+/** A larger event counts as several against the limits. This is about the size of an event with ten values. */
 const bytesPerEvent = 1_024;
 
 function payloadOf(
@@ -206,7 +205,7 @@ const createEvent = operation({
           },
           queries,
         ).catch((error) => {
-          // The user was deleted after the token was checked.
+          // The user was deleted after the token check.
           throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
         });
         await insertInboxRow({ application_id, id, received_at: now, payload }, queries);
@@ -299,7 +298,7 @@ const endEvent = operation({
     const now = clock.now();
     const elapsedTimeInMs = await database.write(async ({ queries, afterCommit }) => {
       afterCommit(() => compactor.note(applicationId, 1));
-      const ended = await updateHandleEnded(applicationId, id, caller, now, queries);
+      const ended = await closeHandle(applicationId, id, caller, now, queries);
       if (ended === undefined) throw new ApiError("ItemDoesNotExist");
       const elapsedMs = now - ended.started_at;
       const events: StoredEvent[] = [[ended.key, ended.occurred_at, elapsedName, elapsedMs]];
@@ -319,7 +318,7 @@ function throwRefused(refused: CheckedKeys["refused"], key: string): void {
 }
 
 /**
- * Endpoints for reporting events (spec/metrics#reporting). Events are stored as they arrive; the compaction makes them
- * readable.
+ * Devices report events (spec/metrics#reporting). Events are stored in the inbox as they arrive; the compaction makes
+ * them readable.
  */
 export const metricOperations = [createEvent, createEvents, endEvent];

@@ -49,7 +49,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     }
   });
 
-  it("reads an object in value like values, alone and in each of many events (shipped clients send it)", async () => {
+  it("reads an object in `value` like `values`, in a single event and in each of many (shipped clients send it)", async () => {
     for (const value of [{}, { score: 12, world: "ice", won: true, none: null }]) {
       await newEvent({ value });
       await newEvent({ VALUE: value, Values: { other: 1 } });
@@ -74,7 +74,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     ]);
   });
 
-  it("accepts keys and names of 256 and values of 1,000 Unicode characters, also __proto__", async () => {
+  it("accepts keys and names of 256 and values of 1,000 Unicode characters, including __proto__", async () => {
     for (const key of ["𝒳".repeat(256), "a/b?c#d%", "%_", "../..", "\u202Ea", "a\u0301".repeat(128)]) {
       assert.equal((await report(key, { values: { [key]: "𝒳".repeat(1_000) } })).status, 201, key);
     }
@@ -97,7 +97,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     assertError(empty, 400, "ParameterOutOfRange", 514, `${name} least 1 characters.`);
   });
 
-  it("answers 400 ParameterIncorrectFormat to values that are no scalar, no object or no Unicode", async () => {
+  it("answers 400 ParameterIncorrectFormat to values that are neither scalar nor object, or not Unicode", async () => {
     const scalar = "must be a text, a number or a truth value.";
     const list = await report("a", { value: [1] });
     const orObject = "must be a text, a number, a truth value or an object of those.";
@@ -140,7 +140,7 @@ describe("POST /metrics/events/{event}: spec/metrics#report-an-event", () => {
     }
   });
 
-  it("accepts as timestamp any date in any form, far in the past or the future", async () => {
+  it("accepts any date in any format as timestamp, far in the past or the future", async () => {
     for (const timestamp of ["0001-01-01", "9999-12-31", -1, "/Date(1436425641000)/", "Jul 9, 1981 7:07:21 AM"]) {
       await newEvent({ timestamp });
     }
@@ -194,7 +194,7 @@ describe("POST /metrics/events", () => {
     });
   });
 
-  it("accepts no event, a thousand, and a text that contains them, and answers 413 for a thousand and one", async () => {
+  it("accepts an empty list, a thousand events, and a string that contains them, and answers 413 for a thousand and one", async () => {
     assertResult(await reportMany({ events: [] }), 201, { accepted: 0, rejected: [] });
     const events = Array.from({ length: 1_000 }, (_, index) => ({ key: `key ${index % 7}`, value: index }));
     assertResult(await reportMany({ events: JSON.stringify(events) }), 201, { accepted: 1_000, rejected: [] });
@@ -203,7 +203,7 @@ describe("POST /metrics/events", () => {
     assertError(answer, 413, "RequestTooLarge", 1281, "A call may contain at most 1000 events.");
   });
 
-  it("answers 400 without events and for a value that is no array", async () => {
+  it("answers 400 without events and for a value that is not an array", async () => {
     assertError(await reportMany({}), 400, "ParameterMissingRequiredValue", 513, "events is required.");
     for (const events of [{}, 1, "x", '{"length":1}', "null", true]) {
       assertError(await reportMany({ events }), 400, "ParameterIncorrectFormat", 515, "events must be an array.");
@@ -248,7 +248,7 @@ describe("a repeat of many events: spec/idempotency#replays", () => {
     return test.call("POST /metrics/events", { token, body, headers: { "Idempotency-Key": key } });
   }
 
-  it("may have another sentAt, or none, in any spelling of its name", async () => {
+  it("may have a different sentAt, or none, in any spelling of its name", async () => {
     const first = await reportAgain({ events, sentAt: test.now() - 60_000 }, "sent again");
     assertResult(first, 201, { accepted: 1, rejected: [] });
     for (const sent of [{ sentAt: test.now() }, { SENTAT: test.now() + 1 }, {}, { sentAt: "not a date" }]) {
@@ -262,7 +262,7 @@ describe("a repeat of many events: spec/idempotency#replays", () => {
     assert.deepEqual(batch.body.result.responses[0].result, { accepted: 1, rejected: [] });
   });
 
-  it("is another request if it has other events, or is of another operation with another sentAt", async () => {
+  it("is a different request if it has other events, or is of another operation with another sentAt", async () => {
     await reportAgain({ events, sentAt: test.now() }, "other events");
     const other = await reportAgain({ events: [{ key: "other" }], sentAt: test.now() }, "other events");
     assertError(other, 409, "IdempotencyKeyReused", 1283, errorRow("IdempotencyKeyReused").message);
@@ -278,13 +278,13 @@ describe("DELETE /metrics/events/{event}", () => {
     const ids = [
       await newEvent({ timeoutInSeconds: 60 }),
       await newEvent({ timeoutInSeconds: 60, timestamp: 0 }),
-      await newEvent(), // not timed
+      await newEvent(), // not a timed event
     ];
     test.advance(1_234);
     for (const id of ids) assertResult(await end(id), 200, { elaspedTimeInMs: 1_234, elapsedTimeInMs: 1_234 });
   });
 
-  it("answers 404 ItemDoesNotExist for an event that has ended; exactly one of several concurrent calls succeeds", async () => {
+  it("answers 404 ItemDoesNotExist for a closed event; exactly one of several concurrent calls succeeds", async () => {
     const id = await newEvent();
     const answers = await Promise.all(Array.from({ length: 30 }, () => end(id)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -292,7 +292,7 @@ describe("DELETE /metrics/events/{event}", () => {
     assertNotThere(await end(id));
   });
 
-  it("answers 404 after the timeout of a timed event, and ends the event just before it", async () => {
+  it("closes a timed event just before its timeout, and answers 404 after it", async () => {
     const [first, second] = [await newEvent({ timeoutInSeconds: 60 }), await newEvent({ timeoutInSeconds: 60 })];
     test.advance(60_000);
     assertResult(await end(first), 200, { elaspedTimeInMs: 60_000, elapsedTimeInMs: 60_000 });
@@ -316,7 +316,7 @@ describe("DELETE /metrics/events/{event}", () => {
     assertNotThere(await end(test.app.ids.newId("MetricEvent")));
   });
 
-  it("answers 400 for text that is not the id of an event", async () => {
+  it("answers 400 for a string that is not the id of an event", async () => {
     assertError(await end("x"), 400, "ParameterIncorrectFormat", 515, "event must be an id.");
     const message = "Incorrect id type, expected MetricEvent.";
     assertError(await end(test.app.ids.newId("Checkin")), 400, "ParameterOutOfRange", 514, message);

@@ -3,7 +3,7 @@ import { Groups } from "./groups.ts";
 import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./payload.ts";
 import { bucketMs, type Granularity, startOf } from "./series.ts";
 
-/** The value names by whose contents a bucket's events are grouped; other names have no groups. */
+/** The number of value names per bucket by whose contents events are grouped. Further names have no groups. */
 const dimensionsMax = 10;
 
 /** The events of one key in one hour or day. */
@@ -45,10 +45,10 @@ export interface Receipt {
   readonly received_at: number;
 }
 
-/** The contents that a reader needs from a set of events. */
+/** The statistics that a reader needs. */
 export interface Wanted {
   readonly key: string;
-  /** The value name to group by; events are not grouped without it. */
+  /** The value name to group by; undefined for no groups. */
   readonly groupBy: string | undefined;
   readonly from: number;
   /** Exclusive upper bound. */
@@ -59,16 +59,16 @@ export interface Wanted {
 export class Batch {
   readonly series = new Map<string, Series>();
   eventCount = 0;
-  /** The number of cells; each takes one or two kilobytes. */
+  /** The number of cells, of one or two kilobytes each. */
   cellCount = 0;
   readonly #wanted: Wanted | undefined;
 
-  /** @param wanted when set, only this is rolled up, and raw events are not kept */
+  /** @param wanted restricts the batch to these statistics, without raw events */
   constructor(wanted?: Wanted) {
     this.#wanted = wanted;
   }
 
-  /** Adds some of the events of one request. */
+  /** Adds a range of the events of one request. */
   add(receipt: Receipt, payload: InboxPayload, from: number, to: number): void {
     const device = hashOf(payload.device);
     const user = payload.user === null ? undefined : hashOf(payload.user);
@@ -117,13 +117,14 @@ export class Batch {
       }
       all.addText(name);
       if (this.#wanted !== undefined && name !== this.#wanted.groupBy) continue;
-      const group = hour.dimension(name)?.of(value as string | boolean); // grouping values are never numbers
+      const group = hour.dimension(name)?.of(value as string | boolean); // grouping values are strings or booleans
       if (group === undefined) continue;
       if (group.count === 0) this.cellCount += 1;
       group.addEvent(device, user);
       for (let other = 2; other < event.length; other += 2) {
         const number = event[other + 1];
-        if (typeof number === "number") group.addNumber(event[other] as string, number); // a name
+        // Every other element is a name.
+        if (typeof number === "number") group.addNumber(event[other] as string, number);
       }
     }
   }
@@ -143,11 +144,11 @@ function keepEvent(
   }
   // Overwrites the key, which makes it a ChunkEvent: no other code reads this payload.
   (event as unknown as unknown[])[0] = index;
-  part.events.push(event as unknown as ChunkEvent); // since the line before
+  part.events.push(event as unknown as ChunkEvent); // since the previous line
   hour.eventCount += 1;
 }
 
-/** The buckets of a series, by start. */
+/** Returns the buckets of a series by start. */
 export function bucketsOf({ hours }: Series, granularity: Granularity): ReadonlyMap<number, Bucket> {
   if (granularity === "hour") return hours;
   const days = new Map<number, Bucket>();
@@ -160,7 +161,7 @@ export function bucketsOf({ hours }: Series, granularity: Granularity): Readonly
   return days;
 }
 
-/** The bits of a salted hash that a distinct counter takes. */
+/** Returns the bits of a salted hash that a distinct counter uses. */
 function hashOf(saltedHash: string): number {
   return Number.parseInt(saltedHash.slice(0, 13), 16);
 }

@@ -5,7 +5,7 @@ import type { Tables } from "../../db/tables.ts";
 
 export type BatchRow = Selectable<Tables["metric_batches"]>;
 
-/** Another process has taken over the batch: the transaction must not be committed. */
+/** Another process has taken over the batch: the transaction must roll back. */
 export class BatchLost extends Error {}
 
 const findPrepared = prepare<{ applicationId: string }, BatchRow>((queries, parameter) =>
@@ -36,7 +36,7 @@ const movePrepared = prepare<
 );
 
 /**
- * Advances a batch, or hands it to another process under the id in `next`.
+ * Advances a batch, or hands it over to another process under the id in `next`.
  *
  * @throws BatchLost when the stored batch differs from `batch`
  */

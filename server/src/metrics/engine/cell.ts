@@ -2,7 +2,7 @@ import type { ByteReader, ByteWriter } from "../../lib/bytes.ts";
 import { DistinctCounter } from "../../lib/distinct-counter.ts";
 import { binOf, QuantileSketch } from "../../lib/quantile-sketch.ts";
 
-/** The number of value names that are counted separately, for a whole bucket and for one group. */
+/** The number of value names with separate statistics, for a complete bucket and for one group. */
 export const namesMax = { all: 50, group: 10 } as const;
 
 /** The scope of a cell: all events of a bucket, or one group. Groups are numerous, so their cells are smaller. */
@@ -12,9 +12,9 @@ const precisions: Readonly<Record<CellKind, number>> = { all: 12, group: 10 };
 
 /** The values of one name. */
 export class ValueStats {
-  /** Texts and booleans. */
+  /** The number of strings and booleans. */
   texts = 0;
-  /** Numbers; the fields below describe them. */
+  /** The number of numbers; the fields below describe them. */
   numbers = 0;
   sum = 0;
   min = Number.POSITIVE_INFINITY;
@@ -83,12 +83,12 @@ export class Cell {
     return this.#users.count();
   }
 
-  /** By name. The first {@link namesMax} names are kept. */
+  /** By name, for the first {@link namesMax} names. */
   get values(): ReadonlyMap<string, ValueStats> {
     return this.#values;
   }
 
-  /** @param device and user: hashes as {@link DistinctCounter} takes them */
+  /** @param device and user: hashes for {@link DistinctCounter} */
   addEvent(device: number, user: number | undefined): void {
     this.count += 1;
     this.#devices.add(device);

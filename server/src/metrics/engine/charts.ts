@@ -16,11 +16,11 @@ export interface ChartRange {
   readonly to: number;
 }
 
-/** By the start of the interval; intervals without events have no entry. */
+/** By start of interval; intervals without events have no entry. */
 export type Points<T> = ReadonlyMap<number, T>;
 
 /**
- * Counts the events of a key in each interval.
+ * Counts the events of a key per interval.
  *
  * @returns undefined when no event is stored under this key
  */
@@ -37,7 +37,7 @@ export function readEventCells(
   });
 }
 
-/** The events of a key in each interval, grouped by the contents of one value. */
+/** Returns the events of a key per interval, grouped by the contents of one value. */
 export function readEventGroups(
   applicationId: string,
   key: string,
@@ -96,7 +96,7 @@ async function readPoints<T extends { merge(other: T): void }>(
 
 const seriesMax = 50;
 
-/** The values of each name in each interval, the most frequent names first. */
+/** Returns the values of each name per interval, the most frequent names first. */
 export function valuesByName(points: Points<Cell>): Map<string, Map<number, ValueStats>> {
   const byName = new Map<string, Map<number, ValueStats>>();
   for (const [start, cell] of points) {
@@ -110,7 +110,7 @@ export function valuesByName(points: Points<Cell>): Map<string, Map<number, Valu
   return largest(byName, total);
 }
 
-/** The events of each content in each interval, the largest groups first, then the sum of all others. */
+/** Returns the events of each content per interval, the largest groups first, then the sum of all others. */
 export function cellsByContent(points: Points<Groups>): {
   contents: Map<string, Map<number, Cell>>;
   others: Map<number, Cell>;

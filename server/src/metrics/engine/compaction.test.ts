@@ -15,19 +15,19 @@ const day = 24 * hour;
 let test: TestApp;
 let other: TestApp;
 let operator: string;
-let begunAt: number;
+let startedAt: number;
 before(async () => {
   test = await startTestApp();
   other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
   operator = (await test.createOperator()).token;
-  begunAt = test.now();
+  startedAt = test.now();
 });
 after(async () => {
   await other.close();
   await test.close();
 });
 
-/** Everything that operators can read about an application's events. */
+/** Reads everything that operators can read about an application's events. */
 async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknown> {
   const read = async (path: string) => {
     const { status, body } = await from.call(`GET /_/api/applications/${appid}/metrics${path}`, { token: operator });
@@ -35,8 +35,8 @@ async function readAll({ appid }: NewApplication, from: TestApp): Promise<unknow
     return body.result;
   };
   const keys: { key: string; count: number; days: number[] }[] = (await read("?include=days")).pageResults;
-  // Fixed, so that the answers do not depend on the hour in which the test runs.
-  const range = `from=${begunAt - 30 * day}&to=${begunAt + day}`;
+  // Fixed, so that the results do not depend on the hour of the test run.
+  const range = `from=${startedAt - 30 * day}&to=${startedAt + day}`;
   const all: unknown[] = [];
   for (const { key, count, days } of keys) {
     const paths = ["interval=day", "interval=hour", "interval=week&groupBy=world", "groupBy=world&value=score"];
@@ -60,8 +60,8 @@ async function report(application: NewApplication, count: number, app = test): P
 
 class Killed extends Error {}
 
-/** A database that becomes unreachable after a number of transactions, as it does for a killed process. */
-function dyingAfter(transactions: number, database: Database): Database {
+/** Returns a database that becomes unreachable after a number of transactions, as for a killed process. */
+function failingAfter(transactions: number, database: Database): Database {
   let left = transactions;
   return {
     ...database,
@@ -80,8 +80,8 @@ describe("metrics compaction", () => {
       for (let n = 0; n < 3; n += 1) await report(application, 200);
       const expected = await readAll(application, test);
 
-      const dying = { database: dyingAfter(transactions, database), ids, clock };
-      isKilled = await compactBatch(application.appid, dying).then(
+      const failing = { database: failingAfter(transactions, database), ids, clock };
+      isKilled = await compactBatch(application.appid, failing).then(
         () => false,
         (error) => {
           assert.ok(error instanceof Killed);
@@ -95,7 +95,7 @@ describe("metrics compaction", () => {
         break;
       }
 
-      await test.app.compactor.compact(application.appid); // a second process, which still sees the batch as taken
+      await test.app.compactor.compact(application.appid); // a second process, for which the batch is still leased
       assert.deepEqual(await readAll(application, test), expected);
       await report(application, 50);
       const more = await readAll(application, test);
@@ -107,21 +107,21 @@ describe("metrics compaction", () => {
     }
   });
 
-  it("takes over a batch that was left by a process whose clock was years ahead", async () => {
+  it("takes over an abandoned batch of a process whose clock was years ahead", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();
     await report(application, 200);
     const expected = await readAll(application, test);
     const ahead = { now: () => clock.now() + 10 * 365 * 86_400_000 };
     await assert.rejects(
-      compactBatch(application.appid, { database: dyingAfter(2, database), ids, clock: ahead }),
+      compactBatch(application.appid, { database: failingAfter(2, database), ids, clock: ahead }),
       Killed,
     );
     assert.equal(await compactBatch(application.appid, test.app), 200);
     assert.deepEqual(await readAll(application, test), expected);
   });
 
-  it("stops writing in a slow process that has lost its batch to another one", async () => {
+  it("stops the writes of a slow process whose batch another process has taken over", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();
     await report(application, 500);
@@ -186,17 +186,20 @@ describe("metrics compaction", () => {
     assert.deepEqual(await readAll(application, other), before);
   });
 
-  it("leaves no rows of an application that is deleted meanwhile, and continues for other applications", async () => {
-    const [gone, kept] = [await test.createApplication(), await test.createApplication()];
-    for (const application of [gone, kept]) await report(application, 100);
-    await test.app.database.write(({ queries }) => updateApplicationDeleted(gone.appid, test.now(), queries));
-    await Promise.allSettled([test.app.compactor.compact(gone.appid), deleteApplicationRows(gone.appid, other.app)]);
-    await deleteApplicationRows(gone.appid, test.app);
+  it("removes the rows of an application deleted during a compaction, and continues for other applications", async () => {
+    const [deleted, remaining] = [await test.createApplication(), await test.createApplication()];
+    for (const application of [deleted, remaining]) await report(application, 100);
+    await test.app.database.write(({ queries }) => updateApplicationDeleted(deleted.appid, test.now(), queries));
+    await Promise.allSettled([
+      test.app.compactor.compact(deleted.appid),
+      deleteApplicationRows(deleted.appid, other.app),
+    ]);
+    await deleteApplicationRows(deleted.appid, test.app);
     for (const table of ["metric_inbox", "metric_batches", "metric_chunks", "metric_rollups", "metric_keys"] as const) {
       const rows = test.app.database.reads.selectFrom(table).select("application_id");
-      assert.equal((await rows.where("application_id", "=", gone.appid).execute()).length, 0, table);
+      assert.equal((await rows.where("application_id", "=", deleted.appid).execute()).length, 0, table);
     }
-    await test.app.compactor.compact(kept.appid);
-    assert.equal(((await readAll(kept, test)) as unknown[]).length, 5);
+    await test.app.compactor.compact(remaining.appid);
+    assert.equal(((await readAll(remaining, test)) as unknown[]).length, 5);
   });
 });

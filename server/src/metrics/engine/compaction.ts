@@ -23,21 +23,20 @@ const batchRowsMax = 4_000;
 const batchCellsMax = 30_000;
 const sliceEvents = 250;
 const leaseMs = 30_000;
-// Bounds what one transaction writes, to keep it to a few milliseconds.
+// Bounds on the writes of one transaction, so that it takes a few milliseconds.
 const transactionUnitsMax = 200;
 const transactionBytesMax = 262_144;
 const deletedRowsMax = 512;
 const deletedBytesMax = 1_048_576;
 /** Sorts after every position. */
-const everything = "~";
+const lastPosition = "~";
 
 /**
- * Takes the oldest events from the inbox and writes them into chunks and roll-ups.
- *
- * A roll-up is read, merged and written as a whole, so many events are taken at once, and written in many transactions.
- * Each transaction advances the batch to the position up to which it is written. When a process dies, the next one
- * takes the same inbox rows and continues from there, so each event is counted once. Readers do the same for events
- * that are not written yet.
+ * Moves the oldest events from the inbox into chunks and roll-ups.
+ * Merging a roll-up reads and writes all of it, so a batch has many events and is written in many transactions. Each
+ * transaction advances the position of the batch. After a crash, the next process takes the same inbox rows and
+ * continues from the position, so each event is counted once. Readers apply the same rule to events that are not yet
+ * written.
  *
  * @returns the number of events taken; 0 when the inbox is empty, undefined when another process is compacting
  */
@@ -48,13 +47,13 @@ export async function compactBatch(
 ): Promise<number | undefined> {
   const { database, ids } = services;
   try {
-    const begun = await beginBatch(applicationId, services);
-    if (begun === undefined) return undefined;
-    if (begun === "nothing waits") return 0;
-    let { row } = begun;
-    const { batch, rowBytes } = begun;
+    const started = await startBatch(applicationId, services);
+    if (started === undefined) return undefined;
+    if (started === "nothing waits") return 0;
+    let { row } = started;
+    const { batch, rowBytes } = started;
 
-    async function moveOn(
+    async function advance(
       done_until: string,
       units: readonly PreparedUnit[],
       growth: ReadonlyMap<string, number>,
@@ -82,13 +81,13 @@ export async function compactBatch(
         await yieldToOthers();
         continue;
       }
-      await moveOn(unit.position, prepared, growth);
+      await advance(unit.position, prepared, growth);
       prepared = [];
       growth = new Map();
       size = 0;
       await setImmediate();
     }
-    await moveOn(everything, prepared, growth);
+    await advance(lastPosition, prepared, growth);
     await endBatch(row, rowBytes, database);
     return batch.eventCount;
   } catch (error) {
@@ -105,7 +104,7 @@ interface BegunBatch {
 }
 
 /** Starts a batch, or takes over an abandoned one. */
-async function beginBatch(
+async function startBatch(
   applicationId: string,
   { database, ids, clock }: CompactionServices,
 ): Promise<BegunBatch | "nothing waits" | undefined> {
@@ -170,7 +169,7 @@ const pageRowsMin = 16;
 const pageRowsMax = 128;
 const pageCharactersMax = 262_144;
 
-/** The inbox from its oldest row on, in pages that grow while the rows are small. */
+/** Reads the inbox from its oldest row, in pages that grow while the rows are small. */
 async function* oldestRows(applicationId: string, { reads }: Database): AsyncGenerator<WaitingRow> {
   let after = "";
   for (let count = pageRowsMin; ; ) {
@@ -187,11 +186,11 @@ async function* oldestRows(applicationId: string, { reads }: Database): AsyncGen
 async function* rowsOfBatch(batch: BatchRow, { reads }: Database): AsyncGenerator<WaitingRow> {
   for (const id of rowIdsOf(batch)) {
     const row = await findInboxRow(batch.application_id, id, reads);
-    if (row !== undefined) yield row; // missing rows were deleted after they had been written completely
+    if (row !== undefined) yield row; // missing rows were fully written and deleted
   }
 }
 
-/** The ids of the inbox rows in a batch. */
+/** Returns the ids of the inbox rows in a batch. */
 export function rowIdsOf({ row_ids }: Pick<BatchRow, "row_ids">): string[] {
-  return JSON.parse(row_ids); // written by `beginBatch`
+  return JSON.parse(row_ids); // written by `startBatch`
 }

@@ -11,8 +11,10 @@ const pageRows = 512;
 const chunksMax = 64;
 const eventsMax = 1_000;
 
-/** Merges the small chunks of an hour, so that a key with an event a minute has one chunk an hour instead of sixty. */
-async function foldSmallChunks(applicationId: string, database: Database, signal?: AbortSignal): Promise<void> {
+/**
+ * Merges the small chunks of an hour, so that a key with one event per minute has one chunk per hour instead of sixty.
+ */
+async function mergeSmallChunks(applicationId: string, database: Database, signal?: AbortSignal): Promise<void> {
   for (let after = ""; ; ) {
     const small = await listSmallChunks(applicationId, after, pageRows, database.reads);
     for (const [, chunks] of Map.groupBy(small, ({ id }) => hourOfChunk(id))) {
@@ -46,7 +48,7 @@ async function foldChunks(applicationId: string, ids: readonly string[], { diale
     if (last === undefined || chunks.length < 2) return;
     const payload = `[${chunks.map((chunk) => chunk.payload.slice(1, -1)).join(",")}]`;
     await Promise.all(chunks.map(({ id }) => deleteChunk(applicationId, id, queries)));
-    // The id of the last chunk carries the time of the latest event.
+    // The id of the last chunk contains the time of the latest event.
     await insertChunk(applicationId, { id: last.id, event_count, payload }, queries);
   });
 }
@@ -55,23 +57,23 @@ async function foldChunks(applicationId: string, ids: readonly string[], { diale
 export interface Compactor {
   /** Must be called after events are stored. */
   note(applicationId: string, eventCount: number): void;
-  /** Must be awaited before more events are stored: slows clients down when they outrun the compaction. */
+  /** Must be awaited before storing events: slows down clients that outrun the compaction. */
   reduceBacklog(applicationId: string): Promise<void> | undefined;
   statistics(): { readonly waiting: number; readonly running: number; readonly compacted: number };
-  /** Compacts until the inbox is empty or another process is compacting, with a bound in case events keep arriving. */
+  /** Compacts until the inbox is empty or another process is compacting, for a bounded number of batches. */
   compact(applicationId: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** The time for which fewer than `eventsMin` events wait; until then readers count them one by one. */
+/** How long fewer than `eventsMin` events may wait; until then readers count them individually. */
 const delayMs = 10_000;
 const batchesMax = 10;
 const eventsMin = 20_000;
 /** From this many waiting events on, calls that report more are delayed for a bounded time. */
-const crowdEventsMax = 300_000;
-const crowdWaitMsMax = 2_000;
+const backlogEventsMax = 300_000;
+const backlogWaitMsMax = 2_000;
 
 export function createCompactor(services: CompactionServices & { readonly background: Background }): Compactor {
-  /** The number of waiting events that this process knows of. */
+  /** The number of waiting events that this process stored or has read. */
   const waiting = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   const running = new Map<string, Promise<void>>();
@@ -94,7 +96,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       (untilEmpty ? batches < batchesMax : (waiting.get(applicationId) ?? 0) >= eventsMin)
     );
     if (!untilEmpty) return;
-    await foldSmallChunks(applicationId, services.database, signal);
+    await mergeSmallChunks(applicationId, services.database, signal);
     await measureKeys(applicationId, services.database, signal);
   }
 
@@ -114,7 +116,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
     services.background.run("compact metrics", (signal) => compact(applicationId, false, signal));
   }
 
-  /** Deferred: the caller may still be inside a transaction, and the compaction must not join it. */
+  /** Deferred: the caller may still be inside a transaction, which the compaction must not join. */
   function schedule(applicationId: string, inMs: number): void {
     const timer = timers.get(applicationId);
     if (timer !== undefined && inMs > 0) return;
@@ -130,8 +132,8 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       schedule(applicationId, before < eventsMin && before + eventCount >= eventsMin ? 0 : delayMs);
     },
     reduceBacklog(applicationId) {
-      const isCrowded = () => (waiting.get(applicationId) ?? 0) >= crowdEventsMax;
-      return isCrowded() ? untilNot(isCrowded) : undefined;
+      const isBacklogged = () => (waiting.get(applicationId) ?? 0) >= backlogEventsMax;
+      return isBacklogged() ? untilNot(isBacklogged) : undefined;
     },
     statistics: () => ({
       waiting: [...waiting.values()].reduce((sum, each) => sum + each, 0),
@@ -142,7 +144,8 @@ export function createCompactor(services: CompactionServices & { readonly backgr
   };
 }
 
-async function untilNot(isSo: () => boolean): Promise<void> {
+async function untilNot(isPending: () => boolean): Promise<void> {
   const since = performance.now();
-  while (isSo() && performance.now() - since < crowdWaitMsMax) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (isPending() && performance.now() - since < backlogWaitMsMax)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -8,7 +8,7 @@ import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./series.
 import { readKey, type WaitingSnapshot } from "./snapshot.store.ts";
 import { readWaiting } from "./waiting.ts";
 
-/** One event as it was reported. */
+/** A reported event. */
 export interface RawEvent {
   readonly occurredAt: number;
   readonly receivedAt: number;
@@ -33,7 +33,7 @@ const order = {
 
 const chunksAtOnce = 8;
 
-/** The events of a key, the latest first. */
+/** Streams the events of a key, the latest first. */
 export function eventsStream(
   applicationId: string,
   key: string,
@@ -50,14 +50,14 @@ export function eventsStream(
         return { rows };
       };
       const isDown = take.direction === "forward";
-      // Reads the inbox first: an event that is compacted in between is then read twice rather than missed.
+      // Reads the inbox first: an event that is compacted in between is then read twice instead of missed.
       const { waiting } = await readKey(applicationId, key, queries);
       const nearest = createNearest(take, range);
       await addWaiting(waiting, key, nearest.add);
 
       const yieldToOthers = createYield();
       const at = Number(take.bound?.key[0] ?? (isDown ? range.to : range.from));
-      // A chunk holds the events of one hour up to the latest, whose time is in the chunk's id.
+      // A chunk contains events of one hour, and its id contains the time of the latest.
       let from = chunkPrefix(seriesId, isDown ? range.from : Math.max(at, range.from));
       let to = chunkPrefix(seriesId, isDown ? Math.min(startOf("hour", at) + hourMs, endOf(range)) : endOf(range));
       for (;;) {
@@ -71,7 +71,7 @@ export function eventsStream(
         const last = chunks.at(-1);
         if (last === undefined || chunks.length < chunksAtOnce) return found();
         if (isDown) to = last.id;
-        else from = `${last.id}.`; // sorts right after the id
+        else from = `${last.id}.`; // sorts directly after the id
       }
     },
   };
@@ -96,7 +96,7 @@ function addParts(parts: readonly ChunkPart[], add: (event: RawEvent) => void): 
   }
 }
 
-/** Keeps the events nearest to the start of the page, each once. */
+/** Collects the events nearest to the start of the page, each once. */
 function createNearest({ direction, bound, count }: Take, { from, to }: EventRange) {
   let kept: RawEvent[] = [];
   let isSorted = true;
@@ -115,7 +115,7 @@ function createNearest({ direction, bound, count }: Take, { from, to }: EventRan
       isSorted = false;
       if (kept.length > 2 * count + 1_000) shrink();
     },
-    /** Whether every event from this time on is too far away to be kept. */
+    /** Whether every event from this time on is too far away for the page. */
     isBeyond(at: number): boolean {
       shrink();
       const last = kept[count - 1];

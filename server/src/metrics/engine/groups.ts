@@ -5,21 +5,21 @@ const textsMax = 100;
 const textCharactersMax = 256;
 
 /**
- * Events grouped by the content of one value. The first distinct texts get a group each, and all later texts share one.
- * The shared group has no text, so it cannot be confused with a real one.
+ * Events grouped by the content of one value. The first distinct strings have a group each, and all later ones share a
+ * group without a name, which no string can be confused with.
  */
 export class Groups {
   // Groups stay encoded until they are read.
   readonly #groups = new Map<string, Cell | Uint8Array>();
   #rest: Cell | undefined;
 
-  /** The group of a content; texts with the same first 256 characters share a group. */
+  /** Returns the group of a content. Strings with the same first 256 characters share a group. */
   of(content: string | boolean): Cell {
     const text = groupName(content);
     return this.#find(text) ?? this.#add(text) ?? this.#others();
   }
 
-  /** The groups that have a text. */
+  /** Yields the named groups. */
   *entries(): Generator<readonly [text: string, cell: Cell]> {
     for (const text of this.#groups.keys()) {
       const cell = this.#find(text);
@@ -27,7 +27,7 @@ export class Groups {
     }
   }
 
-  /** All events whose content has no group of its own. */
+  /** All events whose content has no named group. */
   get rest(): Cell | undefined {
     return this.#rest;
   }

@@ -18,7 +18,7 @@ const insertPrepared = prepare<HandleRow, never>((queries, parameter) =>
   } satisfies Insertable<Tables["metric_handles"]>),
 );
 
-/** @throws a foreign key violation when the user is gone */
+/** @throws a foreign key violation when the user has been deleted */
 export async function insertHandle(row: HandleRow, queries: Queries): Promise<void> {
   await insertPrepared(queries, row);
 }
@@ -44,11 +44,11 @@ const endPrepared = prepare<
 );
 
 /**
- * Ends an event of this caller: of its user, if it has one, else of its device. Of concurrent calls, one succeeds.
+ * Closes a timed event of this caller: of its user, if any, otherwise of its device. Of concurrent calls, one succeeds.
  *
- * @returns undefined when the caller has no such event, or it has ended or expired
+ * @returns undefined when the caller has no such event, or it was closed or expired
  */
-export async function updateHandleEnded(
+export async function closeHandle(
   applicationId: string,
   id: string,
   caller: { readonly deviceId: string; readonly userId: string | undefined },
@@ -60,7 +60,7 @@ export async function updateHandleEnded(
   return ended;
 }
 
-/** Returns those of these ids that belong to events which were reported alone. */
+/** Returns which of these ids belong to individually reported events. */
 export async function listHandles(
   applicationId: string,
   ids: readonly string[],

@@ -6,7 +6,7 @@ import type { Tables } from "../../db/tables.ts";
 
 export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id" | "id" | "received_at" | "payload">;
 
-/** A waiting row. */
+/** A row that waits for compaction. */
 export type WaitingRow = Omit<InboxRow, "application_id">;
 
 const insertPrepared = prepare<InboxRow, never>(
@@ -20,7 +20,7 @@ const insertPrepared = prepare<InboxRow, never>(
   { isAddition: true },
 );
 
-/** Stores the events of a request in the inbox, where the compaction takes them from. */
+/** Stores the events of a request in the inbox, from which the compaction takes them. */
 export async function insertInboxRow(row: InboxRow, queries: Queries): Promise<void> {
   await insertPrepared(queries, row);
 }
@@ -36,7 +36,7 @@ const listPrepared = prepare<{ applicationId: string; after: string; count: numb
       .limit(rowLimit(parameter("count"))),
 );
 
-/** The oldest rows after an id. */
+/** Lists the oldest rows after an id. */
 export function listInboxRows(
   applicationId: string,
   after: string,
@@ -66,7 +66,7 @@ export async function findInboxRow(
 const runShape = prepareShapes();
 const idCounts = [1, 8, 64, 512];
 
-/** Deletes these rows, with one statement per few hundred. */
+/** Deletes rows, a few hundred per statement. */
 export async function deleteInboxRows(applicationId: string, ids: readonly string[], queries: Queries): Promise<void> {
   for (let from = 0; from < ids.length; ) {
     const some = ids.slice(from, from + (idCounts.at(-1) ?? 1));

@@ -1,9 +1,9 @@
 import { dayMs, type Granularity, hourMs } from "./series.ts";
 
-/** The interval between two points of a chart, in UTC; weeks begin on Monday. */
+/** The interval between two points of a chart, in UTC. Weeks start on Monday. */
 export type Interval = "hour" | "day" | "week" | "month";
 
-/** The bucket size that an interval is made of. */
+/** Returns the bucket size that makes up an interval. */
 export function granularityOf(interval: Interval): Granularity {
   return interval === "hour" ? "hour" : "day";
 }
@@ -11,7 +11,7 @@ export function granularityOf(interval: Interval): Granularity {
 /** 1970-01-05, a Monday. */
 const mondayMs = 4 * dayMs;
 
-/** The start of the interval that contains a time. */
+/** Returns the start of the interval that contains a time. */
 export function intervalStart(interval: Interval, at: number): number {
   switch (interval) {
     case "hour":
@@ -25,7 +25,7 @@ export function intervalStart(interval: Interval, at: number): number {
   }
 }
 
-/** The start of the interval after the one that begins here. */
+/** Returns the start of the next interval. */
 export function nextInterval(interval: Interval, start: number): number {
   switch (interval) {
     case "hour":

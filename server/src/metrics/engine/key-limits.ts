@@ -11,7 +11,7 @@ import { createTokenBuckets } from "../../lib/token-buckets.ts";
 const runShape = prepareShapes();
 const keyCounts = [1, 8, 64, 512];
 
-/** Returns the keys that the application already has, with one statement per few hundred. */
+/** Returns which keys the application already has, a few hundred per statement. */
 async function listKnownKeys(applicationId: string, keys: readonly string[], queries: Queries): Promise<Set<string>> {
   const known = new Set<string>();
   for (let from = 0; from < keys.length; ) {
@@ -68,7 +68,7 @@ async function insertKey(applicationId: string, key: string, now: number, querie
   await insertPrepared(queries, { applicationId, key, now });
 }
 
-/** The keys of a call that are new to its application, and those that exceed its limit. */
+/** The keys of a call that are new to the application, and those that exceed its limit. */
 export interface CheckedKeys {
   readonly added: readonly string[];
   readonly refused: ReadonlyMap<string, ApiError>;
@@ -79,13 +79,13 @@ interface ReportingDevice {
   readonly deviceId: string;
 }
 
-/** Bounds the distinct keys of metric events: each new one costs rows that stay as long as the retention (hostile.md 37). */
+/** Limits the distinct keys of metric events: each new one costs rows until its retention expires (hostile.md 37). */
 export interface KeyLimits {
-  /** Must be called before the transaction: resolves most calls from memory, and refuses a flood without a write. */
+  /** Must be called before the transaction. Resolves most calls from memory, and refuses a flood without a write. */
   check(caller: ReportingDevice, keys: ReadonlySet<string>): Promise<CheckedKeys> | CheckedKeys;
   /**
-   * Adds the keys in the transaction of their events. @returns all refused keys: other transactions may have used up
-   * the limit
+   * Adds the keys in the transaction of their events. @returns all refused keys: concurrent transactions may have used
+   * up the limit
    */
   add(
     applicationId: string,
@@ -94,7 +94,7 @@ export interface KeyLimits {
   ): Promise<CheckedKeys["refused"]> | CheckedKeys["refused"];
 }
 
-/** Shared by all applications; an entry takes a few hundred bytes. */
+/** Shared by all applications; each entry takes a few hundred bytes. */
 const cachedKeysMax = 50_000;
 /** Bounds staleness: retention deletes keys without invalidating the cache. */
 const cachedForMs = 3_600_000;
@@ -117,7 +117,7 @@ export function createKeyLimits(
   const devices = createTokenBuckets(devicesMax);
   let cachedSince = clock.now();
 
-  /** Runs after the commit: a transaction that is rolled back must not leave its keys in the cache. */
+  /** Runs after the commit: a rolled-back transaction must not leave its keys in the cache. */
   function remember(applicationId: string, keys: Iterable<string>): void {
     for (const key of keys) cache.set(`${applicationId} ${key}`, true);
   }
@@ -181,7 +181,7 @@ export function createKeyLimits(
     refused: CheckedKeys["refused"],
     { queries, afterCommit }: Transaction,
   ): Promise<CheckedKeys["refused"]> {
-    // Serializes transactions that add keys, so that they cannot exceed the limit together.
+    // Serializes transactions that add keys, so that together they cannot exceed the limit.
     await lockApplication(database.dialect, applicationId, queries);
     const known = await listKnownKeys(applicationId, keys, queries);
     const missing = keys.filter((key) => !known.has(key));

@@ -5,13 +5,13 @@ import { readWaiting } from "./waiting.ts";
 
 const order = { keyOf: ({ key }: KeyRow) => [key], isDescending: false } as const;
 
-/** The event keys of an application in order, including keys that are only in the inbox. */
+/** Streams the event keys of an application in order, including keys that are only in the inbox. */
 export function keysStream(applicationId: string, prefix: string, queries: Queries): Stream<KeyRow> {
   return {
     ...order,
     async take({ direction, bound: asked, count }, work) {
       const isDown = direction === "backward";
-      const bound = asked ?? edgeOf(prefix, isDown);
+      const bound = asked ?? boundOf(prefix, isDown);
       const [key] = bound?.key ?? [];
       const limit = bound === undefined ? undefined : { side: bound.side, key: String(key) };
       const { keys, waiting } = await readKeys(applicationId, limit, { isDown, count }, queries);
@@ -27,20 +27,20 @@ export function keysStream(applicationId: string, prefix: string, queries: Queri
               lastReceivedAt: Math.max(row.lastReceivedAt, waiting.lastReceivedAt),
             };
       });
-      // A stored key beyond the rows that were read sorts after them here too, and is cut off.
+      // Stored keys after the last row read sort after it here, too, and are cut off.
       for (const [each, counted] of more) {
         if (bound === undefined || isOnSide(order, [each], bound)) rows.push({ key: each, ...counted });
       }
       work?.examined(rows.length);
       const found = sortRows(rows, order, direction).slice(0, count);
-      // Keys with the prefix are adjacent, so the search ends at the first other key.
+      // Keys with the prefix are adjacent, so the search stops at the first other key.
       return { rows: found.filter((row) => row.key.startsWith(prefix)) };
     },
   };
 }
 
-/** The position where keys with a prefix begin, in one direction or the other. */
-function edgeOf(prefix: string, isDown: boolean): Take["bound"] {
+/** Returns the position where keys with a prefix start, in either direction. */
+function boundOf(prefix: string, isDown: boolean): Take["bound"] {
   if (prefix === "") return undefined;
   return isDown ? { side: "until", key: [`${prefix}\u{10FFFF}`] } : { side: "from", key: [prefix] };
 }

@@ -1,5 +1,5 @@
 /**
- * A stored event: its key, its time, then alternating names and values. A flat list rather than an object, because
+ * A stored event: its key, its time, then alternating names and values. A flat list instead of an object, because
  * clients choose the names, and `__proto__` is a valid one.
  */
 export type StoredEvent = readonly [key: string, occurredAt: number, ...namesAndValues: (string | number | boolean)[]];
@@ -9,11 +9,11 @@ export interface InboxPayload {
   readonly device: string;
   readonly user: string | null;
   readonly events: readonly StoredEvent[];
-  /** The events were counted before: only their values are added, and no raw events. */
+  /** Only the values are added: the events themselves were counted before, and there are no raw events. */
   readonly isEnd?: true;
 }
 
-/** The name of the value that holds the duration of an ended event. */
+/** The name of the value that contains the duration of a timed event. */
 export const elapsedName = "elapsedTimeInMs";
 
 export function writePayload(payload: InboxPayload): string {

@@ -46,7 +46,7 @@ async function total(application: NewApplication, interval: string): Promise<num
 
 // spec/metrics#metric-retention
 describe("metrics retention", () => {
-  it("keeps events for 90 days from when they happened, and then removes them completely", async () => {
+  it("deletes events completely 90 days after they happened, not earlier", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Jane", application);
     const start = test.now();
@@ -113,7 +113,7 @@ describe("metrics retention", () => {
     assert.equal((await countRows(application))["metric_chunks"], 0);
   });
 
-  it("merges the small chunks of an hour into one that holds the same events", async () => {
+  it("merges the small chunks of an hour into one that contains the same events", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     for (let round = 0; round < 5; round += 1) {

@@ -10,8 +10,8 @@ const handlesPerStep = 500;
 const rowsPerStep = 50;
 
 /**
- * Deletes what happened before a time, to the hour, and the handles of events that were received before it. Works in
- * bounded steps, so that it can be stopped at any moment and resumed.
+ * Deletes events before a time, rounded to the hour, and the handles of events received before it. Works in bounded
+ * steps, so that it can be stopped at any moment and resumed.
  */
 export async function deleteOldMetrics(
   applicationId: string,
@@ -63,7 +63,7 @@ interface IdRange {
   readonly to: string;
 }
 
-/** Keys that have data from before a time. */
+/** Lists keys with data from before a time. */
 async function listOldKeys(applicationId: string, before: number, count: number, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("metric_keys")
@@ -113,7 +113,7 @@ function sumOfBytes(rows: readonly { readonly bytes: number }[]): number {
   return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 }
 
-/** The first roll-up of a range. */
+/** Finds the first roll-up of a range. */
 async function findFirstRollup(
   applicationId: string,
   { from, to }: IdRange,

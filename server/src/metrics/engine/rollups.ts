@@ -2,10 +2,10 @@ import { ByteReader, ByteWriter, MalformedBytesError } from "../../lib/bytes.ts"
 import { Cell } from "./cell.ts";
 import { Groups } from "./groups.ts";
 
-// The first byte of each row is its format version.
+// The format version, which is the first byte of each row.
 const version = 1;
 
-/** The cells of a bucket: all its events, or those that have a value of one name, grouped by its contents. */
+/** The statistics of a bucket: one cell for all its events, or a cell for each content of one value name. */
 export type Rollup = Cell | Groups;
 
 export function writeRollup(rollup: Rollup): Uint8Array {
@@ -15,7 +15,7 @@ export function writeRollup(rollup: Rollup): Uint8Array {
   return writer.finish();
 }
 
-/** Merges what is stored for a bucket and a dimension with what is added. */
+/** Merges the stored roll-up of a bucket and dimension with additional ones. */
 export function mergeRollups(dimension: string, stored: Uint8Array | undefined, added: readonly Rollup[]): Rollup {
   const [first] = added;
   if (stored === undefined && added.length === 1 && first !== undefined) return first;
@@ -36,7 +36,7 @@ export function readAll(data: Uint8Array): Cell {
   return Cell.read("all", open(data));
 }
 
-/** The number of events of a roll-up of all events, of which the first bytes are enough. */
+/** Returns the number of events of a roll-up of all events. Its first bytes are sufficient. */
 export function readCount(data: Uint8Array): number {
   return open(data).integer();
 }
@@ -45,7 +45,7 @@ export function readGroups(data: Uint8Array): Groups {
   return Groups.read(open(data));
 }
 
-/** Decodes all of a stored roll-up. @throws MalformedBytesError */
+/** Decodes a stored roll-up completely. @throws MalformedBytesError */
 export function checkRollup(dimension: string, data: Uint8Array): void {
   const rollup = readRollup(dimension, data);
   if (rollup instanceof Groups) for (const _ of rollup.entries()); // each group is decoded when it is read

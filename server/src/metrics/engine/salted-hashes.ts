@@ -3,8 +3,8 @@ import { LruMap } from "../../lib/lru-map.ts";
 import { deriveFromEach, type Secrets } from "../../lib/secret-ring.ts";
 
 /**
- * Replaces the id of a user or device in stored events: it can be counted, but not traced back without the id, which is
- * deleted with the user.
+ * Replaces the id of a user or device in stored events. The hash can be counted, but not traced back without the id,
+ * which is deleted with the user.
  */
 export interface SaltedHashes {
   /** 64 bits in hex; differs between applications and between deployment secrets. */
@@ -14,7 +14,7 @@ export interface SaltedHashes {
 const keysMax = 10_000;
 const saltedHashesMax = 50_000;
 
-/** @param secrets a new one changes all hashes: users seen before and after the change count twice */
+/** @param secrets a new one changes all hashes, so that a user counts twice, before and after the change */
 export function createSaltedHashes(secrets: Secrets): SaltedHashes {
   const salts = deriveFromEach(secrets, (secret) => ({
     root: Buffer.from(hkdfSync("sha256", secret, "rollcall", "metric pseudonym", 32)),

@@ -47,7 +47,7 @@ const listSmallPrepared = prepare<{ applicationId: string; after: string; count:
       .limit(rowLimit(parameter("count"))),
 );
 
-/** Chunks of fewer than 64 events, in order. */
+/** Lists chunks of fewer than 64 events, in order. */
 export function listSmallChunks(
   applicationId: string,
   after: string,
@@ -72,7 +72,7 @@ export async function findChunk(applicationId: string, id: string, queries: Quer
 
 const runShape = prepareShapes();
 
-/** Chunks whose ids lie in a range, in ascending or descending order. */
+/** Lists chunks in a range of ids, in ascending or descending order. */
 export function listChunks(
   applicationId: string,
   range: { readonly from: string; readonly to: string },

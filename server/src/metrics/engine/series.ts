@@ -13,7 +13,7 @@ const letters: Readonly<Record<Granularity, string>> = { hour: "h", day: "d" };
 const digestCharacters = 16; // 96 bits
 const timeDigits = 10; // base 36 milliseconds since the year 1, enough for all dates
 
-/** The id prefix of everything that is stored for one key. A digest, because a key may have a kilobyte. */
+/** Returns the id prefix of all rows of one key: a digest, because a key may be a kilobyte long. */
 export function seriesOf(key: string): string {
   return digest(key);
 }
@@ -22,12 +22,12 @@ function digest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, digestCharacters);
 }
 
-/** A time in a form that sorts as text. */
+/** Formats a time so that it sorts as a string. */
 function sortable(at: number): string {
   return (at - earliestMs).toString(36).padStart(timeDigits, "0");
 }
 
-/** The start of the bucket that contains a time. */
+/** Returns the start of the bucket that contains a time. */
 export function startOf(granularity: Granularity, at: number): number {
   return Math.floor(at / bucketMs[granularity]) * bucketMs[granularity];
 }
@@ -45,68 +45,68 @@ const rollupPattern = new RegExp(
   `^[\\w-]{${digestCharacters}}[${Object.values(letters).join("")}][\\w-]{${digestCharacters}}[0-9a-z]{${timeDigits}}$`,
 );
 
-/** Whether an id has the form of {@link rollupId}, by which retention walks through the roll-ups. */
+/** Whether an id has the format of {@link rollupId}, by which retention steps through the roll-ups. */
 export function isRollupId(id: string): boolean {
   return rollupPattern.test(id);
 }
 
-/** What the id of a roll-up of all events has behind its series. */
+/** Returns the part of the id of a roll-up of all events after its series. */
 export function rollupSuffix(granularity: Granularity, start: number): string {
   return rollupId("", granularity, start, "");
 }
 
-/** The series of a roll-up. */
+/** Returns the series of a roll-up. */
 export function seriesOfRollup(id: string): string {
   return id.slice(0, digestCharacters);
 }
 
-/** The start of the bucket of a roll-up. */
+/** Returns the start of the bucket of a roll-up. */
 export function startOfRollup(id: string): number {
   const from = 2 * digestCharacters + 1;
   return Number.parseInt(id.slice(from, from + timeDigits), 36) + earliestMs;
 }
 
-/** The id prefix of a chunk: the chunks of a series sort by their latest event. */
+/** Returns the id prefix of a chunk: the chunks of a series sort by their latest event. */
 export function chunkPrefix(series: string, latestAt: number): string {
   return series + sortable(latestAt);
 }
 
-/** When the latest event of a chunk happened. */
+/** Returns the time of the latest event of a chunk. */
 export function latestOfChunk(id: string): number {
   return Number.parseInt(id.slice(digestCharacters, digestCharacters + timeDigits), 36) + earliestMs;
 }
 
-/** The id prefix that the chunks of one hour share. */
+/** Returns the id prefix that the chunks of one hour share. */
 export function hourOfChunk(id: string): string {
   return id.slice(0, digestCharacters) + startOf("hour", latestOfChunk(id));
 }
 
-/** The position of an hour's events in the order in which a batch is written. */
+/** Returns the position of an hour's events in the order in which a batch is written. */
 export function eventsPosition(series: string, hour: number): string {
   return `${series}c${sortable(hour)}`;
 }
 
-/** The position of a key in that order: after all its events. */
+/** Returns the position of a key in that order: after all its events. */
 export function keyPosition(series: string): string {
   return `${series}k`;
 }
 
-/** The id range of the chunks whose events all happened before this time. */
+/** Returns the id range of the chunks whose events all happened before this time. */
 export function chunksBefore(series: string, at: number): { from: string; to: string } {
   return { from: series, to: series + sortable(at) };
 }
 
-/** The id range of all chunks of a series. */
+/** Returns the id range of all chunks of a series. */
 export function chunksOfSeries(series: string): { from: string; to: string } {
   return { from: series, to: `${series}~` };
 }
 
-/** The id range of all roll-ups of a series, of hours and days. */
+/** Returns the id range of all roll-ups of a series, of hours and days. */
 export function rollupsOf(series: string): { from: string; to: string } {
   return { from: `${series}d`, to: `${series}i` };
 }
 
-/** The id range of the roll-ups that have the dimension of this one and whose buckets ended in time. */
+/** Returns the id range of the roll-ups with the dimension of `id` whose buckets end by a time. */
 export function rollupsBefore(id: string, at: number): { from: string; to: string; next: string } {
   const from = id.slice(0, 2 * digestCharacters + 1);
   const length = id[digestCharacters] === letters.day ? dayMs : hourMs;

@@ -24,11 +24,11 @@ interface SnapshotRow {
 const runShape = prepareShapes();
 
 /**
- * Reads stored and waiting events in one statement, which sees one moment on both engines: a concurrent compaction
- * makes no event missing or counted twice.
+ * Reads stored and waiting events in one statement, which sees one snapshot on both engines: a concurrent compaction
+ * cannot hide an event or count it twice.
  *
  * @param stored selects the other rows to read, in the columns of {@link SnapshotRow}
- * @param known a further select, placed after those from which PostgreSQL infers the types of its columns
+ * @param known a further select, placed after those from which PostgreSQL infers its column types
  */
 async function readSnapshot(
   shape: string,
@@ -61,7 +61,7 @@ async function readSnapshot(
   return { stored: found, waiting: { rows, batch } };
 }
 
-/** Roll-ups of one key and dimension whose ids lie in a range, whether the key is known, and the waiting rows. */
+/** Reads the roll-ups of one key and dimension in a range of ids, whether the key exists, and the waiting rows. */
 export async function readRollups(
   applicationId: string,
   key: string,
@@ -85,14 +85,13 @@ export async function readRollups(
   return { isKnown: stored.some(({ kind }) => kind === "known"), rollups, waiting };
 }
 
-/** Longer than the version and the count that a roll-up begins with. */
+/** Longer than the version and the count at the start of a roll-up. */
 const countBytes = 16;
 
 /**
- * The beginnings of roll-ups of several series, and the waiting rows. Roll-ups are large, so the rest of them is not
- * read.
+ * Reads the first bytes of roll-ups of several series, because roll-ups are large, and the waiting rows.
  *
- * @param range of the ids behind each of the series, which has at most `count` roll-ups there
+ * @param range of the ids after each series, which has at most `count` roll-ups there
  */
 export async function readRollupCounts(
   applicationId: string,
@@ -109,7 +108,7 @@ export async function readRollupCounts(
       const rows = sql`metric_rollups
         where application_id = ${parameter("applicationId")}
           and id >= given.column1 || ${parameter("from")} and id < given.column1 || ${parameter("to")}`;
-      // PostgreSQL otherwise reads the whole table as long as it has no statistics of it.
+      // Without statistics of the table, PostgreSQL would otherwise read all of it.
       const found = hasLateralJoins(queries)
         ? sql`lateral (select id, data from ${rows} order by id limit ${rowLimit(parameter("count"))}) as found`
         : rows;
@@ -130,7 +129,7 @@ export interface KeyRow {
   readonly lastReceivedAt: number;
 }
 
-/** Keys next to a bound, in order, and the waiting rows. */
+/** Reads keys next to a bound, in order, and the waiting rows. */
 export async function readKeys(
   applicationId: string,
   bound: { readonly side: "after" | "from" | "before" | "until"; readonly key: string } | undefined,
@@ -160,7 +159,7 @@ export async function readKeys(
   return { keys, waiting };
 }
 
-/** Whether the key is known, and the waiting rows. */
+/** Reads whether the key exists, and the waiting rows. */
 export async function readKey(
   applicationId: string,
   key: string,

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../../db/database.ts";
 import { prepare } from "../../db/prepared.ts";
 
-/** The JavaScript length of a chunk without its brackets, so that merging chunks does not change the total. */
+/** Returns the UTF-8 length of a chunk minus 1, so that merging chunks does not change the total. */
 export function bytesOfChunk(payload: string): number {
   return Buffer.byteLength(payload) - 1;
 }
@@ -23,7 +23,7 @@ const addPrepared = prepare<{ applicationId: string; key: string; bytes: number 
     .where("key", "=", parameter("key")),
 );
 
-/** Adds to the bytes of a measured key, and ignores unmeasured keys; may be negative. */
+/** Adds to the bytes of a measured key; may be negative. Ignores unmeasured keys. */
 export async function addStoredBytes(
   applicationId: string,
   key: string,
@@ -40,13 +40,13 @@ const sumPrepared = prepare<{ applicationId: string }, { bytes: number | null }>
     .where("application_id", "=", parameter("applicationId")),
 );
 
-/** The bytes of an application's metrics, as far as its keys have been measured. */
+/** Sums the bytes of an application's measured keys. */
 export async function sumStoredBytes(applicationId: string, queries: Queries): Promise<number> {
   const [row] = await sumPrepared(queries, { applicationId });
   return Number(row?.bytes ?? 0);
 }
 
-/** Keys that have not been measured yet. */
+/** Lists keys that have not been measured. */
 export async function listUnmeasuredKeys(applicationId: string, count: number, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("metric_keys")
@@ -58,7 +58,7 @@ export async function listUnmeasuredKeys(applicationId: string, count: number, q
   return rows.map(({ key }) => key);
 }
 
-/** The sizes of some rows whose ids lie in a range, in order. */
+/** Lists the sizes of some rows in a range of ids, in order. */
 export async function listSizes(
   applicationId: string,
   table: "metric_chunks" | "metric_rollups",

@@ -6,27 +6,27 @@ import { createRecounts } from "../../lib/recounts.ts";
 import { chunksOfSeries, rollupsOf, seriesOf } from "./series.ts";
 import { listSizes, listUnmeasuredKeys, sumStoredBytes, updateMeasuredKey } from "./stored-bytes.store.ts";
 
-/** Bounds the bytes that the metrics of an application take in the database (hostile.md 37). */
+/** Limits the bytes that the metrics of an application occupy in the database (hostile.md 37). */
 export interface MetricBytes {
   /** @throws ApiError RequestTooLarge when the application has no space for more events */
   require(applicationId: string): void;
-  /** Counts events that this process has stored. */
+  /** Adds bytes of events that this process has stored. */
   add(applicationId: string, bytes: number): void;
 }
 
 interface Figure {
   counted: number;
   /**
-   * Bytes that this process stored since the last count began, and between that count and the one before: they may not
-   * be compacted yet.
+   * Bytes that this process stored since the last count started, and between that count and the one before. They may
+   * not be compacted yet.
    */
   since: number;
   before: number;
 }
 
 /**
- * The bytes of an application are the sum over its keys, which compaction and retention maintain. The sum is computed
- * from time to time and kept in memory in between, so that events do not contend for a shared counter.
+ * The bytes of an application are the sum over its keys, which compaction and retention maintain. The sum is cached and
+ * recomputed periodically, so that events do not contend for a shared counter.
  */
 export function createMetricBytes(
   { metricBytesPerApplication: bytesMax }: Pick<Config, "metricBytesPerApplication">,
@@ -42,7 +42,7 @@ export function createMetricBytes(
       try {
         figure.counted = await sumStoredBytes(applicationId, database.reads);
       } catch (error) {
-        figure.before += before; // no count contains them yet
+        figure.before += before; // no count includes them
         throw error;
       }
     },
@@ -64,7 +64,7 @@ export function createMetricBytes(
 const keysPerRound = 50;
 const rowsPerStep = 500;
 
-/** Measures keys that an earlier version created, or that come from its archive: a few per round. */
+/** Measures keys from an earlier release or its archive, a few per round. */
 export async function measureKeys(applicationId: string, database: Database, signal?: AbortSignal): Promise<void> {
   for (const key of await listUnmeasuredKeys(applicationId, keysPerRound, database.reads)) {
     const series = seriesOf(key);

@@ -17,7 +17,7 @@ import { bytesOfChunk } from "./stored-bytes.store.ts";
 /** A part of a batch that is written in one transaction. */
 export interface Unit {
   readonly key: string;
-  /** Units are written in the order of their positions, so that a single position records the progress of a batch. */
+  /** Units are written in order of position, so that a single position records the progress of a batch. */
   readonly position: string;
   /** Reads before the transaction; the returned function writes in the transaction. */
   prepare(queries: Queries): Promise<PreparedUnit>;
@@ -31,7 +31,7 @@ export interface PreparedUnit {
   write(queries: Queries): Promise<void>;
 }
 
-/** The units of a batch after a position, in order. */
+/** Yields the units of a batch after a position, in order. */
 export function* unitsOf(applicationId: string, batch: Batch, after: string, ids: IdGenerator): Generator<Unit> {
   const series = [...batch.series].map(([key, each]) => ({ key, seriesId: seriesOf(key), each }));
   series.sort((a, b) => (a.seriesId < b.seriesId ? -1 : 1));
@@ -48,7 +48,7 @@ export function* unitsOf(applicationId: string, batch: Batch, after: string, ids
   }
 }
 
-/** One unit for each bucket and dimension; the hours of a day are merged when the unit is processed. */
+/** Returns one unit per bucket and dimension. The hours of a day are merged when the unit is processed. */
 function rollupUnits(applicationId: string, key: string, granularity: Granularity, { hours }: Series): Unit[] {
   const seriesId = seriesOf(key);
   const parts = new Map<string, { dimension: string; rollups: Rollup[] }>();

@@ -8,7 +8,7 @@ import { eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, star
 import type { WaitingSnapshot } from "./snapshot.store.ts";
 
 /**
- * Events that are in no chunk or roll-up yet, read together with those that are. Of inbox rows under compaction, only
+ * Events that are in no chunk or roll-up, and are read together with stored ones. Of inbox rows under compaction, only
  * events after the batch's position count.
  */
 export interface Waiting {
@@ -17,11 +17,11 @@ export interface Waiting {
     wanted: Wanted,
     granularity: Granularity,
   ): Promise<{ isAny: boolean; found: (readonly [start: number, bucket: Bucket])[] }>;
-  /** The number of events to add to each bucket of these keys, by its start. */
+  /** The number of events to add to each bucket of these keys, by start of bucket. */
   counts(keys: readonly string[], granularity: Granularity): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>>;
   /** The number of events to add to each key, and the time of the latest. */
   keys(): Promise<Map<string, { eventCount: number; lastReceivedAt: number }>>;
-  /** Calls back for each event of a key that is in no chunk. */
+  /** Calls `found` for each event of a key that is in no chunk. */
   eachEvent(
     key: string,
     found: (row: WaitingRow & Pick<InboxPayload, "device" | "user">, index: number, event: StoredEvent) => void,
