@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { deviceUseMs } from "../auth/device-uses.ts";
+import { deviceUseMs } from "../auth/last-uses.ts";
 import { withoutTestCallers } from "../auth/without-test-callers.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";

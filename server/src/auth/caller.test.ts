@@ -87,7 +87,7 @@ describe("the Authorization header: spec/authentication#authorization-header", (
       assert.equal(await why(`Service ${ended.token}`), `${begins} The token has been ended.`);
     assert.equal((await me(`Service ${expiring.token}`, app)).status, 200);
     app.advance(app.config.userTokenLifetimeMs);
-    // An ended token that has also expired is refused without a lookup.
+    // A revoked token that has also expired is refused without a lookup.
     for (const each of [expiring, ended]) {
       assert.equal(await why(`Service ${each.token}`), `${begins} The token has expired.`);
     }
@@ -143,7 +143,7 @@ describe("expiry: spec/authentication#expiry", () => {
     assertInvalid(await app.call("POST /users/login", login));
   });
 
-  it("an expired token stays refused when the clock steps back by an hour", async (t) => {
+  it("an expired token stays refused when the clock is set back by an hour", async (t) => {
     const app = await startApp(t, { USER_TOKEN_LIFETIME_MS: "60000" });
     const { token } = await app.signUp();
     assert.equal((await me(`Service ${token}`, app)).status, 200);
@@ -153,7 +153,7 @@ describe("expiry: spec/authentication#expiry", () => {
     assertInvalid(await me(`Service ${token}`, app));
   });
 
-  it("tokens in use stay valid when the clock steps back by an hour", async (t) => {
+  it("tokens in use stay valid when the clock is set back by an hour", async (t) => {
     const app = await startApp(t);
     const jane = await app.signUp();
     app.advance(-hourMs);

@@ -7,7 +7,7 @@ import { LruMap } from "../lib/lru-map.ts";
 import type { Regions } from "../regions/regions.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 import { readToken } from "./authorization.ts";
-import { deviceUseMs } from "./device-uses.ts";
+import { deviceUseMs } from "./last-uses.ts";
 import { overlapMs, storeFirstUse, supersededAt } from "./token-renewals.ts";
 import type { TokenUses } from "./token-uses.ts";
 import type { TokenClaims, Tokens } from "./tokens.ts";
@@ -24,7 +24,7 @@ export interface Callers {
    */
   authenticate(authorization: string | undefined, required: ClientKind): Caller | Promise<Caller>;
   statistics(): { readonly hits: number; readonly misses: number; readonly size: number };
-  /** Requires every token to be checked in the database again, because some may have been revoked. */
+  /** Makes every token be checked in the database again, because some may have been revoked. */
   invalidateTokenCache(): void;
 }
 
@@ -37,17 +37,17 @@ interface KnownToken {
   deviceDueAt: number;
   /** The value of `revision` when the database last confirmed the token; -1 if never. */
   confirmedAt: number;
-  /** The revision of the application when all of the token was checked. */
+  /** The revision of the application at the last complete check of the token. */
   applicationRevision: string;
-  /** When all of the token must be checked again, because it may have been superseded by its successor. */
+  /** When the token needs a complete check again, because its successor may have superseded it. */
   recheckAt: number;
 }
 
 /**
- * Caches opened tokens, so that a known token costs a lookup in memory. Each request still checks its expiry, and that
- * nothing was revoked since the database confirmed it: revocations of this process increment `revision`, those of other
- * processes show as foreign commits, and in the revision of the application. PostgreSQL shows no foreign commits, so
- * there the revision is read for every request, once for all that arrive together.
+ * Caches opened tokens, so that a cached token costs a lookup in memory. Each request still checks its expiry, and that
+ * nothing was revoked since the database confirmed it: a revocation by this process increments `revision`; one by
+ * another process shows as a foreign commit and changes the revision of the application. PostgreSQL shows no foreign
+ * commits, so there the revision is read for every request, once for all requests of a tick.
  */
 export function createCallers(
   services: {
@@ -57,7 +57,7 @@ export function createCallers(
     readonly regions: Pick<Regions, "rootOfToken" | "rootOfHost">;
     readonly database: Database;
     readonly clock: Clock;
-    /** Ends the session of a superseded token that came back. */
+    /** Deletes the session of a superseded token that is used again. */
     endReused(claims: TokenClaims): Promise<void>;
   },
   settings: { readonly authSchemes: readonly string[]; readonly tokenCacheItemsMax: number },
@@ -121,7 +121,7 @@ export function createCallers(
     if (found.caller?.policy !== policy) found.caller = { ...claims, policy };
     found.confirmedAt = confirmedAt;
     found.applicationRevision = state.revision;
-    // A first use of the successor that another process stores from now on ends this token after the overlap.
+    // If another process stores the first use of the successor from now on, this token expires after the overlap.
     if (isStored) found.recheckAt = isRenewable ? Math.min(endsAt, now + overlapMs) : Number.POSITIVE_INFINITY;
     known.set(token, found);
     noteUse(found, now);
@@ -138,7 +138,7 @@ export function createCallers(
       const found = findToken(token);
       const now = clock.now();
       if (found.claims.tokenExpiresAt <= now) throw refuseToken("expired", undefined, found.claims);
-      // A transaction that revokes something has outdated the cache already.
+      // A transaction that revokes something has already invalidated the cache.
       if (
         found.caller === undefined ||
         found.confirmedAt !== revision ||
@@ -159,7 +159,7 @@ export function createCallers(
   };
 }
 
-/** The reason is given only for tokens that this server issued; all others are refused as unknown without a lookup. */
+/** Only tokens that this server issued get a reason; all others are refused as unknown without a lookup. */
 const refusals = {
   missing: "The Authorization header holds no token. Send Authorization: Service <token>.",
   unknown: "The token is unknown.",
@@ -196,7 +196,7 @@ export const findRevision = prepare<{ applicationId: string }, { revision: strin
   { isLookup: true },
 );
 
-/** Whether nothing that the token depends on has changed since it was checked. */
+/** Whether everything that the token depends on is unchanged since its last check. */
 async function isUnchanged(database: Database, { claims, applicationRevision }: KnownToken): Promise<boolean> {
   const [row] = await findRevision(database.reads, { applicationId: claims.applicationId });
   return row?.revision === applicationRevision;
@@ -212,7 +212,7 @@ interface TokenState extends PolicyColumns {
 }
 
 /**
- * Checks the whole kill tree in one statement: no row means that the application, its key or the device ended the
+ * Checks the complete kill tree in one statement: no row means that the application, its key or the device revoked the
  * token.
  */
 const findAliveToken = prepare<

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { openRaw, send, startTestApp } from "../../test/harness.ts";
 
 describe("secrets: spec/authentication#application-credentials, spec/authentication#tokens", () => {
-  it("no log line ever holds a token, a password, a hash or an application key", async (t) => {
+  it("no log line contains a token, a password, a hash or an application key", async (t) => {
     const test = await startTestApp({ LOG_LEVEL: "trace" });
     t.after(() => test.close());
     const { application } = test;
@@ -34,7 +34,7 @@ describe("secrets: spec/authentication#application-credentials, spec/authenticat
     secrets.push((await test.call("POST /users/me/logout", { token })).body.result.accessToken);
     await test.call("GET /users/me", { token });
 
-    // Also when the database fails in the middle of a request.
+    // Also when the database fails during a request.
     await test.app.database.write(({ queries }) => sql`alter table users rename to users_away`.execute(queries));
     const failing = await send(test.port, "POST", "/users/login", { token: deviceToken, body: login });
     assert.equal(failing.status, 500);
@@ -45,7 +45,7 @@ describe("secrets: spec/authentication#application-credentials, spec/authenticat
     assert.ok(test.logLines.some(({ msg }) => msg === "request failed"));
     assert.ok(test.logLines.length >= 20);
     for (const secret of secrets) {
-      // Even half of a secret must not appear.
+      // Not even half of a secret may appear.
       const middle = Math.floor(secret.length / 2);
       for (const part of [secret, secret.slice(0, 12), secret.slice(-12), secret.slice(middle, middle + 12)]) {
         assert.ok(!log.includes(part), `the log holds ${part}`);

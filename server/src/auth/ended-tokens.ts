@@ -4,8 +4,8 @@ import type { Queries } from "../db/database.ts";
 import { listLengthMax, padList } from "../db/search/list-lengths.ts";
 
 /**
- * Finds callers whose tokens have been revoked since they were issued, or whose session has no unexpired token. The renewal of
- * a token does not end it: its session continues.
+ * Finds callers whose token was revoked after its issue, or whose session has no unexpired token. Renewing a token does
+ * not revoke it: its session continues.
  *
  * @param callers of one application
  */
@@ -16,7 +16,7 @@ export async function findEndedTokens(
   queries: Queries,
 ): Promise<ReadonlySet<Caller>> {
   const ended = new Set<Caller>();
-  const ofTokens = [...Map.groupBy(callers, tokenOf).values()]; // several streams may have one
+  const ofTokens = [...Map.groupBy(callers, tokenOf).values()]; // several streams may share one token
   for (let from = 0; from < ofTokens.length; from += listLengthMax) {
     const step = ofTokens.slice(from, from + listLengthMax).flat();
     const isAlive = await readStates(applicationId, step, now, queries);
@@ -89,7 +89,7 @@ async function readStates(
   };
 }
 
-/** At least one id; no id is the empty text. */
+/** Returns at least one id; the empty string matches none. */
 function distinct(ids: readonly string[]): readonly string[] {
   return padList(ids.length === 0 ? [""] : [...new Set(ids)]);
 }

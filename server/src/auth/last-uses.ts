@@ -25,8 +25,8 @@ export interface UseStatements {
 }
 
 /**
- * Stores the last uses of rows, except where a later one is stored, with one statement for each application. Rows are
- * locked in the order of their keys, so that processes that store uses of the same rows cannot deadlock.
+ * Stores the last uses of rows, except where a later one is stored, with one statement per application. Rows are locked
+ * in the order of their keys, so that processes that store uses of the same rows cannot deadlock.
  *
  * @param uses of different rows, `listLengthMax` at most
  */
@@ -83,4 +83,22 @@ function updateOf(
 
 function nameOf(row: number, column: number): string {
   return `${row} ${column}`;
+}
+
+/** How often the use of a device is stored, which bounds how far behind `last_seen_at` is. */
+export const deviceUseMs = 3_600_000;
+
+/** The last use of a device. */
+export interface DeviceUse {
+  readonly applicationId: string;
+  readonly deviceId: string;
+  readonly usedAt: number;
+}
+
+export async function updateDeviceUses(uses: readonly DeviceUse[], statements: UseStatements): Promise<void> {
+  await storeLastUses(
+    { name: "devices", time: "last_seen_at", key: ["id"] },
+    uses.map(({ applicationId, deviceId, usedAt }) => ({ applicationId, key: [deviceId], at: usedAt })),
+    statements,
+  );
 }

@@ -15,11 +15,11 @@ export interface IdTokens {
    * @throws ApiError ServiceUnavailable when the provider's keys are unreachable
    */
   verify(idToken: string, subject: string, provider: GuardedProvider): Promise<VerifiedIdToken>;
-  /** Fetches the provider's keys, past the cache. */
+  /** Fetches the provider's keys without the cache. */
   testKeys(provider: GuardedProvider): Promise<KeyTest>;
 }
 
-/** The number of keys that a provider has, or why there are none. */
+/** The number of keys that a provider has, or the reason for a failure. */
 export interface KeyTest {
   readonly keys: number;
   readonly problem?: "unreachable" | "noKeys";
@@ -57,7 +57,7 @@ function failedCheckOf({ code = "", claim = "" }: { code?: string; claim?: strin
   return Object.hasOwn(idTokenChecks, claim) ? (claim as IdTokenCheck) : (checksByCode[code] ?? "format");
 }
 
-/** Asymmetric algorithms only: the provider alone can make these signatures, unlike unsigned or HMAC ones. */
+/** Asymmetric algorithms only: unlike unsigned or HMAC signatures, only the provider can make these. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -76,7 +76,7 @@ const keyTimeoutMs = 5_000;
 /** Key sets are a few kilobytes. */
 const keyBytesMax = 262_144;
 const urlsMax = 100;
-/** An unknown key triggers a fetch at once, which makes rotations seamless, but not more often than this. */
+/** An unknown key triggers an immediate fetch, which makes rotations seamless, but not more often than this. */
 const refetchesPerMinute = 10;
 const testTimeoutMs = 10_000;
 
@@ -201,8 +201,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Checks what signature and claims do not show: that this is an id_token, and that it was issued for this application
- * alone.
+ * Checks that the token is an id_token, and that its only audience is this application; signature and claims do not
+ * show this.
  */
 function requireIdToken({ payload, protectedHeader }: JWTVerifyResult, { audience }: OidcProvider, now: number): void {
   // Access tokens, logout tokens and others declare their type (RFC 9068, RFC 8725 section 3.11).

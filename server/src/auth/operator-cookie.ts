@@ -3,15 +3,15 @@ import type { Browser } from "../contract/browser.ts";
 /** A cookie for operators of this deployment, which scripts cannot read and other sites cannot send. */
 export interface Cookie {
   read(browser: Browser): string | undefined;
-  /** @param maxAgeSeconds without it, the cookie ends with the browser */
+  /** @param maxAgeSeconds without it, the cookie expires when the browser closes */
   set(browser: Browser, value: string, maxAgeSeconds?: number): void;
   clear(browser: Browser): void;
 }
 
 /**
- * The name ends in the port that the browser called, because cookies do not distinguish ports. The prefix keeps other
- * services on the host from setting the cookie, and the path keeps them from receiving it; `__Host-` requires the path
- * `/`.
+ * The name contains the port that the browser called, because cookies do not distinguish ports. The prefix prevents
+ * other services on the host from setting the cookie, and the path prevents them from receiving it; `__Host-` requires
+ * the path `/`.
  */
 export function createCookie(name: string, publicUrl: string | undefined): Cookie {
   const path = publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/, "");

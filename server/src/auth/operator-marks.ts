@@ -12,7 +12,7 @@ import { createCookie } from "./operator-cookie.ts";
  */
 export interface OperatorMark {
   readonly operatorId: string;
-  /** The version of the password, so that the mark ends with it. */
+  /** The version of the password, so that a new password invalidates the mark. */
   readonly passwordVersion: string;
   /** Random, unique per sign-in. */
   readonly id: string;

@@ -16,7 +16,7 @@ export interface OperatorSessionCookies {
   /**
    * The token in the cookie of the call.
    * @returns undefined if there is no cookie, or if it is not accepted
-   * @throws ApiError AuthFailed that names PUBLIC_URL, if the cookie is refused because of `Origin` alone
+   * @throws ApiError AuthFailed that names PUBLIC_URL, if only `Origin` causes the refusal
    */
   read(call: CookieCall): { readonly token: string; readonly isPoll: boolean } | undefined;
   /**
@@ -24,7 +24,7 @@ export interface OperatorSessionCookies {
    * @throws ApiError AuthFailed for another origin
    */
   mayBegin(browser: Browser | undefined): browser is Browser;
-  /** @param isPersistent false for a cookie that ends with the browser */
+  /** @param isPersistent false for a cookie that expires when the browser closes */
   set(browser: Browser, token: string, isPersistent: boolean): void;
   clear(browser: Browser | undefined): void;
 }

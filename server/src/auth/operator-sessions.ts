@@ -15,7 +15,7 @@ export interface NewOperatorSession {
   readonly isCookie?: boolean;
 }
 
-/** Begins an operator session, valid once the transaction commits; only the token's digest is stored. */
+/** Inserts an operator session, valid once the transaction commits; only the token's digest is stored. */
 export async function insertOperatorSession(
   operatorId: string,
   token: string,
@@ -42,7 +42,7 @@ export async function insertOperatorSession(
 export type OperatorOfSession = Pick<OperatorRow, "id" | "name" | "role" | "must_change_password"> &
   Pick<OperatorSessionRow, "created_at" | "used_at" | "expires_at" | "proved_at" | "is_cookie">;
 
-/** The session of a token, even if it has ended. */
+/** The session of a token, even if it has expired. */
 export async function findOperatorBySession(digest: string, queries: Queries): Promise<OperatorOfSession | undefined> {
   const [found] = await find(queries, { digest });
   return found;
@@ -66,7 +66,7 @@ export async function deleteOperatorSession(digest: string, queries: Queries): P
   await queries.deleteFrom("operator_sessions").where("digest", "=", digest).execute();
 }
 
-/** Ends all sessions of an operator except this one. */
+/** Deletes all sessions of an operator except this one. */
 export async function deleteOperatorSessions(
   operatorId: string,
   keptDigest: string | undefined,
@@ -79,7 +79,7 @@ export async function deleteOperatorSessions(
     .execute();
 }
 
-/** Deletes ended sessions. */
+/** Deletes expired sessions. */
 export async function deleteExpiredOperatorSessions(
   now: number,
   { operatorIdleMs }: { readonly operatorIdleMs: number },

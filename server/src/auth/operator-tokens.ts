@@ -6,7 +6,7 @@ import { createSigner } from "../lib/signer.ts";
 export interface OperatorTokens {
   /** A new token: a prefix that distinguishes it from every client token, 256 random bits, and their signature. */
   issue(): string;
-  /** True for tokens issued in this region under one of the secrets, even if their session has ended. */
+  /** True for tokens issued in this region under one of the secrets, even after their session was deleted. */
   isIssued(text: string): boolean;
 }
 

@@ -102,9 +102,9 @@ const endings: Readonly<Record<string, End>> = {
   },
 };
 
-describe("an operator's token that has ended: hostile.md 2", () => {
+describe("a revoked or expired operator's token: hostile.md 2", () => {
   for (const [what, end] of Object.entries(endings)) {
-    it(`is refused by every process on its next request, and after a restart: ended by ${what}`, async (t) => {
+    it(`is refused by every process on its next request, and after a restart: revoked by ${what}`, async (t) => {
       const [operator, bystander] = [await test.createOperator(), await test.createOperator()];
       for (const app of [test, other]) assert.equal((await me(operator.token, app)).status, 200);
       assert.equal((await end(operator)).status, 200);

@@ -12,9 +12,9 @@ import type { OperatorTokens } from "./operator-tokens.ts";
 /** Identifies the operator from the Authorization header or, without one, from the session cookie. */
 export interface OperatorCallers {
   /**
-   * Asks the database every time: operators call rarely, and an ended session or a revoked role takes effect at once in
-   * every process. Tokens that were never issued are refused without a query. A cookie whose session has ended is
-   * cleared.
+   * Queries the database every time: operators call rarely, and a deleted session or a revoked role takes effect
+   * immediately in every process. Tokens that were never issued are refused without a query. The cookie of a deleted
+   * session is cleared.
    *
    * @param cookieCall absent where cookies do not count
    * @throws ApiError AuthFailed
@@ -29,7 +29,7 @@ export interface OperatorCallers {
 }
 
 const usedEveryMs = 60_000;
-/** How long a password that was given counts as recent. */
+/** How long a password confirmation counts as recent. */
 const proofMs = 600_000;
 
 export function createOperatorCallers(
@@ -54,7 +54,7 @@ export function createOperatorCallers(
     );
   }
 
-  /** @param isPoll an automatic call of a page does not keep the session alive */
+  /** @param isPoll true for an automatic call of a page, which does not extend the session */
   async function openSession(token: string, isPoll: boolean): Promise<OperatorCaller | undefined> {
     if (!operatorTokens.isIssued(token)) return undefined;
     const digest = digestSecret(token);

@@ -6,14 +6,14 @@ import type { LimitCounters } from "../limits/counters.ts";
 /** Limits how often one user changes the password, because each change takes two hashes. */
 export interface PasswordChanges {
   /**
-   * Runs the hashes of a change, after those of earlier changes of the same user.
+   * Runs `work`, which hashes, after earlier changes of the same user.
    *
    * @throws ApiError RateLimitExceeded above the limit per minute; and errors of the work
    */
   run<T>(applicationId: string, userId: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Wrong current passwords count too: as many as logins may fail before waiting times, then one per six seconds. */
+/** Wrong current passwords count as well: as many as logins may fail before waiting times, then one per six seconds. */
 const changesPerUser = { perSecond: 10 / 60, burst: 10 };
 const underWayMax = 10;
 const usersMax = 100_000;

@@ -78,7 +78,7 @@ describe("passwords", () => {
 
 // spec/limits#password-hashing
 describe("the queue of passwords", () => {
-  it("runs and queues a bounded number at once, and refuses the rest immediately", async () => {
+  it("runs and queues a bounded number concurrently, and refuses the rest immediately", async () => {
     const passwords = passwordsOf({ passwordHashThreads: 2, passwordHashQueueMax: 3 });
     const order: string[] = [];
     const burst = Array.from({ length: 9 }, () =>
@@ -119,7 +119,7 @@ describe("the queue of passwords", () => {
   });
 
   it("makes POST /users/login answer 503 ServiceUnavailable with Retry-After once it is full, and the other logins succeed", async (t) => {
-    // Slow hashes, so that the whole burst arrives before the first is done.
+    // Slow hashes, so that the complete burst arrives before the first hash is done.
     const slow = { PASSWORD_HASH_MEMORY_KIB: "65536", PASSWORD_HASH_PASSES: "2" };
     const test = await startTestApp({ ...slow, PASSWORD_HASH_THREADS: "1", PASSWORD_HASH_QUEUE_MAX: "1" });
     t.after(() => test.close());

@@ -12,13 +12,13 @@ export interface Passwords {
   /** @throws ApiError ServiceUnavailable when the queue is full, or when the client disconnects before its turn */
   hash(password: string, ticket: HashTicket): Promise<string>;
   /**
-   * True when the password matches the hash. Without a hash (an unknown user) the same work is done before the answer
+   * True when the password matches the hash. Without a hash (an unknown user) it does the same work before it returns
    * false, so that timing reveals nothing.
    *
    * @throws ApiError ServiceUnavailable like `hash`
    */
   verify(storedHash: string | undefined, password: string, ticket: HashTicket): Promise<boolean>;
-  /** True when the hash was made with other than the current costs. */
+  /** True when the hash was made with costs other than the current ones. */
   isOutdated(storedHash: string): boolean;
   statistics(): HashStatistics;
 }

@@ -54,7 +54,9 @@ type End = (revocations: Revocations, claims: TokenClaims, transaction: Transact
 interface Ending {
   readonly what: string;
   readonly end: End;
-  /** Whether the user's second token, on another device of the same key, and the device's own token end too. */
+  /**
+   * Whether this also revokes the user's second token, on another device of the same key, and the device's own token.
+   */
   readonly secondDies: boolean;
   readonly deviceDies: boolean;
 }
@@ -240,7 +242,7 @@ describe("revocation within one process", () => {
     assert.ok(callers.authenticate(`Service ${token}`, "user") instanceof Promise, "checked again");
   });
 
-  it("a revocation that is rolled back ends no token", async () => {
+  it("a revocation that is rolled back revokes no token", async () => {
     const user = await test.signUp();
     const { applicationId, userId } = claimsOf(user.token);
     const revocations = createRevocations({ invalidateTokenCache: () => assert.fail("nothing was revoked") }, noEvents);

@@ -18,16 +18,16 @@ export interface Revocations {
   /** @returns false when the user has no such token */
   endToken(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<boolean>;
   endUserTokens(applicationId: string, userId: string, transaction: Transaction): Promise<void>;
-  /** Ends all tokens of the user except this one. */
+  /** Revokes all tokens of the user except this one. */
   endOtherUserTokens(applicationId: string, userId: string, tokenId: string, transaction: Transaction): Promise<void>;
   endDeviceTokens(applicationId: string, deviceId: string, transaction: Transaction): Promise<void>;
   endKeyTokens(applicationId: string, keyId: string, transaction: Transaction): Promise<void>;
   endApplicationTokens(applicationId: string, transaction: Transaction): Promise<void>;
-  /** Ends the keys too, so that devices cannot register with them any more. */
+  /** Retires the keys as well, so that devices cannot register with them. */
   endApplicationTokensAndKeys(applicationId: string, transaction: Transaction): Promise<void>;
-  /** Makes every process check the tokens below a subject again after another change, as of a user who is disabled. */
+  /** Makes every process check the tokens below a subject again after another change, such as disabling a user. */
   invalidateTokens(applicationId: string, subject: RevokedSubject, transaction: Transaction): Promise<void>;
-  /** The same after a change of the application, which has moved its revision. */
+  /** The same after a change of the application, which has changed its revision. */
   invalidatePolicies(applicationId: string, transaction: Transaction): Promise<void>;
 }
 

@@ -75,7 +75,7 @@ describe("test devices and users", () => {
     const { result: user } = (await test.call(`POST ${path}/test-users`, { token })).body;
     for (const each of [user.accessToken, renewed.body.result.accessToken, signedUp.result.accessToken]) {
       const answer = await createUpload(test, each, 5);
-      if (answer.status !== 201) continue; // ended by the renewal
+      if (answer.status !== 201) continue; // revoked by the renewal
       const sent = await sendBytes(test, each, pathOf(answer), 0, "bytes");
       assert.equal(sent.status, 204, sent.text);
     }
@@ -97,7 +97,7 @@ describe("test devices and users", () => {
     );
   });
 
-  it("are limited to 20 of each kind: another one ends the oldest", async () => {
+  it("are limited to 20 of each kind: another one revokes the oldest", async () => {
     const { appid } = await test.createApplication();
     const tokens: string[] = [];
     for (let n = 0; n < 22; n += 1) {
@@ -123,7 +123,7 @@ describe("test devices and users", () => {
     await test.call("POST /users", { token: deviceToken, body: { username: "Stays", password: "a password" } });
     test.advance(86_400_000);
     await maintain(test.app);
-    token = (await test.createOperator("Later", "editor")).token; // the session has ended
+    token = (await test.createOperator("Later", "editor")).token; // the session has expired
     for (const path of [`/devices/${deviceId}`, `/users/${userId}`])
       assert.equal((await read(path)).error, "ItemDoesNotExist", path);
     const { result } = await read("/crashes");

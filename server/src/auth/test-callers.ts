@@ -12,7 +12,7 @@ const lifeMs = 86_400_000;
 /** Per application, for devices and for users separately. */
 const callersMax = 20;
 
-/** The device of a test caller, with what its tokens are issued for. */
+/** The device of a test caller, with the values from which its tokens are issued. */
 export type TestDevice = Pick<Caller, "applicationId" | "applicationKeyId" | "deviceId" | "versions" | "policy"> & {
   readonly isTest: true;
 };
@@ -20,8 +20,8 @@ export type TestDevice = Pick<Caller, "applicationId" | "applicationKeyId" | "de
 type TestServices = Pick<Services, "policies" | "revocations" | "clock" | "ids">;
 
 /**
- * Stores a test device, with a user on it if there is one, and ends the oldest one of its kind where there are too many.
- * An operator's action holds the application, so concurrent calls agree on their number.
+ * Stores a test device, with a user on it if there is one, and revokes the oldest one of its kind beyond the maximum.
+ * An operator's action locks the application, so concurrent calls agree on the number.
  *
  * @throws ApiError ItemDoesNotExist if no key of the application registers devices
  */
@@ -41,7 +41,7 @@ export async function insertTestDevice(
     .values({
       ...{ application_id: applicationId, id: deviceId, unique_id: null, platform: "console", tag: testTag },
       ...{ token_version: 0, created_at: now, modified_at: now, last_seen_at: now },
-      ...{ key_id: null, registered_at: null }, // counts with no key
+      ...{ key_id: null, registered_at: null }, // counts for no key
       ...{ model: null, os_version: null, app_version: null, push_token: null, push_token_by: null },
       ...{ connection_type: null, is_production: null, lat: null, lng: null },
     })
@@ -100,7 +100,7 @@ async function endOldest(
   }
 }
 
-/** Some test callers that are to be erased, of all applications. */
+/** Lists expired test callers of all applications, for their erasure. */
 export function listEndedTestCallers(now: number, count: number, queries: Queries) {
   return queries
     .selectFrom("test_callers")

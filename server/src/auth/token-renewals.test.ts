@@ -7,7 +7,7 @@ import { addFirstUse, overlapMs, supersededAt } from "./token-renewals.ts";
 const start = Date.UTC(2026, 10, 23);
 
 describe("stored first uses of renewed tokens: spec/authentication#renewal", () => {
-  it("end a token ten minutes after the first use of its successor, or at most half a minute later", () => {
+  it("expire a token ten minutes after the first use of its successor, or at most half a minute later", () => {
     const pauses = fc.array(fc.integer({ min: 1, max: 900_000 }), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(pauses, (given) => {
@@ -21,7 +21,7 @@ describe("stored first uses of renewed tokens: spec/authentication#renewal", () 
           for (let renewals = 0; renewals <= index; renewals++) {
             const due = (usedAt[renewals + 1] ?? 0) + overlapMs;
             const endsAt = supersededAt(renewals, stored);
-            // One that has ended may be forgotten, as long as it stays ended.
+            // The first use of an expired token may be forgotten, as long as the token stays expired.
             assert.ok(due <= now ? endsAt <= now || endsAt <= due + 30_000 : endsAt >= due && endsAt <= due + 30_000);
           }
           assert.equal(supersededAt(index + 1, stored), Number.POSITIVE_INFINITY);
@@ -30,7 +30,7 @@ describe("stored first uses of renewed tokens: spec/authentication#renewal", () 
     );
   });
 
-  it("stay few, however fast a client renews", () => {
+  it("are few, however fast a client renews", () => {
     let stored: string | null = null;
     for (let renewals = 1; renewals <= 5_000; renewals++)
       stored = addFirstUse(stored, renewals, start + renewals * 500);

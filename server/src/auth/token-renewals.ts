@@ -15,14 +15,14 @@ type Session = Pick<TokenClaims, "applicationId" | "tokenId"> & { readonly userI
 /** The first uses of tokens, by their number of renewals, in ascending order. */
 type FirstUses = readonly (readonly [renewals: number, usedAt: number])[];
 
-/** When the token ends because a successor has been used; Infinity while none has. */
+/** When the token expires because a successor has been used; Infinity before that. */
 export function supersededAt(renewals: number | undefined, stored: string | null): number {
   if (stored === null) return Number.POSITIVE_INFINITY;
   const successor = readFirstUses(stored).find(([used]) => used > (renewals ?? 0));
   return successor === undefined ? Number.POSITIVE_INFINITY : successor[1] + overlapMs;
 }
 
-/** Adds a first use; drops those that no longer affect any token. */
+/** Adds a first use; drops the first uses that no longer affect any token. */
 export function addFirstUse(stored: string | null, renewals: number, now: number): string {
   const earlier = readFirstUses(stored);
   const kept = earlier.filter(([, usedAt], index) => {
@@ -33,7 +33,7 @@ export function addFirstUse(stored: string | null, renewals: number, now: number
 }
 
 function readFirstUses(stored: string | null): FirstUses {
-  // A text of an imported archive that `addFirstUse` has not written gives numbers that affect no token.
+  // A string of an imported archive that `addFirstUse` has not written gives numbers that affect no token.
   return (stored?.split(",") ?? []).map((each) => [Number(each.split(":")[0]), Number(each.split(":")[1])]);
 }
 
@@ -65,7 +65,7 @@ function isFirstUse(renewals: number, stored: string | null): boolean {
   return renewals > 0 && renewals > (readFirstUses(stored).at(-1)?.[0] ?? 0);
 }
 
-/** Reads the row of a session for a read-modify-write. @returns undefined when the session has ended */
+/** Reads the row of a session for a read-modify-write. @returns undefined when the session does not exist */
 export async function lockSession(
   { applicationId, userId, tokenId }: Session,
   { hasRowLocks }: Dialect,
@@ -95,8 +95,8 @@ export async function updateSession(
 }
 
 /**
- * Records that tokens of the application are renewed: from now on every process checks its user tokens again in time to
- * notice that they are superseded (`caller.ts`).
+ * Records that tokens of the application are renewed: from now on every process checks its user tokens again, in time
+ * to notice that they are superseded (`caller.ts`).
  *
  * @returns whether this is its first renewal, which changes the revision
  */

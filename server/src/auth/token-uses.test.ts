@@ -66,7 +66,7 @@ describe("the last uses of tokens and devices", () => {
     uses.noteDevice({ ...session, usedAt });
   }
 
-  /** The stored times of the sessions, in their order. */
+  /** The stored times of the sessions, in order. */
   async function stored(): Promise<{ readonly device: number | null; readonly token: number }[]> {
     const { reads } = test.app.database;
     const devices = await reads.selectFrom("devices").select(["id", "last_seen_at"]).execute();
@@ -104,7 +104,7 @@ describe("the last uses of tokens and devices", () => {
     assert.deepEqual(await stored(), times.map((each, index) => (index % 2 === 0 ? each : later))); // biome-ignore format: one line
   });
 
-  it("are stored by several processes at once without conflicts, whatever the order of their calls", async () => {
+  it("are stored by several processes concurrently without conflicts, whatever the order of their calls", async () => {
     for (let round = 1; round <= 5; round += 1) {
       const at = startedAt + 20 * secondMs * round;
       const orders = [sessions, sessions.toReversed(), sessions.filter((_, index) => index % 3 > 0).toReversed()];

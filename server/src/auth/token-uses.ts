@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { listLengthMax } from "../db/search/list-lengths.ts";
-import { type DeviceUse, updateDeviceUses } from "./device-uses.ts";
+import { type DeviceUse, updateDeviceUses } from "./last-uses.ts";
 import { type TokenUse, updateUserTokenUses } from "./user-tokens.ts";
 
 /** Remembers the last use of user tokens and of devices, and stores it periodically instead of once per request. */
@@ -52,7 +52,7 @@ export function createTokenUses(database: Database): TokenUses {
           uses.splice(0, step.length);
         }
       } finally {
-        for (const use of uses) note(use); // uses that could not be stored are kept for the next attempt
+        for (const use of uses) note(use); // uses that could not be stored wait for the next attempt
       }
     },
   };

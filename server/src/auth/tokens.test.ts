@@ -121,7 +121,7 @@ describe("rotation of ROLLCALL_SECRET", () => {
   const oldSecret = "the old secret still known";
   const newSecret = "the new secret just made up";
 
-  /** A process on the database of the first one, or with one of its own. */
+  /** Starts a process on the database of the first one, or on a database of its own. */
   async function start(t: TestContext, secrets: string, first?: TestApp): Promise<TestApp> {
     const database = first === undefined ? {} : { DATABASE_URL: first.config.databaseUrl };
     const app = await startTestApp({ ROLLCALL_SECRET: secrets, ...database });

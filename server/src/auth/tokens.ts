@@ -45,7 +45,7 @@ export interface Tokens {
 }
 
 /**
- * A token is `<region>.<sealed claims>`. The region is in clear, so that other regions can redirect its client, and is
+ * A token is `<region>.<sealed claims>`. The region is readable, so that other regions can redirect its client, and is
  * bound to the seal; only this deployment can read the rest.
  */
 export function createTokens(

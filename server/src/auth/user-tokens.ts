@@ -84,8 +84,8 @@ export async function updateUserTokenUses(uses: readonly TokenUse[], statements:
 }
 
 /**
- * The session of a token: when the user signed in for it, and when its newest token expires. @returns undefined when it has
- * ended
+ * The session of a token: when the user signed in for it, and when its newest token expires. @returns undefined when it
+ * does not exist
  */
 export function findSession(
   { applicationId, userId, tokenId }: Omit<TokenUse, "usedAt">,

@@ -1,6 +1,5 @@
 import { sql } from "kysely";
-import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
-import { isUser } from "../auth/operated-user.ts";
+import { applicationPathParameters, isUser, requireApplication } from "../auth/operated-application.ts";
 import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, extended, named, type Static, Type } from "../contract/schema.ts";
 import { sortOrders } from "../contract/search.ts";

@@ -1,5 +1,4 @@
-import { applicationPathParameters, requireApplication } from "../auth/operated-application.ts";
-import { isUser } from "../auth/operated-user.ts";
+import { applicationPathParameters, isUser, requireApplication } from "../auth/operated-application.ts";
 import { Type } from "../contract/schema.ts";
 import { IdInput } from "../contract/wire.ts";
 import { ApiError } from "../lib/errors.ts";

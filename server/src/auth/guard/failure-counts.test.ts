@@ -12,7 +12,7 @@ describe("FailureCounts", () => {
     }
   }
 
-  it("bounds the number of keys, and keeps those with the most failures longest", async () => {
+  it("bounds the number of keys, and forgets those with the fewest failures first", async () => {
     const counts = createFailureCounts(10, 1_000, 1_000, { now: () => 0 });
     await fail(counts, "locked", 10);
     await fail(counts, "nearly", 9);

@@ -1,25 +1,23 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** An attempt under way. It counts as a failure until it has ended. */
-export interface Try {
+/** A pending attempt. It counts as a failure until it is settled. */
+export interface PendingAttempt {
   /** @returns the time in which no further attempt is allowed; 0 while attempts are left */
   fail(): number | Promise<number>;
   /** @param forgets whether to reset the earlier failures */
   end(forgets: boolean): void | Promise<void>;
 }
 
-/**
- * Counts consecutive failures by key. Too many of them cause waiting times that double, with one attempt after each.
- */
+/** Counts consecutive failures by key. Beyond the limit, waiting times double, with one attempt after each. */
 export interface FailureCounts {
   /**
-   * Waits while as many attempts are under way as are left, because their outcome decides.
+   * Waits while the pending attempts equal the remaining ones, because their outcome decides.
    *
    * @param applicationId of the name; undefined for an operator's name
    * @returns the attempt, or the milliseconds until the next one is allowed, or "full" when too many callers wait for
    * the key
    */
-  begin(key: string, applicationId?: string): Promise<Try | number | "full">;
+  begin(key: string, applicationId?: string): Promise<PendingAttempt | number | "full">;
   readonly size: number;
 }
 
@@ -27,13 +25,13 @@ const waitMsFirst = 1_000;
 const waitMsMax = 900_000;
 /** Failures are forgotten after this time on top of the waiting time. */
 export const rememberedMs = 900_000;
-/** The number of oldest keys to examine when room is needed for a new one. */
+/** The number of oldest keys to examine when a new one needs space. */
 const examinedMax = 16;
 
 /** The consecutive failures under one key. */
 export interface Failures {
   failures: number;
-  /** Attempts whose outcome is not known yet. */
+  /** Attempts without an outcome yet. */
   underWay: number;
   /** No attempt is allowed before this time. */
   waitsUntil: number;
@@ -45,9 +43,9 @@ interface Count extends Failures {
 }
 
 /**
- * Counts an attempt as under way if it is admitted.
+ * Counts an attempt as pending if it is admitted.
  *
- * @returns the milliseconds until one is allowed; "undecided" when the outcome of those under way decides
+ * @returns the milliseconds until one is allowed; "undecided" while the outcome of pending attempts decides
  */
 export function admitAttempt(count: Failures, failuresMax: number, now: number): "admitted" | "undecided" | number {
   if (count.underWay === 0 && now >= count.forgottenAt) count.failures = 0;
@@ -73,7 +71,7 @@ export function countFailure(count: Failures, failuresMax: number, now: number):
 
 /**
  * @param failuresMax consecutive failures without a waiting time
- * @param countsMax the number of keys to store. Beyond it, those with the fewest failures are forgotten first: to
+ * @param countsMax the number of keys to store. Beyond it, the keys with the fewest failures are forgotten first: to
  * escape a waiting time, an attacker would have to fail as often with as many other keys before the time is over.
  * @param waitingMax callers that may wait for the outcome of the attempts for one key
  */
@@ -95,7 +93,7 @@ export function createFailureCounts(
     return count;
   }
 
-  /** Never drops keys with an attempt under way, which are few. */
+  /** Never drops keys with a pending attempt, which are few. */
   function freeEntry(): void {
     let [least, failuresLeast] = ["", Number.POSITIVE_INFINITY];
     const examined: [string, Count][] = [];
@@ -117,7 +115,7 @@ export function createFailureCounts(
     for (const wake of count.waiting.splice(0)) wake();
   }
 
-  function start(key: string, count: Count): Try {
+  function start(key: string, count: Count): PendingAttempt {
     return {
       fail() {
         const waitMs = countFailure(count, failuresMax, clock.now());

@@ -1,25 +1,28 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createLocalLimiter, type GuessLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";
-import { createLocalTurns, type GuessTurns } from "./guess-turns.ts";
 
 const limits = { perSecond: 200, burst: 1, waitingPerNetworkMax: 1 };
 
-/** One turn each time, after all attempts of the same tick have arrived. */
-const oneByOne: GuessTurns = {
-  takeNow: () => false,
-  take: async () => ({ count: 1, waitMs: 1 }),
-  isUnused: false,
+/** Grants one permit per call, after all attempts of the same tick have arrived. */
+const oneByOne: GuessLimiter = {
+  tryAcquire: () => false,
+  reserve: async () => ({ count: 1, waitMs: 1 }),
+  isIdle: false,
 };
 
-/** Attempts that record when they were admitted. */
-function start(given: Partial<typeof limits> = {}, createTurns?: () => GuessTurns) {
+/** Starts attempts that record when they were admitted. */
+function start(given: Partial<typeof limits> = {}, createLimiter?: () => GuessLimiter) {
   const { waitingPerNetworkMax, ...rate } = { ...limits, ...given };
-  const turns = createGuessQueue({ waitingPerNetworkMax, createTurns: createTurns ?? (() => createLocalTurns(rate)) });
+  const queue = createGuessQueue({
+    waitingPerNetworkMax,
+    createLimiter: createLimiter ?? (() => createLocalLimiter(rate)),
+  });
   const order: string[] = [];
   const take = (network: string, signal?: AbortSignal, key = "name") =>
-    turns.take({ applicationId: "", key, networks: [network], signal }).then(
+    queue.take({ applicationId: "", key, networks: [network], signal }).then(
       () => void order.push(network),
       (error) => void order.push(`${network} ${error.condition} ${error.retryAfterSeconds ?? ""}`.trim()),
     );
@@ -28,7 +31,7 @@ function start(given: Partial<typeof limits> = {}, createTurns?: () => GuessTurn
 
 // spec/limits#recognized-devices, spec/limits#operator-sign-ins
 describe("GuessQueue", () => {
-  it("admits a burst at once, and then as many attempts as the rate allows", async () => {
+  it("admits a burst immediately, and then as many attempts as the rate allows", async () => {
     const { take, order } = start({ perSecond: 2, burst: 3 });
     const startedAt = performance.now();
     const all = Promise.all(["a", "b", "c", "d", "e"].map((network) => take(network)));
@@ -47,7 +50,7 @@ describe("GuessQueue", () => {
     assert.equal(order.length, 901, "all have their turn");
   });
 
-  it("serves a network without turns before a network that has had turns", async () => {
+  it("serves a network without permits before a network that has had some", async () => {
     const { take, order } = start({}, () => oneByOne);
     await take("attacker");
     await take("attacker");
@@ -73,7 +76,7 @@ describe("GuessQueue", () => {
     await Promise.all(all);
   });
 
-  it("drops an attempt at once when its client disconnects, and uses no turn for it", async () => {
+  it("drops an attempt immediately when its client disconnects, and uses no permit for it", async () => {
     const { take, order } = start({ perSecond: 20 });
     const gone = new AbortController();
     const all = Promise.all([take("a"), take("b", gone.signal), take("c")]);

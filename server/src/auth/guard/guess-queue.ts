@@ -1,35 +1,35 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "../../lib/errors.ts";
-import type { GuessTurns } from "./guess-turns.ts";
+import type { GuessLimiter } from "./guess-limiter.ts";
 
 /** A password attempt of an unrecognized caller. */
 export interface Guess {
   /** Of the name; empty for names of operators. */
   readonly applicationId: string;
-  /** The name that is guessed: attempts of one key share a rate. */
+  /** Attempts with the same key (a digest of the name) share a rate. */
   readonly key: string;
   /**
-   * The caller's networks, from coarse to fine: an attacker's thousand networks are rarely spread over the whole
-   * address space.
+   * The caller's networks, from coarse to fine: the thousand networks of an attacker rarely cover the address space
+   * evenly.
    */
   readonly networks: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
 interface Settings {
-  /** Waiting attempts of one network. */
+  /** The maximum of waiting attempts per network. */
   readonly waitingPerNetworkMax: number;
-  /** The turns of the attempts with the key of this one. */
-  createTurns(guess: Guess): GuessTurns;
+  /** Creates the rate limiter for the key of this attempt. */
+  createLimiter(guess: Guess): GuessLimiter;
 }
 
 /**
- * Throttles password guesses: attempts of one key are admitted at a bounded rate and networks take turns, so that an
- * attacker with many addresses delays other callers but never shuts them out.
+ * Throttles password guesses: attempts with one key are admitted at a bounded rate, fairly by network, so that an
+ * attacker with many addresses delays other callers but never locks them out.
  */
 export interface GuessQueue {
   /**
-   * Resolves when it is this attempt's turn.
+   * Resolves when the attempt is admitted.
    *
    * @throws ApiError RateLimitExceeded when the queue is full, ServiceUnavailable when the client disconnects
    */
@@ -42,92 +42,92 @@ interface Waiting {
   drop(error: ApiError): void;
 }
 
-/** The attempts of one key. Dropped when no attempt waits and its turns are unused. */
-interface Line {
-  readonly turns: GuessTurns;
+/** The attempts with one key. Dropped when no attempt waits and its rate limiter is idle. */
+interface KeyQueue {
+  readonly limiter: GuessLimiter;
   waiting: Waiting[];
-  /** Whether turns are taken for the waiting attempts. */
+  /** Whether `serve` is running for the waiting attempts. */
   isServed: boolean;
-  /** Whether they wait for a turn to begin, not only for the database. */
+  /** Whether they wait for a permit, not only for the database. */
   isDelayed: boolean;
-  /** How many attempts of each network, coarse ones too, were admitted during the lifetime of the line. */
+  /** How many attempts of each network, coarse ones included, were admitted during the lifetime of the queue. */
   readonly served: Map<string, number>;
   takesNewest: boolean;
 }
 
 const waitingMax = 1_000;
-/** Networks whose turns a line remembers: an hour's worth at the default rate. */
+/** Networks whose permits a queue remembers: an hour's worth at the default rate. */
 const servedMax = 36_000;
-/** Lines that are checked for idleness when a new one is created. */
-const sweptPerLine = 4;
+/** Queues that are checked for idleness when a new one is created. */
+const sweptPerQueue = 4;
 
-export function createGuessQueue({ waitingPerNetworkMax, createTurns }: Settings): GuessQueue {
-  const lines = new Map<string, Line>();
+export function createGuessQueue({ waitingPerNetworkMax, createLimiter }: Settings): GuessQueue {
+  const queues = new Map<string, KeyQueue>();
 
-  function find(guess: Guess): Line {
-    let line = lines.get(guess.key);
-    if (line === undefined) {
+  function find(guess: Guess): KeyQueue {
+    let queue = queues.get(guess.key);
+    if (queue === undefined) {
       sweep();
-      const turns = createTurns(guess);
-      line = { turns, waiting: [], isServed: false, isDelayed: false, served: new Map(), takesNewest: false };
-      lines.set(guess.key, line);
+      const limiter = createLimiter(guess);
+      queue = { limiter, waiting: [], isServed: false, isDelayed: false, served: new Map(), takesNewest: false };
+      queues.set(guess.key, queue);
     }
-    return line;
+    return queue;
   }
 
   function sweep(): void {
     let swept = 0;
-    for (const [key, line] of lines) {
-      if (swept === sweptPerLine) return;
+    for (const [key, queue] of queues) {
+      if (swept === sweptPerQueue) return;
       swept += 1;
-      lines.delete(key);
-      if (line.isServed || !line.turns.isUnused) lines.set(key, line); // moved to the end of the sweep
+      queues.delete(key);
+      if (queue.isServed || !queue.limiter.isIdle) queues.set(key, queue); // moved to the end of the sweep
     }
   }
 
-  /** Takes turns as long as attempts wait, and gives each to one of those that wait when it begins. */
-  async function serve(line: Line): Promise<void> {
-    line.isServed = true;
-    while (line.waiting.length > 0) {
-      const { count, waitMs } = await line.turns.take(line.waiting.length);
-      line.isDelayed = waitMs > 0;
-      if (line.isDelayed) {
-        dropExcess(line);
+  /** Reserves permits while attempts wait, and chooses who gets them only when they become valid. */
+  async function serve(queue: KeyQueue): Promise<void> {
+    queue.isServed = true;
+    while (queue.waiting.length > 0) {
+      const { count, waitMs } = await queue.limiter.reserve(queue.waiting.length);
+      queue.isDelayed = waitMs > 0;
+      if (queue.isDelayed) {
+        dropExcess(queue);
         await sleep(waitMs);
       }
-      for (let n = 0; n < count; n += 1) beginNext(line);
+      for (let n = 0; n < count; n += 1) beginNext(queue);
     }
-    line.isServed = false;
-    line.isDelayed = false;
+    queue.isServed = false;
+    queue.isDelayed = false;
   }
 
-  /** Refuses the attempts of networks that have too many, as soon as it is known that they have to wait. */
-  function dropExcess(line: Line): void {
+  /** Refuses the excess attempts of a network as soon as they would have to wait. */
+  function dropExcess(queue: KeyQueue): void {
     const counts = new Map<string | undefined, number>();
-    for (const each of [...line.waiting]) {
+    for (const each of [...queue.waiting]) {
       const network = each.guess.networks.at(-1);
       const count = (counts.get(network) ?? 0) + 1;
       counts.set(network, count);
       if (count <= waitingPerNetworkMax) continue;
-      remove(line, each);
+      remove(queue, each);
       each.drop(tooMany());
     }
   }
 
   return {
     take(guess) {
-      const line = find(guess);
-      if (line.waiting.length === 0 && line.turns.takeNow()) {
-        countServed(line, guess);
+      const queue = find(guess);
+      if (queue.waiting.length === 0 && queue.limiter.tryAcquire()) {
+        countServed(queue, guess);
         return Promise.resolve();
       }
-      const ofNetwork = line.waiting.filter((each) => each.guess.networks.at(-1) === guess.networks.at(-1)).length;
-      if ((line.isDelayed && ofNetwork >= waitingPerNetworkMax) || !freePlace(line, guess)) {
+      const ofNetwork = queue.waiting.filter((each) => each.guess.networks.at(-1) === guess.networks.at(-1)).length;
+      if ((queue.isDelayed && ofNetwork >= waitingPerNetworkMax) || !makeRoom(queue, guess)) {
         return Promise.reject(tooMany());
       }
       return new Promise((resolve, reject) => {
         const leave = () => {
-          remove(line, waiting);
+          remove(queue, waiting);
           waiting.drop(new ApiError("ServiceUnavailable", "The client no longer waits for the response."));
         };
         const settled = () => guess.signal?.removeEventListener("abort", leave);
@@ -144,28 +144,28 @@ export function createGuessQueue({ waitingPerNetworkMax, createTurns }: Settings
         };
         if (guess.signal?.aborted) return leave();
         guess.signal?.addEventListener("abort", leave);
-        line.waiting.push(waiting);
-        if (!line.isServed) void serve(line);
+        queue.waiting.push(waiting);
+        if (!queue.isServed) void serve(queue);
       });
     },
   };
 }
 
-function beginNext(line: Line): void {
-  const next = pickNext(line);
+function beginNext(queue: KeyQueue): void {
+  const next = pickNext(queue);
   if (next === undefined) return;
-  remove(line, next);
-  countServed(line, next.guess);
+  remove(queue, next);
+  countServed(queue, next.guess);
   next.begin();
 }
 
-function countServed({ served }: Line, { networks }: Guess): void {
+function countServed({ served }: KeyQueue, { networks }: Guess): void {
   if (served.size >= servedMax) served.clear();
   for (const network of networks) served.set(network, (served.get(network) ?? 0) + 1);
 }
 
-/** Negative when the networks of `one` have had fewer turns than those of `other`, compared from the coarsest. */
-function compareServed({ served }: Line, one: Guess, other: Guess): number {
+/** Negative when the networks of `one` have had fewer permits than those of `other`, compared from the coarsest. */
+function compareServed({ served }: KeyQueue, one: Guess, other: Guess): number {
   for (let level = 0; level < Math.max(one.networks.length, other.networks.length); level++) {
     const [ofOne, ofOther] = [one, other].map(({ networks }) => served.get(networks[level] ?? "") ?? 0);
     if (ofOne !== ofOther) return (ofOne ?? 0) - (ofOther ?? 0);
@@ -174,36 +174,39 @@ function compareServed({ served }: Line, one: Guess, other: Guess): number {
 }
 
 /**
- * Picks the attempt whose networks have had the fewest turns. Ties alternate between the oldest and the newest attempt:
- * a newcomer does not wait for a thousand networks that came just before, and no attempt starves.
+ * Picks the attempt whose networks have had the fewest permits. Ties alternate between the oldest and the newest
+ * attempt: a newcomer does not wait for a thousand networks that came just before, and no attempt starves.
  */
-function pickNext(line: Line): Waiting | undefined {
-  line.takesNewest = !line.takesNewest;
+function pickNext(queue: KeyQueue): Waiting | undefined {
+  queue.takesNewest = !queue.takesNewest;
   let picked: Waiting | undefined;
-  for (const each of line.waiting) {
-    const order = picked === undefined ? -1 : compareServed(line, each.guess, picked.guess);
-    if (order < 0 || (order === 0 && line.takesNewest)) picked = each;
+  for (const each of queue.waiting) {
+    const order = picked === undefined ? -1 : compareServed(queue, each.guess, picked.guess);
+    if (order < 0 || (order === 0 && queue.takesNewest)) picked = each;
   }
   return picked;
 }
 
-/** Evicts from a full line the attempt whose network has had the most turns, the longest waiting one in a tie. */
-function freePlace(line: Line, newcomer: Guess): boolean {
-  if (line.waiting.length < waitingMax) return true;
+/**
+ * Evicts from a full queue the attempt whose network has had the most permits; in a tie, the one that has waited
+ * longest.
+ */
+function makeRoom(queue: KeyQueue, newcomer: Guess): boolean {
+  if (queue.waiting.length < waitingMax) return true;
   let victim: Waiting | undefined;
-  for (const each of line.waiting) {
-    const order = compareServed(line, each.guess, victim?.guess ?? newcomer);
+  for (const each of queue.waiting) {
+    const order = compareServed(queue, each.guess, victim?.guess ?? newcomer);
     if (order > 0 || (order === 0 && victim === undefined)) victim = each;
   }
   if (victim === undefined) return false;
-  remove(line, victim);
+  remove(queue, victim);
   victim.drop(tooMany());
   return true;
 }
 
-function remove(line: Line, waiting: Waiting): void {
-  const at = line.waiting.indexOf(waiting);
-  if (at >= 0) line.waiting.splice(at, 1);
+function remove(queue: KeyQueue, waiting: Waiting): void {
+  const at = queue.waiting.indexOf(waiting);
+  if (at >= 0) queue.waiting.splice(at, 1);
 }
 
 function tooMany(): ApiError {

@@ -21,8 +21,8 @@ const hourMs = 3_600_000;
 const namesMax = 50_000;
 
 /**
- * @param services `shared` counts in all processes together
- * @param settings the number of workers, each of which counts its share while it counts for itself
+ * @param services `shared` counts over all processes
+ * @param settings the number of workers: a worker that counts locally reports at its share of the limit
  */
 export function createGuessWatch(
   services: {
@@ -33,7 +33,7 @@ export function createGuessWatch(
   settings: { readonly workers: number },
 ): GuessWatch {
   const { clock, shared, onGuessing } = services;
-  const failuresAlone = Math.ceil(failuresPerHour / settings.workers);
+  const localFailuresMax = Math.ceil(failuresPerHour / settings.workers);
   const names = new LruMap<string, Failures>(namesMax);
 
   function count(name: Failures): number {
@@ -43,7 +43,7 @@ export function createGuessWatch(
     return name.failures;
   }
 
-  function countAlone(key: string): number {
+  function countLocally(key: string): number {
     const name = names.get(key) ?? { failures: 0, underWay: 0, waitsUntil: 0, forgottenAt: 0 };
     names.set(key, name);
     return count(name);
@@ -51,9 +51,9 @@ export function createGuessWatch(
 
   return {
     async add(key, applicationId) {
-      const together = await shared?.change(applicationId ?? "", `guesses within an hour ${key}`, count);
-      const failures = together ?? countAlone(key);
-      const failuresMax = together === undefined ? failuresAlone : failuresPerHour;
+      const sharedCount = await shared?.change(applicationId ?? "", `guesses within an hour ${key}`, count);
+      const failures = sharedCount ?? countLocally(key);
+      const failuresMax = sharedCount === undefined ? localFailuresMax : failuresPerHour;
       if (failures === failuresMax) onGuessing({ applicationId, failures }); // once an hour
     },
   };

@@ -10,10 +10,7 @@ const operatorLanes = ["operator", "unrecognized_operator"] as const;
 type UserLane = (typeof userLanes)[number];
 type OperatorLane = (typeof operatorLanes)[number];
 
-/**
- * Why a password is hashed: for a user or operator that the caller has proven to be before, or for an unrecognized
- * caller.
- */
+/** The reason for a hash: a user or operator whom the caller has proven to be before, or an unrecognized caller. */
 export type HashLane = UserLane | OperatorLane;
 
 export type HashTicket = Ticket<UserLane> | Ticket<OperatorLane>;
@@ -53,7 +50,7 @@ export interface HashQueue {
 }
 
 /**
- * Two queues: operators have one hash at a time beside the users' hashes, so that a flood of users' logins does not
+ * Two queues: operators may run one hash in addition to the users' hashes, so that a flood of users' logins does not
  * lock them out. A bound per lane is enough: when it is reached, the caller with the longest queue gives way.
  */
 export function createHashQueue(settings: Pick<Config, "passwordHashThreads" | "passwordHashQueueMax">): HashQueue {

@@ -86,14 +86,14 @@ describe("password guesses at four processes", { skip }, () => {
     assert.deepEqual(guessings, [{ applicationId, failures: 100 }]);
   });
 
-  it("count in every process for a recognized device and for an operator, too", async () => {
+  it("count in every process for recognized devices and for operators", async () => {
     const recognized = await attempts(40, { nameKey: "own", recognizedOrigin: "device" });
     assert.equal(recognized.filter((each) => each === false).length, 10);
     const marked = await attempts(40, { applicationId: undefined, nameKey: "ann", recognizedOrigin: "mark" });
     assert.equal(marked.filter((each) => each === false).length, 20, "with a mark, and in the queue of the others");
   });
 
-  it("count as failed after a minute if their process ends", async () => {
+  it("count as failed after a minute if their process dies", async () => {
     const given = { nameKey: "lost" };
     const guard = guards[0];
     assert.ok(guard);

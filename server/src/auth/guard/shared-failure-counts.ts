@@ -1,12 +1,18 @@
 import type { Clock } from "../../lib/clock.ts";
-import { admitAttempt, countFailure, type FailureCounts, type Failures, type Try } from "./failure-counts.ts";
+import {
+  admitAttempt,
+  countFailure,
+  type FailureCounts,
+  type Failures,
+  type PendingAttempt,
+} from "./failure-counts.ts";
 import type { SharedFailures } from "./shared-failures.ts";
 
 /** The interval at which an attempt checks whether other processes have settled theirs. */
 const pollMs = 50;
 
 interface Settings {
-  /** Tells equal keys of different counts apart. */
+  /** Distinguishes equal keys of different counts. */
   readonly kind: string;
   readonly failuresMax: number;
   /** Callers that may wait for the outcome of the attempts for one key. */
@@ -17,15 +23,15 @@ interface Services {
   readonly clock: Clock;
   readonly failures: SharedFailures;
   /** Counts while the database does not answer. */
-  readonly alone: FailureCounts;
+  readonly fallback: FailureCounts;
 }
 
 type Outcome = "failed" | "succeeded" | "unknown";
 
-/** Counts consecutive failures in all processes together, as one process would. */
+/** Counts consecutive failures over all processes, as one process would. */
 export function createSharedFailureCounts(
   { kind, failuresMax, waitingMax }: Settings,
-  { clock, failures, alone }: Services,
+  { clock, failures, fallback }: Services,
 ): FailureCounts {
   /** The callers of this process that wait for an outcome, by key. */
   const waiting = new Map<string, Set<() => void>>();
@@ -49,7 +55,7 @@ export function createSharedFailureCounts(
     if (callers.size === 0) waiting.delete(key);
   }
 
-  function start(key: string, applicationId: string): Try {
+  function start(key: string, applicationId: string): PendingAttempt {
     const settle = async (outcome: Outcome) => {
       const waitMs = await failures.change(applicationId, key, (count) => settleIn(count, outcome));
       for (const wake of waiting.get(key) ?? []) wake();
@@ -67,7 +73,7 @@ export function createSharedFailureCounts(
       for (;;) {
         const admit = (count: Failures) => admitAttempt(count, failuresMax, clock.now());
         const admitted = await failures.change(applicationId, key, admit);
-        if (admitted === undefined) return alone.begin(name);
+        if (admitted === undefined) return fallback.begin(name);
         if (typeof admitted === "number") return admitted;
         if (admitted === "admitted") return start(key, applicationId);
         if ((waiting.get(key)?.size ?? 0) >= waitingMax) return "full";

@@ -8,15 +8,15 @@ import { type Failures, rememberedMs } from "./failure-counts.ts";
 interface FailureChange {
   /** A keyed digest: names of users and addresses of clients are not stored. */
   readonly key: string;
-  /** Runs once more when the transaction is repeated. */
+  /** Runs again when the transaction is retried. */
   apply(failures: Failures): void;
 }
 
-/** An attempt whose process has not reported its outcome by then counts as a failure. */
+/** An attempt counts as a failure if its process does not report an outcome within this time. */
 const settledMs = 60_000;
 
 /**
- * Applies changes in their order, those of one key to the same row.
+ * Applies changes in order; all changes of one key go to the same row.
  *
  * @param applicationId empty for names of operators
  */
@@ -26,7 +26,7 @@ async function changeFailures(
   now: number,
   queries: Queries,
 ): Promise<true> {
-  const keys = [...new Set(changes.map(({ key }) => key))].toSorted(); // no two processes lock them in another order
+  const keys = [...new Set(changes.map(({ key }) => key))].toSorted(); // one order of locks prevents deadlocks between processes
   const counts = await lockFailures(applicationId, keys, now, queries);
   for (const { key, apply } of changes) {
     const failures = counts.get(key);
@@ -40,7 +40,7 @@ function tableOf(applicationId: string) {
   return applicationId === "" ? "deployment_guess_counts" : "guess_counts";
 }
 
-/** Locks the rows until the transaction ends, and creates them if necessary. */
+/** Locks the rows for the rest of the transaction, and creates them if necessary. */
 async function lockFailures(
   application_id: string,
   keys: readonly string[],
@@ -102,7 +102,7 @@ async function storeFailures(
     .execute();
 }
 
-/** Changes failures in the database, those of one application together. */
+/** Changes failures in the database, in one transaction for the concurrent changes of an application. */
 export interface SharedFailures {
   /**
    * @param applicationId empty for names of operators

@@ -176,7 +176,7 @@ describe("POST /users/login when passwords are guessed: hostile.md 7", () => {
       assert.equal((await from("10.0.0.1", jane.password, jane.deviceToken)).status, 200, round);
       assert.equal((await from("10.0.0.2", jane.password, await test.registerDevice())).status, 200, round);
       assert.ok(statuses.length < guesses.length, "guesses are still waiting");
-      await app.close(); // cuts off the waiting ones
+      await app.close(); // interrupts the waiting ones
       await guessed;
       assert.ok(statuses.length > 0);
       assert.ok(
@@ -317,7 +317,7 @@ describe("SignInGuard", () => {
   });
 
   // spec/limits#sign-ins-through-a-server
-  it("counts the visitors of a server as one caller, and by their addresses if these are known", async () => {
+  it("counts the visitors of a server as one caller, or by their addresses if the server forwards them", async () => {
     const { attempt } = start();
     const known = { recognizedOrigin: "device" }; // has signed in through the server before
     for (let n = 0; n < 10; n++) assert.equal(await attempt({ ...known, nameKey: "guessed" }), false);
@@ -366,7 +366,7 @@ describe("SignInGuard", () => {
     assert.equal(await attempt({}, true), true);
   });
 
-  it("adds and removes no attempts when the clock steps back", async () => {
+  it("adds and removes no attempts when the clock is set back", async () => {
     const { attempt, advance } = start();
     for (let n = 0; n < 10; n++) assert.equal(await attempt({}), false);
     advance(-3_600_000);

@@ -4,9 +4,9 @@ import { ApiError } from "../../lib/errors.ts";
 import { addressGroup, networksOf } from "../../lib/ip-addresses.ts";
 import type { Limit, TokenBucket } from "../../lib/token-buckets.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import { createFailureCounts, type FailureCounts, type Try } from "./failure-counts.ts";
+import { createFailureCounts, type FailureCounts, type PendingAttempt } from "./failure-counts.ts";
+import { createLocalLimiter, createSharedLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";
-import { createLocalTurns, createSharedTurns } from "./guess-turns.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
 import { createSharedFailureCounts } from "./shared-failure-counts.ts";
 import { createSharedFailures } from "./shared-failures.ts";
@@ -34,16 +34,16 @@ export interface SignInAttempt {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Callers like this one have to wait from now on. */
+/** Callers like this one must wait from now on. */
 export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId" | "address"> {
   readonly waitMs: number;
-  /** Whether all callers of an address have to wait, or only a recognized origin. */
+  /** Whether all callers of an address must wait, or only a recognized origin. */
   readonly scope: "address" | "origin";
 }
 
 /**
- * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all of these count in
- * all processes together. No failure counter is keyed by the name alone, so that wrong passwords delay the attacker and
+ * Slows down password guessing (hostile.md 7, 42). Where processes share counters, all of these count over
+ * all processes. No failure counter is keyed by the name only, so that wrong passwords delay the attacker and
  * never lock out the owner of the name.
  *
  * ```
@@ -56,9 +56,9 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
 export interface SignInGuard {
   /**
    * Counts an attempt before the password is checked, so that concurrent attempts are limited like sequential ones, and
-   * uncounts it when the password is right. Must be called where no transaction waits for it (`Database.outsideTransaction`).
+   * uncounts it when the password is right. Must run outside of transactions (`Database.outsideTransaction`).
    *
-   * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have used up its trust
+   * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have exhausted its trust
    * @returns the result of `isRight`
    * @throws ApiError RateLimitExceeded, ServiceUnavailable when the queue is full, and errors of `isRight`
    */
@@ -69,7 +69,7 @@ interface Settings {
   /** False disables counting. */
   readonly rateLimits: boolean;
   readonly signInFailuresMax: number;
-  /** Processes that may count, each for itself: each then admits its share, but at least what a person mistypes. */
+  /** Processes that may count separately: each then admits its share, but at least the usual typing mistakes. */
   readonly workers: number;
   readonly passwordHashQueueMax: number;
 }
@@ -90,7 +90,7 @@ const countsMax = 200_000;
 const addressesMax = 100_000;
 /** Attempts of unrecognized callers per name, and for all operator names together. */
 const guessesPerSecond = 10;
-/** Many devices of one account may sign in at once; operators are few. */
+/** Many devices of one account may sign in simultaneously; operators are few. */
 const userBurst = 100;
 const operatorBurst = 20;
 
@@ -103,34 +103,34 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   }
   const failures = counters.shared && createSharedFailures({ clock, shared: counters.shared });
   const createCounts = (kind: string, failuresMax: number) => {
-    const alone = createFailureCounts(partOf(failuresMax), countsMax, waitingMax, clock);
-    if (failures === undefined) return alone;
-    return createSharedFailureCounts({ kind, failuresMax, waitingMax }, { clock, failures, alone });
+    const fallback = createFailureCounts(partOf(failuresMax), countsMax, waitingMax, clock);
+    if (failures === undefined) return fallback;
+    return createSharedFailureCounts({ kind, failuresMax, waitingMax }, { clock, failures, fallback });
   };
   const counts = createCounts("failures for a name", settings.signInFailuresMax);
   const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
   const watch = createGuessWatch({ ...services, shared: failures }, settings);
-  const wallClock = createClock(); // turns are waited for, which takes real time even in tests that move the clock
+  const wallClock = createClock(); // permits take real time, even in tests that move the clock
   const createQueue = (burst: number, waitingPerNetworkMax: number) =>
     createGuessQueue({
       waitingPerNetworkMax,
-      createTurns({ applicationId, key }) {
-        const rateAlone = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
-        if (failures === undefined) return createLocalTurns(rateAlone);
+      createLimiter({ applicationId, key }) {
+        const fallbackRate = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
+        if (failures === undefined) return createLocalLimiter(fallbackRate);
         const rate = { perSecond: guessesPerSecond, burst };
-        return createSharedTurns(
-          { applicationId, key: `turns of a name ${key}`, rate, rateAlone },
+        return createSharedLimiter(
+          { applicationId, key: `turns of a name ${key}`, rate, fallbackRate },
           { clock: wallClock, failures },
         );
       },
     });
-  const userTurns = createQueue(userBurst, 50);
-  const operatorTurns = createQueue(operatorBurst, 1);
+  const userGuesses = createQueue(userBurst, 50);
+  const operatorGuesses = createQueue(operatorBurst, 1);
 
   async function checkRecognized(
     attempt: SignInAttempt,
-    tries: readonly Try[],
+    attempts: readonly PendingAttempt[],
     isRight: (isRecognized: boolean) => Promise<boolean>,
   ): Promise<boolean> {
     let outcome: boolean | undefined;
@@ -138,7 +138,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       outcome = await isRight(true);
       return outcome;
     } finally {
-      await settle(attempt, "origin", tries, outcome);
+      await settle(attempt, "origin", attempts, outcome);
     }
   }
 
@@ -150,14 +150,14 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     const group = addressGroup(address);
     const bucket = addresses.find(group, failuresOfAddress, clock.now());
     await takeFrom(bucket);
-    let own: Try | undefined;
+    let own: PendingAttempt | undefined;
     let outcome: boolean | undefined;
     try {
       own = await begin(counts, digest([applicationId ?? "", nameKey, group]), applicationId);
       const guess = { networks: networksOf(address), signal };
       if (applicationId === undefined) {
-        if (!hasToken) await operatorTurns.take({ applicationId: "", key: "", ...guess });
-      } else await userTurns.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
+        if (!hasToken) await operatorGuesses.take({ applicationId: "", key: "", ...guess });
+      } else await userGuesses.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
       outcome = await isRight(false);
       return outcome;
     } finally {
@@ -181,16 +181,16 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   async function settle(
     attempt: SignInAttempt,
     scope: LockOut["scope"],
-    tries: readonly Try[],
+    attempts: readonly PendingAttempt[],
     outcome: boolean | undefined,
   ): Promise<void> {
     const { applicationId, deviceId, address, nameKey } = attempt;
     if (outcome !== false) {
-      await Promise.all(tries.map((each) => each.end(outcome === true)));
+      await Promise.all(attempts.map((each) => each.end(outcome === true)));
       return;
     }
     const watched = watch.add(digest([applicationId ?? "", nameKey]), applicationId);
-    const waitMs = Math.max(...(await Promise.all(tries.map((each) => each.fail()))));
+    const waitMs = Math.max(...(await Promise.all(attempts.map((each) => each.fail()))));
     if (waitMs > 0) onLockOut({ applicationId, deviceId, address, scope, waitMs });
     await watched;
   }
@@ -198,8 +198,8 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   return {
     async check(attempt, isRight) {
       const { recognizedOrigin: origin } = attempt;
-      const tries = origin === undefined ? undefined : await beginRecognized(attempt, origin, counts, devices);
-      return tries === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, tries, isRight);
+      const attempts = origin === undefined ? undefined : await beginRecognized(attempt, origin, counts, devices);
+      return attempts === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, attempts, isRight);
     },
   };
 }
@@ -207,18 +207,18 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
 /**
  * Counts an attempt of a recognized origin.
  *
- * @returns undefined when the origin has to wait, and thus counts as unrecognized
+ * @returns undefined when the origin must wait, and thus counts as unrecognized
  */
 async function beginRecognized(
   attempt: SignInAttempt,
   origin: string,
   counts: FailureCounts,
   devices: FailureCounts,
-): Promise<Try[] | undefined> {
+): Promise<PendingAttempt[] | undefined> {
   const { applicationId = "", nameKey, address } = attempt;
   const isDevice = attempt.applicationId !== undefined;
   if (!isDevice) {
-    // An operator's browser is counted by its mark alone.
+    // An operator's browser is counted by its mark only, at any address.
     const own = await counts.begin(digest(["", nameKey, origin]));
     return typeof own === "object" ? [own] : undefined;
   }
@@ -235,7 +235,7 @@ async function beginRecognized(
 }
 
 /** @throws ApiError */
-async function begin(counts: FailureCounts, key: string, applicationId: string | undefined): Promise<Try> {
+async function begin(counts: FailureCounts, key: string, applicationId: string | undefined): Promise<PendingAttempt> {
   const begun = await counts.begin(key, applicationId);
   if (begun === "full") throw new ApiError("ServiceUnavailable", "Too many sign-ins are waiting. Try again.");
   if (typeof begun === "number") throw tooManyGuesses(begun);
