@@ -18,7 +18,7 @@ import { statistics } from "../server/src/db/migrations/0001-baseline/statistics
 import { migrations } from "../server/src/db/migrations/list.ts";
 import type { Migration } from "../server/src/db/migrations/migration.ts";
 import { openDatabase } from "../server/src/db/open.ts";
-import { listWaiting } from "../server/src/event-log/event-log.ts";
+import { listWaiting } from "../server/src/event-log/backlog.store.ts";
 import {
   listBehind,
   listCutOff,

@@ -40,7 +40,7 @@ import { createLimitCounters, type LimitCounters } from "../limits/counters.ts";
 import { createLocationFinder } from "../locations/locations.ids.ts";
 import { createDelivery } from "../mail/delivery.ts";
 import { createMailer } from "../mail/mailer.ts";
-import { createMails } from "../mail/outbox.ts";
+import { createOutbox } from "../mail/outbox.ts";
 import { createCompactor } from "../metrics/engine/compactor.ts";
 import { createKeyLimits } from "../metrics/engine/key-limits.ts";
 import { createSaltedHashes } from "../metrics/engine/salted-hashes.ts";
@@ -58,9 +58,8 @@ import { createRegionCalls } from "../regions/regions.calls.ts";
 import { createRemoteRegistration } from "../regions/regions.registration.ts";
 import { createRegions } from "../regions/regions.ts";
 import { createStatistics } from "../statistics/statistics.ts";
-import { openByteStore } from "../storage/open.ts";
+import { openByteStore, traceStore } from "../storage/open.ts";
 import { createStorageHealth } from "../storage/storage-health.ts";
-import { traceStore } from "../storage/traced-store.ts";
 import { loadApplicationSettings, loadOidcProvider } from "../tenancy/application-settings.ts";
 import { createPolicies } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
@@ -156,7 +155,7 @@ export async function createServices(
   const mailer = createMailer(config, { outgoing, clock, log });
   const settingsSealer = createSettingsSealer(secrets);
   const delivery = createDelivery(config, { database, background, mailer, settingsSealer, secrets, clock, log });
-  const mails = createMails(config, { delivery, secrets, clock, ids, log });
+  const mails = createOutbox(config, { delivery, secrets, clock, ids, log });
 
   const routeTable = createRouteTable(config.headerBytesMax);
   const dispatcher = createDispatcher({

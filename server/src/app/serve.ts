@@ -15,7 +15,7 @@ import { compileAddressPattern, reservePorts } from "../http/listening.ts";
 import { onStop } from "../lib/stop-signals.ts";
 import { isOutputStored } from "../lib/stored-output.ts";
 import { startDelivery } from "../mail/delivery.ts";
-import { findMailProblem } from "../mail/mail-check.ts";
+import { findMailProblem } from "../mail/transport.ts";
 import { type NewOperator, newOperator } from "../operators/operators.new.ts";
 import { hasOperators, insertOperator } from "../operators/operators.store.ts";
 import { startStatistics } from "../statistics/statistics.ts";

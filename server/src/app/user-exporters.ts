@@ -9,8 +9,7 @@ import { locationFlagsExporter } from "../locations/locations.export.ts";
 import { metadataExporter } from "../metadata/metadata.export.ts";
 import type { SaltedHashes } from "../metrics/engine/salted-hashes.ts";
 import { metricsExporter } from "../metrics/metrics.export.ts";
-import { ownedExporter } from "../owned/export.ts";
-import type { UserExporter } from "../owned/user-export.ts";
+import { ownedExporter, type UserExporter } from "../owned/export.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { usersExporter } from "../users/users.export.ts";
 

@@ -3,11 +3,10 @@ import { named, type Static, Type } from "../contract/schema.ts";
 import { LocationInput, WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentOwned } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf, textField, timeField } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
-import { presentOwned } from "../owned/presenter.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 
 const textCharactersMax = 4_000;
 

@@ -15,7 +15,7 @@ import { findDatabaseProblem } from "../db/open.ts";
 import { requireFitting } from "../deployment/joining.ts";
 import { readCertificate } from "../http/certificate.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { findMailProblem, targetOf } from "../mail/mail-check.ts";
+import { findMailProblem, targetOf } from "../mail/transport.ts";
 import { openByteStore } from "../storage/open.ts";
 import { findStoreProblem } from "../storage/store-problem.ts";
 import { type Command, openForCommand } from "./command.ts";

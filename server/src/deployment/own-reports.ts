@@ -15,7 +15,7 @@ import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { LaneStatistics } from "../lib/fair-queue.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
-import type { Mails } from "../mail/outbox.ts";
+import type { Outbox } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { RegionCalls } from "../regions/regions.calls.ts";
 import { createFreeSpace } from "../storage/free-space.ts";

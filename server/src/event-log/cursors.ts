@@ -11,7 +11,7 @@ export interface Cursor extends LogPosition {
 /** Cursors as clients hold them: sealed, and bound to their application (spec/events#cursors). */
 export interface Cursors {
   seal(applicationId: string, cursor: Cursor): string;
-  /** @returns undefined for a text that is no cursor of the application */
+  /** @returns undefined unless the string is a cursor of the application */
   open(applicationId: string, text: string): Cursor | undefined;
 }
 

@@ -2,7 +2,6 @@ import { AsyncResource } from "node:async_hooks";
 import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
 import type { Database, Queries } from "../db/database.ts";
-import { unboundedStatement } from "../db/dialect.ts";
 import { condition, equals, type Order } from "../db/search/conditions.ts";
 import { scopeStream } from "../db/search/scope.ts";
 import type { Stream, Taken } from "../db/search/stream.ts";
@@ -10,96 +9,21 @@ import { yieldWork } from "../lib/call-work.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSharedRuns } from "../lib/shared-runs.ts";
+import { type Backlog, createBacklogs, dropBacklog, listWaiting, measureBacklog } from "./backlog.store.ts";
 import { type Cursor, type Cursors, createCursors } from "./cursors.ts";
 import { findHead, openLog, retentionMsOf } from "./log-heads.ts";
-import { newLogName } from "./log-names.ts";
-import { dropOldEvents, findLogEnd, listEvents, listRevocations, type PlacedEvent } from "./log-rows.store.ts";
-import { createPositions, lockLog, rowsPerTurn } from "./positions.ts";
-import { msPerRead, rowsPerRead, rowsPerStep } from "./read-limits.ts";
+import {
+  dropOldEvents,
+  findLogEnd,
+  listEvents,
+  listRevocations,
+  msPerRead,
+  type PlacedEvent,
+  rowsPerRead,
+  rowsPerReadStep,
+} from "./log-rows.store.ts";
+import { createPositions, rowsPerTransaction } from "./positions.ts";
 import type { Revocation } from "./revocations.ts";
-
-/** Events of committed writes that have no position yet. */
-interface Backlog {
-  readonly rows: number;
-  /** When the oldest was written; undefined if there is none. */
-  readonly oldestAt: number | undefined;
-}
-
-/** The number of applications that one look for events without a position finds. */
-const applicationsPerLook = 100;
-
-/** Applications with events that have no position yet. */
-export async function listWaiting(queries: Queries): Promise<readonly string[]> {
-  const found: string[] = [];
-  // One look-up for each application, because a backlog may have a million rows.
-  while (found.length < applicationsPerLook) {
-    const { rows } = await sql<{ application_id: string }>`
-      select application_id from events where position is null and application_id > ${found.at(-1) ?? ""}
-      order by application_id, number limit 1`.execute(queries);
-    const [next] = rows;
-    if (next === undefined) break;
-    found.push(next.application_id);
-  }
-  return found;
-}
-
-/** @param rowsMax stops counting at this number */
-async function measureBacklog(applicationId: string, rowsMax: number, queries: Queries): Promise<Backlog> {
-  const { rows } = await sql<{ rows: number | string; oldest_at: number | string | null }>`
-    select count(*) as rows, min(at) as oldest_at from (
-      select at from events where application_id = ${applicationId} and position is null
-      order by number limit ${rowsMax + 1}
-    ) as waiting`.execute(queries);
-  const [measured] = rows;
-  const oldest = measured?.oldest_at ?? null;
-  return { rows: Number(measured?.rows ?? 0), oldestAt: oldest === null ? undefined : Number(oldest) };
-}
-
-/**
- * Drops the events that have no position, and gives the log another name, so that every cursor is reset. One
- * transaction, which may last longer than others: a reader must not see the name before the rows are gone.
- */
-async function dropBacklog(applicationId: string, database: Database): Promise<number> {
-  return database.write(async ({ queries }) => {
-    await sql.raw(unboundedStatement).execute(queries);
-    await lockLog(applicationId, database, queries);
-    const { numAffectedRows } = await sql`
-      delete from events where application_id = ${applicationId} and position is null`.execute(queries);
-    await sql`update event_logs set name = ${newLogName()} where application_id = ${applicationId}`.execute(queries);
-    return Number(numAffectedRows ?? 0);
-  });
-}
-
-/** A measurement is outdated after this time, because another process may measure by now. */
-const staleMs = 30_000;
-
-/** The latest measurements of this process, by application. */
-interface Backlogs {
-  note(applicationId: string, backlog: Backlog): void;
-  /** The applications with a backlog at their latest measurement. */
-  applicationIds(): Iterable<string>;
-  /** For all applications together. */
-  total(): Backlog;
-}
-
-function createBacklogs(): Backlogs {
-  const measures = new Map<string, Backlog & { readonly measuredAt: number }>();
-  return {
-    note(applicationId, backlog) {
-      if (backlog.rows === 0) measures.delete(applicationId);
-      else measures.set(applicationId, { ...backlog, measuredAt: performance.now() });
-    },
-    applicationIds: () => measures.keys(),
-    total() {
-      const fresh = [...measures.values()].filter(({ measuredAt }) => performance.now() - measuredAt < staleMs);
-      const times = fresh.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]));
-      return {
-        rows: fresh.reduce((sum, { rows }) => sum + rows, 0),
-        oldestAt: times.length === 0 ? undefined : Math.min(...times),
-      };
-    },
-  };
-}
 
 export type LogGap = "expired" | "log";
 
@@ -107,44 +31,47 @@ export type LogGap = "expired" | "log";
 export interface EventLog extends Cursors {
   /** The end of the log, after every write that was answered before the call; the log records events from then on. */
   findEnd(applicationId: string): Promise<Cursor>;
-  /** The same for a call that runs outside of transactions: calls that arrive together share what they read. */
+  /** The same for a call outside of transactions: concurrent calls share what they read. */
   findSharedEnd(applicationId: string): Promise<Cursor>;
-  /** Assigns positions to every event that was committed before the call; does not make the log record. */
+  /** Assigns positions to every event that was committed before the call; does not start recording. */
   settle(applicationId: string): Promise<void>;
   /** Assigns positions soon to the events that this process has committed. */
   place(applicationId: string): void;
-  /** Resolves when a backlog of events without a position is over, after 100 ms at most; undefined if there is none. */
+  /**
+   * Resolves when the backlog of events without a position is processed, after 100 ms at most; undefined without a
+   * backlog.
+   */
   waitForBacklog(applicationId: string): Promise<void> | undefined;
-  /** The events that match, newest first. A search of bounded length: see `logStream`. */
+  /** The events that match, newest first. A bounded search: see `logStream`. */
   search(applicationId: string, fits: (event: PlacedEvent) => boolean): Stream<PlacedEvent>;
   /** The event or revocation at a position; undefined if it has been dropped, or does not exist yet. */
   find(applicationId: string, position: number): Promise<PlacedEvent | undefined>;
   /**
-   * Why the log does not hold everything between a cursor and its end: `expired` if events have been dropped, `log` if the
-   * cursor is one of another log; undefined if nothing is missing.
+   * Why the log lacks events between a cursor and its end: `expired` if events have been dropped, `log` if the cursor
+   * belongs to another log; undefined if nothing is missing.
    */
   findGap(applicationId: string, cursor: Cursor, end: Cursor): Promise<LogGap | undefined>;
-  /** The same for a call that runs outside of transactions: calls with cursors at one position share what they read. */
+  /** The same for a call outside of transactions: calls with cursors at one position share what they read. */
   findSharedGap(applicationId: string, cursor: Cursor, end: Cursor): Promise<LogGap | undefined>;
-  /** Events and revocations behind a position, in order; see `isRevocation`. */
+  /** Events and revocations after a position, in order; see `isRevocation`. */
   list(applicationId: string, after: number, count: number): Promise<readonly PlacedEvent[]>;
   /**
-   * The revocations of all committed writes behind a position, in no order. A reader calls it after it has read the
-   * objects of a page and before it sends them, with a position from before the read; then nothing that was written after
-   * a revocation reaches its subject.
+   * The revocations of all committed writes after a position, in no order. A reader reads the objects of a page, calls
+   * this with a position from before that read, and then sends them: so nothing that was written after a revocation
+   * reaches its subject.
    */
   listRevocations(applicationId: string, after: number): Promise<readonly Revocation[]>;
-  /** Assigns positions to the events of processes that have ended; `measures` also updates `backlog`. */
-  placeLeft(options: { readonly measures: boolean }): Promise<void>;
+  /** Assigns positions to events whose process has died; `measures` also updates `backlog`. */
+  placeAbandoned(options: { readonly measures: boolean }): Promise<void>;
   /**
    * Assigns positions to the rest of the events, and drops expired events, in bounded steps.
    *
    * @returns the number of events dropped because there were too many without a position (spec/events#retention)
    */
   maintain(applicationId: string, signal?: AbortSignal): Promise<number>;
-  /** The events without a position, as this process found them a few seconds ago if it looks for them. */
+  /** The events without a position, as of the last measurement; empty unless this process measures. */
   backlog(): Backlog;
-  /** Assigns no more positions in the background. */
+  /** Stops assigning positions in the background. */
   close(): void;
 }
 
@@ -161,7 +88,7 @@ export function createEventLog(
 
   const shareEnd = createSharedRuns<Cursor>();
   const shareRows = createSharedRuns<readonly PlacedEvent[]>();
-  // A shared read must not run inside of a transaction of one of its calls.
+  // A shared read must not run in a transaction of one of its callers.
   const outside = new AsyncResource("EventLog");
 
   async function findEnd(applicationId: string): Promise<Cursor> {
@@ -170,7 +97,7 @@ export function createEventLog(
     return { log: name, ...(await findLogEnd(applicationId, database.reads)) };
   }
 
-  /** The event at a position, if it is there, and the next one. */
+  /** Lists the event at a position, if it exists, and the next one. */
   function listFrom(applicationId: string, position: number): Promise<readonly PlacedEvent[]> {
     return listEvents(applicationId, position - 1, 2, database.reads);
   }
@@ -181,7 +108,7 @@ export function createEventLog(
     const backlog = await measureBacklog(applicationId, eventsBacklogMax, database.reads);
     backlogs.note(applicationId, backlog);
     if (backlog.rows > eventsBacklogMax) return dropBacklog(applicationId, database);
-    for (let left = backlog.rows; left > 0; left -= rowsPerTurn) {
+    for (let left = backlog.rows; left > 0; left -= rowsPerTransaction) {
       signal?.throwIfAborted();
       await positions.settle(applicationId);
     }
@@ -207,7 +134,7 @@ export function createEventLog(
       if (database.dialect.hasRowLocks) positions.place(applicationId); // else writes assign them
     },
     waitForBacklog: positions.waitForBacklog,
-    async placeLeft({ measures }) {
+    async placeAbandoned({ measures }) {
       const found = await listWaiting(database.reads);
       for (const applicationId of found) positions.place(applicationId);
       if (!measures) return;
@@ -239,7 +166,7 @@ export function createEventLog(
   };
 }
 
-/** @param listFrom lists the event at the position of the cursor, if it is there, and the next one */
+/** @param listFrom lists the event at the position of the cursor, if it exists, and the next one */
 async function gapBetween(
   cursor: Cursor,
   end: Cursor,
@@ -276,12 +203,13 @@ function logStream(
       const found: PlacedEvent[] = [];
       let { bound } = take;
       for (;;) {
-        const chunk = await rows.take({ ...take, bound, count: rowsPerStep }, work);
+        const chunk = await rows.take({ ...take, bound, count: rowsPerReadStep }, work);
         found.push(...chunk.rows.filter(fits));
         examined += chunk.rows.length;
         if (found.length >= take.count) return { rows: found.slice(0, take.count) };
         const last = chunk.rows.at(-1);
-        if (last === undefined || chunk.rows.length < rowsPerStep) return { rows: found } satisfies Taken<PlacedEvent>;
+        if (last === undefined || chunk.rows.length < rowsPerReadStep)
+          return { rows: found } satisfies Taken<PlacedEvent>;
         const key = rows.keyOf(last);
         if (examined >= rowsPerRead || performance.now() > endsAt) return { rows: found, reached: key };
         bound = { side: take.direction === "forward" ? "after" : "before", key };

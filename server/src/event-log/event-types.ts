@@ -9,7 +9,7 @@ const otherClientTypes = [
   ...(["device.registered", "device.changed", "device.revoked"] as const),
 ] as const;
 
-/** The types that clients do not receive, and that operators and their systems do. */
+/** The types that only operators and their systems receive. */
 const operationEventTypes = [
   ...(["user.created", "user.disabled", "user.enabled", "crash_group.opened", "location.flagged"] as const),
   ...(["application.settings_changed", "application.keys_changed", "application.compromised"] as const),
@@ -45,10 +45,10 @@ export function isForClients(type: string): boolean {
 
 /** The event type of an action on an owned object. */
 export function ownedEventType(kind: OwnedIdKind, change: OwnedChange): EventType {
-  return `${kind.toLowerCase() as OwnedKindName}.${change}`; // toLowerCase forgets the type
+  return `${kind.toLowerCase() as OwnedKindName}.${change}`; // toLowerCase loses the literal type
 }
 
-/** Whether an event of a type shows its object as it is when the event is read (spec/events#form). */
+/** Whether events of this type include the current object (spec/events#form). */
 export function showsObject(type: string): boolean {
   return objectTypes.has(type);
 }
@@ -57,3 +57,16 @@ const objectTypes: ReadonlySet<string> = new Set([
   ...clientEventTypes.filter((type) => /\.(created|changed)$/.test(type)),
   "device.registered",
 ]);
+
+/** Returns the types that match a pattern: a type, `<kind>.*` or `*`, in any case. */
+export function matchTypes<EventType extends string>(
+  pattern: string,
+  types: readonly EventType[],
+): readonly EventType[] {
+  const given = pattern.trim().toLowerCase();
+  return types.filter((type) => given === "*" || given === type || given === `${kindOf(type)}.*`);
+}
+
+function kindOf(type: string): string {
+  return type.split(".", 1)[0] ?? "";
+}

@@ -3,11 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import { createAnnouncements } from "./announcements.ts";
 import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";
 
-/** Detects new events, for all readers of a process that wait for them. */
+/** Detects new events for the waiting readers of a process. */
 export interface LogFollower {
   /**
    * Calls a listener whenever the head of an application's log may have changed, until the returned function is called.
@@ -22,9 +21,9 @@ export interface LogFollower {
   close(): void;
 }
 
-/** The interval at which commits of other processes are detected on an engine that shows them at no cost. */
+/** The interval for detecting commits of other processes on an engine where that costs nothing. */
 const foreignPollMs = 20;
-/** After this process has recorded an event, each of its commits may be that of the transaction, for this time. */
+/** For this time after this process has recorded an event, any of its commits may be the one of that transaction. */
 const touchedMs = 1_000;
 /** The pause between two polls on an engine where a poll is a round trip. */
 const restMs = 5;
@@ -55,7 +54,7 @@ export function createLogFollower(
   const touched = new Map<string, number>();
   const due = new Set<string>();
   const announcements = createAnnouncements({ database, log });
-  // A poll belongs to no call, and must not run inside of a transaction of the call that started it.
+  // A poll belongs to no call, and must not run in a transaction of the call that started it.
   const context = new AsyncResource("LogFollower");
   let isPolling = false;
   let isClosed = false;
@@ -69,10 +68,10 @@ export function createLogFollower(
     for (const id of applicationIds) if (followed.has(id)) due.add(id);
     if (isPolling || due.size === 0 || isClosed) return;
     isPolling = true;
-    void context.runInAsyncScope(pollUntilDone);
+    void context.runInAsyncScope(pollDue);
   }
 
-  async function pollUntilDone(): Promise<void> {
+  async function pollDue(): Promise<void> {
     while (due.size > 0 && !isClosed) {
       const applicationIds = [...due].filter((id) => followed.has(id));
       due.clear();
@@ -155,7 +154,7 @@ export function createLogFollower(
     if (touched.size === 0) return;
     const now = performance.now();
     const ready = [...touched.keys()];
-    // Where transactions run concurrently, this commit may be that of another one.
+    // Where transactions run concurrently, this commit may belong to another one.
     for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
     setImmediate(poll, ready);
     for (const id of ready) eventLog.place(id);
@@ -210,4 +209,59 @@ export function createLogFollower(
     },
   };
   return follower;
+}
+
+/** Notifies other processes that logs may have new events. A hint, which may be lost: they poll as well. */
+interface Announcements {
+  announce(applicationIds: Iterable<string>): void;
+  /** @returns the applications that an announcement names; undefined for all */
+  read(text: string): readonly string[] | undefined;
+  close(): void;
+}
+
+const separator = " ";
+/** PostgreSQL accepts 8,000. */
+const bytesMax = 7_900;
+const announcementRestMs = 25;
+
+function createAnnouncements({
+  database,
+  log,
+}: {
+  readonly database: Pick<Database, "signal">;
+  readonly log: Log;
+}): Announcements {
+  const waiting = new Set<string>();
+  let isSending = false;
+  let isClosed = false;
+  let isFailing = false;
+
+  async function sendWaiting(): Promise<void> {
+    while (waiting.size > 0 && !isClosed) {
+      const text = [...waiting].join(separator);
+      waiting.clear();
+      try {
+        await database.signal(text.length > bytesMax ? "" : text);
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing && !isClosed) log.warn({ err }, "other processes could not be notified of new events");
+        isFailing = true;
+      }
+      await sleep(announcementRestMs, undefined, { ref: false });
+    }
+    isSending = false;
+  }
+
+  return {
+    announce(applicationIds) {
+      for (const id of applicationIds) waiting.add(id);
+      if (isSending || waiting.size === 0 || isClosed) return;
+      isSending = true;
+      void sendWaiting();
+    },
+    read: (text) => (text === "" ? undefined : text.split(separator)),
+    close() {
+      isClosed = true;
+    },
+  };
 }

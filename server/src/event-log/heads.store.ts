@@ -1,22 +1,23 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { compilable, prepare } from "../db/prepared.ts";
+import { takeRandomBytes } from "../lib/random.ts";
 
 /** The end of an application's log at one moment. */
 export interface LogHead {
   /** Changes with every revocation in the application. */
   readonly revision: string;
-  /** The name of the log; null if there is none. */
+  /** The name of the log; null without a log. */
   readonly log: string | null;
   readonly position: number;
-  /** Events without a position have been committed. */
+  /** True if committed events have no position yet. */
   readonly isWaiting: boolean;
 }
 
-/** The number of applications per statement: one, or this many. */
+/** A statement reads one head, or this many. */
 const headsPerStatement = 16;
 
-/** The heads of several logs; an application that has been erased has none. */
+/** Finds the heads of several logs; an erased application has none. */
 export async function findHeads(
   applicationIds: readonly string[],
   queries: Queries,
@@ -58,7 +59,7 @@ const findMany = prepare<Ids, FoundHead>((queries, parameter) => {
   return compilable(sql`${sql.join(heads, sql` union all `)}`, queries);
 });
 
-/** Each part names its application, so that a distributed database asks one shard for it. */
+/** Each subquery names its application, so that a distributed database asks one shard for it. */
 function headOf(applicationId: unknown): RawBuilder<FoundHead> {
   return sql`
     select application.application_id as id, application.revision, log.name as log,
@@ -68,4 +69,11 @@ function headOf(applicationId: unknown): RawBuilder<FoundHead> {
     from applications as application
     left join event_logs as log on log.application_id = application.application_id
     where application.application_id = ${applicationId} and application.deleted_at is null`;
+}
+
+const nameBytes = 6;
+
+/** Returns a name that no log has had: cursors with another name are reset. */
+export function newLogName(): string {
+  return takeRandomBytes(nameBytes).toString("base64url");
 }

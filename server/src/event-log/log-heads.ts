@@ -6,15 +6,15 @@ import { prepare } from "../db/prepared.ts";
 import type { EventLogRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
-import { newLogName } from "./log-names.ts";
+import { newLogName } from "./heads.store.ts";
 import { dayMs, defaultLogSettings } from "./log-settings.ts";
 
 /** The minimum interval at which readers extend the recording, so that they rarely write. */
 const renewalMs = 3_600_000;
 const pollMs = 10;
 /**
- * The time for which a process caches whether an application wants events, on an engine where the query is a round
- * trip: so writes without a reader cost nothing. The first reader waits as long before it relies on the log.
+ * How long a process caches whether an application wants events, on an engine where the query is a round trip: writes
+ * without a reader then cost nothing. The first reader waits as long before it relies on the log.
  */
 export const rememberedMs = 250;
 
@@ -31,8 +31,8 @@ export const findHead = prepare<{ applicationId: string }, EventLogRow>(
 );
 
 /**
- * The log of an application, which records from now on. When it did not before, resolves once every write that may be
- * missing has ended, and the log has another name.
+ * Returns the log of an application, which records from now on. If it did not before, renames the log and waits for
+ * every running write that may not have recorded its events.
  *
  * @throws ApiError AuthAPICallDisabledByDeveloper when the application never records, AuthAccessTokenInvalid when it
  * has been erased
@@ -43,7 +43,7 @@ export async function openLog(applicationId: string, services: HeadServices): Pr
   if (found?.recording === "never") throw new ApiError("AuthAPICallDisabledByDeveloper");
   const isWanted = found !== undefined && found.wanted_until > clock.now() + retentionMsOf(found) - renewalMs;
   if (isWanted && found.is_complete === 1) return found;
-  // Outside of a transaction of the caller, which would itself be one of the writes to wait for.
+  // Outside of the caller's transaction, which would itself be one of the writes to wait for.
   return database.outsideTransaction(`event log of ${applicationId}`, () => completeLog(applicationId, services), {
     hasEffect: true,
   });
@@ -66,12 +66,12 @@ async function completeLog(applicationId: string, services: HeadServices): Promi
   return log;
 }
 
-/** How long events are kept, and recorded after the last reader. */
+/** How long events are stored, and recorded after the last reader. */
 export function retentionMsOf({ retention_days }: Pick<EventLogRow, "retention_days">): number {
   return retention_days * dayMs;
 }
 
-/** Records from the commit on. A log that has stopped meanwhile gets another name. */
+/** Starts recording with the commit. A log that has stopped recording gets another name. */
 async function wantLog(
   applicationId: string,
   now: number,
@@ -99,7 +99,7 @@ async function wantLog(
   return log;
 }
 
-/** Resolves when every current write transaction has ended; none lasts longer than its time limit. */
+/** Resolves when every current write transaction is over, at the latest after twice their time limit. */
 async function waitForWriters({ database, databaseTimeoutMs }: HeadServices): Promise<void> {
   const { runningWriters } = database.dialect;
   if (runningWriters === undefined) return;

@@ -7,10 +7,15 @@ import type { EventRow } from "../db/tables.ts";
 import { lockLog } from "./positions.ts";
 import { type Revocation, toRevocation } from "./revocations.ts";
 
-/** An event whose position is known. */
+/** The maximum that one call reads of a log (spec/events#read-events). */
+export const rowsPerRead = 10_000;
+export const msPerRead = 200;
+export const rowsPerReadStep = 500;
+
+/** An event with a position. */
 export type PlacedEvent = EventRow & { readonly position: number };
 
-/** The position of a reader in a log: after the event with this id; the id is empty if the event is not known. */
+/** The position of a reader in a log: after the event with this id; the id is empty if it is unknown. */
 export interface LogPosition {
   readonly position: number;
   readonly id: string;
@@ -43,12 +48,12 @@ export async function findEventId(
   return (await findAt(queries, { applicationId, position }))[0]?.id;
 }
 
-/** The revocations after a position, and those that have none yet. */
+/** The revocations after a position, and those without one. */
 export async function listRevocations(applicationId: string, after: number, queries: Queries): Promise<Revocation[]> {
   return (await findRevocations(queries, { applicationId, after })).map(toRevocation);
 }
 
-/** Drops events from before a time, and the oldest beyond a number of rows, in bounded steps. */
+/** Drops events older than a time, and the oldest beyond a number of rows, in bounded steps. */
 export async function dropOldEvents(
   applicationId: string,
   { before, rowsMax }: { readonly before: number; readonly rowsMax: number },

@@ -3,7 +3,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { EventLogRow } from "../db/tables.ts";
 import { eventTypes } from "./event-types.ts";
-import { newLogName } from "./log-names.ts";
+import { newLogName } from "./heads.store.ts";
 
 /** The events that an application records (spec/events#recording); defaults apply where a member is absent. */
 export interface LogSettings {
@@ -15,7 +15,7 @@ export interface LogSettings {
 
 export const dayMs = 86_400_000;
 export const defaultLogSettings = { record: "wanted", retentionDays: 7, types: ["*"] } as const;
-/** `wanted_until` of a log that records always. */
+/** `wanted_until` of a log that always records. */
 const forever = Number.MAX_SAFE_INTEGER;
 
 /** The patterns that match no type. */
@@ -33,7 +33,7 @@ export function isRecorded(types: string, type: string): boolean {
   return types === "" || marksOf(type).some((mark) => types.includes(`,${mark},`));
 }
 
-/** Whether the settings are stored with the log, or neither exists. */
+/** Whether the settings are stored with the log, or both are absent. */
 export async function hasLogSettings(
   applicationId: string,
   settings: LogSettings | undefined,
@@ -50,8 +50,8 @@ export async function hasLogSettings(
 }
 
 /**
- * Stores the settings with the log, where writes read them. Must run in the transaction that changes them; an
- * application that has neither settings nor a log gets none.
+ * Stores the settings with the log, where writes read them. Must run in the transaction that changes them; without
+ * settings, no log is created.
  */
 export async function updateLogSettings(
   applicationId: string,

@@ -24,7 +24,7 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     await test.close();
   });
 
-  /** A user of an application of its own, whose events are recorded. */
+  /** A user of a separate application, whose events are recorded. */
   async function startRecording(): Promise<{
     readonly appid: string;
     readonly application: Awaited<ReturnType<TestApp["createApplication"]>>;
@@ -50,7 +50,7 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
 
   const untilPlaced = (appid: string) => until(async () => (await countRows(appid)).waiting === 0);
 
-  /** Locks the log as a session does that assigns positions, until the returned function is called. */
+  /** Locks the log like a session that assigns positions, until the returned function is called. */
   async function lock(appid: string): Promise<() => Promise<void>> {
     const locked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     };
   }
 
-  /** Copies an event of the log, as events without a position. */
+  /** Copies an event of the log as events without a position. */
   async function addWaiting(appid: string, count: number): Promise<void> {
     const copies = sql`
       insert into events (application_id, id, type, at, object_id, changed, was_shown, is_shown)
@@ -85,16 +85,16 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     assert.equal((await countRows(appid)).placed, 3);
   });
 
-  it("events get their positions when another session no longer holds the log", async () => {
+  it("events get their positions after another session releases the log", async () => {
     const { appid, user } = await startRecording();
     const release = await lock(appid);
-    await checkIn(user); // is answered meanwhile
+    await checkIn(user); // is answered while the log is locked
     assert.deepEqual(await countRows(appid), { waiting: 1, placed: 0 });
     await release();
     await untilPlaced(appid);
   });
 
-  it("the events of a killed process get positions from another one, and Prometheus reports them until then", async (t) => {
+  it("another process assigns the positions of a killed process, and Prometheus reports the events until then", async (t) => {
     const { appid, user } = await startRecording();
     const { dataDir, databaseUrl, secrets } = test.config;
     const settings = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: `${secrets?.[0]}` };
@@ -107,7 +107,7 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     });
     assert.equal(answer.status, 201);
     await killed.end("SIGKILL");
-    test.advance(600_000); // the lease of the killed process ends
+    test.advance(600_000); // the lease of the killed process expires
     const placing = startPlacing(test.app);
     t.after(() => placing.stop());
     const scrapeUntil = (isReached: (rows: number, seconds: number) => boolean) =>
@@ -123,7 +123,7 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     await scrapeUntil((rows, seconds) => rows === 0 && seconds === 0);
   });
 
-  it("one process at a time looks for such events, and another one does when it stops", async (t) => {
+  it("one process looks for such events, and another one takes over when it stops", async (t) => {
     const { appid } = await startRecording();
     const [first, second] = [startPlacing(test.app), startPlacing(test.app)];
     t.after(() => Promise.all([first.stop(), second.stop()]));

@@ -12,8 +12,8 @@ const renewalMs = 3_000;
 const measureMs = 5_000;
 
 /**
- * Looks once a second, in one process of a deployment, for events of processes that ended before they assigned the
- * positions (spec/events#backlog). Does nothing on an engine where writes assign them.
+ * Looks once a second, in one process of a deployment, for events whose process died before it assigned the positions
+ * (spec/events#backlog). Does nothing on an engine where writes assign them.
  */
 export function startPlacing({
   database,
@@ -23,12 +23,12 @@ export function startPlacing({
 }: {
   readonly database: Database;
   readonly clock: Clock;
-  readonly eventLog: Pick<EventLog, "placeLeft">;
+  readonly eventLog: Pick<EventLog, "placeAbandoned">;
   readonly log: Log;
 }): { stop(): Promise<void> } {
   if (!database.dialect.hasRowLocks) return { async stop() {} };
   const lease = { name: "event positions", holder: randomUUID() };
-  let isOurs = false;
+  let holdsLease = false;
   let triedAt = Number.NEGATIVE_INFINITY;
   let measuredAt = Number.NEGATIVE_INFINITY;
   let isFailing = false;
@@ -39,12 +39,12 @@ export function startPlacing({
     if (now - triedAt >= renewalMs) {
       triedAt = now;
       const time = clock.now();
-      isOurs = await database.write(({ queries }) => takeLease(lease, time, time + leaseMs, queries));
+      holdsLease = await database.write(({ queries }) => takeLease(lease, time, time + leaseMs, queries));
     }
-    if (!isOurs) return;
+    if (!holdsLease) return;
     const measures = now - measuredAt >= measureMs;
     if (measures) measuredAt = now;
-    await eventLog.placeLeft({ measures });
+    await eventLog.placeAbandoned({ measures });
   }
 
   const timer = setInterval(() => {
@@ -66,8 +66,8 @@ export function startPlacing({
     async stop() {
       clearInterval(timer);
       await running;
-      if (!isOurs) return;
-      await database.write(({ queries }) => endLease(lease, clock.now(), queries)).catch(() => {}); // the lease ends by itself
+      if (!holdsLease) return;
+      await database.write(({ queries }) => endLease(lease, clock.now(), queries)).catch(() => {}); // the lease expires anyway
     },
   };
 }

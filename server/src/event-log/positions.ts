@@ -6,13 +6,13 @@ import { compilable, prepare } from "../db/prepared.ts";
 import { createSharedRuns } from "../lib/shared-runs.ts";
 
 /** The number of positions that one transaction assigns. */
-export const rowsPerTurn = 1_000;
-/** The time for which one call assigns positions; more remain only after a backlog. */
+export const rowsPerTransaction = 1_000;
+/** The time limit for assigning positions in one call; only a backlog needs more. */
 const settleMsMax = 200;
 
 /** The pause before positions are assigned in the background, so that one transaction does it for many writes. */
 const restMs = 100;
-/** The longest pause while another process, or a session, holds the log. */
+/** The longest pause while another process or session has locked the log. */
 const restMsMax = 1_000;
 /** The time for which a backlog delays the answer to a write. */
 const delayMsMax = 100;
@@ -21,51 +21,51 @@ const delayMsMax = 100;
 export interface Positions {
   /** Resolves when every event that was committed before the call has its position, or after a bounded time. */
   settle(applicationId: string): Promise<void>;
-  /** Assigns positions in the background, unless another process does; a failure is left to the next call. */
+  /** Assigns positions in the background, unless another process does; the next call retries after a failure. */
   place(applicationId: string): void;
-  /** Resolves when a backlog of the log has its positions, or after 100 ms; undefined if there is none. */
+  /** Resolves when the backlog of the log has its positions, or after 100 ms; undefined without a backlog. */
   waitForBacklog(applicationId: string): Promise<void> | undefined;
-  /** Ends the work in the background. */
+  /** Stops the work in the background. */
   close(): void;
 }
 
 /**
  * On PostgreSQL, numbers become visible in another order than they were generated. Positions are therefore assigned
- * after the commit, in the order of the numbers, under a lock of the log: an event that becomes visible later is placed
- * behind the others. Writers of one object generate their numbers one after the other, so its events keep their order.
+ * after the commit, in the order of the numbers, under a lock of the log: an event that becomes visible later gets a
+ * later position. Writers of one object generate their numbers one after the other, so its events stay in order.
  */
 export function createPositions({ database }: { readonly database: Database }): Positions {
   const share = createSharedRuns<void>();
-  /** Applications with work in the background; true if there were commits since its latest turn began. */
+  /** Applications with work in the background; true if there were commits since its latest transaction began. */
   const placing = new Map<string, boolean>();
-  /** Applications of which a turn was full, until one is not. */
+  /** Applications whose latest transaction reached its limit, which means a backlog. */
   const backlogs = new Map<string, PromiseWithResolvers<void>>();
-  // The work in the background must not run inside of a transaction of the call that started it.
+  // The work in the background must not run in a transaction of the call that started it.
   const outside = new AsyncResource("Positions");
   let isClosed = false;
 
   async function settleAll(applicationId: string): Promise<void> {
     const endsAt = performance.now() + settleMsMax;
     do {
-      if ((await takeTurn(applicationId, { isPatient: true })) !== "full") return;
+      if ((await settleChunk(applicationId, { isPatient: true })) !== "full") return;
     } while (performance.now() < endsAt);
     place(applicationId);
   }
 
-  async function takeTurn(applicationId: string, options: { readonly isPatient: boolean }): Promise<Turn> {
-    let turn: Turn | undefined;
+  async function settleChunk(applicationId: string, options: { readonly isPatient: boolean }): Promise<ChunkOutcome> {
+    let outcome: ChunkOutcome | undefined;
     if (placing.has(applicationId)) placing.set(applicationId, false);
     try {
-      turn = await database.write(({ queries }) => settleSome(applicationId, options, database, queries));
+      outcome = await database.write(({ queries }) => settleSome(applicationId, options, database, queries));
     } finally {
-      if (turn === undefined && placing.has(applicationId)) placing.set(applicationId, true);
-      if (turn === "full") backlogs.getOrInsertComputed(applicationId, () => Promise.withResolvers());
-      else endBacklog(applicationId);
+      if (outcome === undefined && placing.has(applicationId)) placing.set(applicationId, true);
+      if (outcome === "full") backlogs.getOrInsertComputed(applicationId, () => Promise.withResolvers());
+      else resolveBacklog(applicationId);
     }
-    return turn;
+    return outcome;
   }
 
-  function endBacklog(applicationId: string): void {
+  function resolveBacklog(applicationId: string): void {
     backlogs.get(applicationId)?.resolve();
     backlogs.delete(applicationId);
   }
@@ -75,19 +75,19 @@ export function createPositions({ database }: { readonly database: Database }): 
     const isRunning = placing.has(applicationId);
     placing.set(applicationId, true);
     if (isRunning) return;
-    outside.runInAsyncScope(placeUntilDone, undefined, applicationId).catch(() => {
+    outside.runInAsyncScope(placeInBackground, undefined, applicationId).catch(() => {
       placing.delete(applicationId); // readers, later commits and the watch try again
     });
   }
 
-  async function placeUntilDone(applicationId: string): Promise<void> {
+  async function placeInBackground(applicationId: string): Promise<void> {
     let pauseMs = restMs;
     while (placing.get(applicationId) === true && !isClosed) {
       if (!backlogs.has(applicationId)) await sleep(pauseMs, undefined, { ref: false });
-      if (placing.get(applicationId) === false) break; // a reader's turn has begun since the latest commit
-      const turn = await takeTurn(applicationId, { isPatient: false });
-      if (turn !== "done") placing.set(applicationId, true);
-      pauseMs = turn === "locked" ? Math.min(restMsMax, 2 * pauseMs) : restMs;
+      if (placing.get(applicationId) === false) break; // a transaction for a reader has begun since the latest commit
+      const outcome = await settleChunk(applicationId, { isPatient: false });
+      if (outcome !== "done") placing.set(applicationId, true);
+      pauseMs = outcome === "locked" ? Math.min(restMsMax, 2 * pauseMs) : restMs;
     }
     placing.delete(applicationId);
   }
@@ -96,7 +96,7 @@ export function createPositions({ database }: { readonly database: Database }): 
     async settle(applicationId) {
       if (!database.dialect.hasRowLocks) return; // writes assign them
       if (!(await isWaiting(applicationId, database.reads))) return;
-      // Outside of a transaction of the caller, which would lock the log until its end.
+      // Outside of the caller's transaction, which would lock the log until it commits.
       const settleShared = () => share(applicationId, () => settleAll(applicationId));
       await database.outsideTransaction(`event positions of ${applicationId}`, settleShared, { hasEffect: true });
     },
@@ -122,8 +122,11 @@ const findWaiting = prepare<{ applicationId: string }, unknown>((queries, parame
   ),
 );
 
-/** Whether a transaction assigned the positions of all waiting events, or of as many as it may, or left them to others. */
-type Turn = "done" | "full" | "locked";
+/**
+ * The outcome of a transaction: all waiting events have positions, it reached its limit, or another session has locked
+ * the log.
+ */
+type ChunkOutcome = "done" | "full" | "locked";
 
 /** @param options `isPatient`: waits for a transaction that has locked the log */
 async function settleSome(
@@ -131,7 +134,7 @@ async function settleSome(
   { isPatient }: { readonly isPatient: boolean },
   { dialect }: Database,
   queries: Queries,
-): Promise<Turn> {
+): Promise<ChunkOutcome> {
   if (isPatient) await lockLog(applicationId, { dialect }, queries);
   else if (!(await tryLockLog(applicationId, { dialect }, queries))) return "locked";
   if (dialect.planAgain !== undefined) await dialect.planAgain.execute(queries);
@@ -141,7 +144,7 @@ async function settleSome(
       select waiting.number, start.position + row_number() over (order by waiting.number) as position
       from (
         select number from events where application_id = ${applicationId} and position is null
-        order by number limit ${rowsPerTurn}
+        order by number limit ${rowsPerTransaction}
       ) as waiting, (
         select coalesce(
           (select max(position) from events where application_id = ${applicationId}),
@@ -149,10 +152,10 @@ async function settleSome(
       ) as start
     ) as placed
     where events.application_id = ${applicationId} and events.number = placed.number`.execute(queries);
-  return Number(numAffectedRows ?? 0) === rowsPerTurn ? "full" : "done";
+  return Number(numAffectedRows ?? 0) === rowsPerTransaction ? "full" : "done";
 }
 
-/** Locks the log against other processes that assign or drop positions, until the transaction ends. */
+/** Locks the log for the transaction, against other processes that assign or drop positions. */
 export async function lockLog(
   applicationId: string,
   { dialect }: Pick<Database, "dialect">,

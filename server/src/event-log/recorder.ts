@@ -21,7 +21,7 @@ const columns = [
   ...(["key", "slot", "changed", "was_shown", "is_shown", "item_id", "actor_kind", "actor_id"] as const),
 ] as const satisfies readonly (keyof NewEventRow)[];
 
-/** The patterns of the types that an application wants at a time; undefined if it wants no events. */
+/** Returns the patterns of the types that an application wants at a time; undefined if it wants no events. */
 async function findWantedTypes(
   applicationId: string,
   wantedAfter: number,
@@ -54,8 +54,7 @@ const insertRow = prepare<NewEventRow, unknown>(
 );
 
 /**
- * Inserts an event into a log that is there, on an engine with one write transaction at a time: its number is its
- * position.
+ * Inserts an event into an existing log, on an engine with one write transaction at a time: its number is its position.
  */
 async function insertNumbered(row: NewEventRow, queries: Queries): Promise<void> {
   await insertNext(queries, row);
@@ -91,7 +90,7 @@ export interface NewEvent {
   /** Of metadata; of an identity, the name of its provider. */
   readonly key?: string;
   readonly slot?: string;
-  /** The names of changed fields as in results; those that only the owner sees end with `-`. */
+  /** The names of changed fields as in results; a `-` at the end marks fields that only the owner sees. */
   readonly changed?: readonly string[];
   /** Whether other users could read the object before the write. */
   readonly wasShown?: boolean;
@@ -101,19 +100,24 @@ export interface NewEvent {
   readonly actor?: Actor;
 }
 
-/** An event, or a revocation, which is none. */
+/** The event of an identity that a user gains or loses, shared by the nouns users and identities. */
+export function identityEvent(what: "added" | "removed", userId: string, provider: string): NewEvent {
+  return { type: `identity.${what}`, objectId: userId, userId, key: provider };
+}
+
+/** An event, or a revocation, which has no event type. */
 type RecordedEvent = Omit<NewEvent, "type"> & { readonly type: string };
 
-/** Writes events into the log, in the transactions of their writes. */
+/** Writes events into the log, in the transactions of the writes. */
 export interface EventRecorder {
   /**
    * Records events if the application wants them. Must run after the row of the object was written or locked, so that
-   * the events of one object have the order of its commits.
+   * the events of one object are in the order of its commits.
    */
   record(applicationId: string, events: NewEvent | readonly NewEvent[], queries: Queries): Promise<void>;
   /**
-   * Records that tokens may have ended, whatever types of events the application wants. Readers of the log find it
-   * (`EventLog.listRevocations`), and close what those tokens have opened.
+   * Records that tokens may have been revoked, regardless of the types of events that the application wants. Readers of
+   * the log read it (`EventLog.listRevocations`), and close everything that those tokens have opened.
    */
   recordRevocation(applicationId: string, subject: RevokedSubject, queries: Queries): Promise<void>;
   /**
@@ -125,7 +129,7 @@ export interface EventRecorder {
   readonly recordedCount: number;
 }
 
-/** Records nothing, for writes that are no events, such as those of a restore. */
+/** Records nothing, for writes without events, such as those of a restore. */
 export const noEvents: EventRecorder = {
   async record() {},
   async recordRevocation() {},
@@ -139,7 +143,7 @@ export const noEvents: EventRecorder = {
  */
 const overlapMs = 3_600_000;
 
-/** The number of applications of which a process caches whether they want events. */
+/** The number of applications for which a process caches whether they want events. */
 const applicationsMax = 10_000;
 
 /** @param touch runs for each recorded event, before its transaction is committed */
@@ -155,7 +159,9 @@ export function createEventRecorder({
   readonly touch?: (applicationId: string) => void;
 }): EventRecorder {
   /** The cached state of an application's log, and the time until which it is valid, by the clock of this process. */
-  const known = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(applicationsMax);
+  const cachedTypes = new LruMap<string, { readonly types: string | undefined; readonly until: number }>(
+    applicationsMax,
+  );
 
   let recordedCount = 0;
 
@@ -165,13 +171,13 @@ export function createEventRecorder({
     wantedAfter: number,
     queries: Queries,
   ): Promise<string | undefined> {
-    // On an engine with one write transaction at a time the log itself is asked: that is exact, and no round trip.
+    // An engine with one write transaction at a time reads the log itself: that is exact, and no round trip.
     if (!dialect.hasRowLocks) return findWantedTypes(applicationId, wantedAfter, queries);
     const now = performance.now();
-    const answer = known.get(applicationId);
+    const answer = cachedTypes.get(applicationId);
     if (answer !== undefined && now < answer.until) return answer.types;
     const types = await findWantedTypes(applicationId, wantedAfter, queries);
-    known.set(applicationId, { types, until: now + rememberedMs });
+    cachedTypes.set(applicationId, { types, until: now + rememberedMs });
     return types;
   }
 
@@ -204,7 +210,7 @@ export function createEventRecorder({
     if (events.length === 0) return;
     try {
       const types = await wantedTypes(applicationId, clock.now() - overlapMs, queries);
-      if (types === undefined) return; // as in most applications, so nothing is built before
+      if (types === undefined) return; // true for most applications, so no row is built before
       for (const event of events) {
         if (!isRevocation(event) && !isRecorded(types, event.type)) continue;
         const row = rowOf(applicationId, event);
@@ -222,7 +228,7 @@ export function createEventRecorder({
     get recordedCount() {
       return recordedCount;
     },
-    forgetSettings: (applicationId) => known.delete(applicationId),
+    forgetSettings: (applicationId) => cachedTypes.delete(applicationId),
     record: (applicationId, events, queries) => insertWanted(applicationId, [events].flat(), queries),
     recordRevocation(applicationId, { kind, id, exceptTokenId, revision }, queries) {
       const details = { ...(exceptTokenId && { key: exceptTokenId }), ...(revision && { slot: revision }) };

@@ -2,15 +2,15 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { unboundedStatement } from "../db/dialect.ts";
 import type { StoredRow } from "../db/snapshot.ts";
-import { newLogName } from "./log-names.ts";
+import { newLogName } from "./heads.store.ts";
 
-/** Above all numbers that an engine has drawn, so that events without a position come behind those that have one. */
+/** Above all numbers that an engine has drawn, so that events without a position follow all others. */
 const unplacedFrom = 2 ** 41;
 
 /**
- * Changes rows of a backup so that restored logs have other names: cursors of before are reset, because the database knows
- * nothing of what was written after the backup. Webhooks go on where they were, under the new name. Numbers become those of
- * an engine whose numbers are positions.
+ * Changes rows of a backup so that restored logs have other names: earlier cursors are reset, because the database
+ * lacks the writes after the backup. Webhooks continue at their positions, under the new name. Every number becomes the
+ * position, as on an engine whose numbers are positions.
  */
 export function createLogRenaming(): (table: string, row: StoredRow) => StoredRow {
   const names = new Map<unknown, string>();
@@ -33,7 +33,7 @@ function nameOf(applicationId: unknown, log: unknown): string {
   return `${applicationId} ${log}`;
 }
 
-/** Assigns positions to restored events that had none, and lets new events follow on all. */
+/** Assigns positions to restored events without one, and lets the positions of new events follow. */
 export async function finishRestoredLogs({ dialect }: Pick<Database, "dialect">, queries: Queries): Promise<void> {
   if (dialect.hasRowLocks) await sql.raw(unboundedStatement).execute(queries);
   const { rows } = await sql<{ application_id: string }>`

@@ -1,15 +1,15 @@
 import type { EventRow } from "../db/tables.ts";
 
 /**
- * The subject of revoked tokens or changed permissions, whose callers must be identified again. A change of the
- * settings of an application is one about the application.
+ * The subject of revoked tokens or changed permissions, whose callers must be identified again. A change of an
+ * application's settings has the application as its subject.
  */
 export interface RevokedSubject {
   readonly kind: "token" | "user" | "device" | "key" | "application";
   readonly id: string;
-  /** The user token that stays valid, when all others of a user have ended. */
+  /** The user token that stays valid when all others of a user are revoked. */
   readonly exceptTokenId?: string;
-  /** The revision that the application got with it, unless all of the application is concerned. */
+  /** The revision that the application got with it, unless it concerns the complete application. */
   readonly revision?: string;
 }
 

@@ -1,7 +1,6 @@
 import type { Call } from "../contract/call.ts";
 import type { Cursor } from "../event-log/cursors.ts";
-import type { PlacedEvent } from "../event-log/log-rows.store.ts";
-import { msPerRead, rowsPerRead, rowsPerStep } from "../event-log/read-limits.ts";
+import { msPerRead, type PlacedEvent, rowsPerRead, rowsPerReadStep } from "../event-log/log-rows.store.ts";
 import type { Services } from "../operations/services.ts";
 
 /** The interval at which a waiting call checks whether the process is still running. */

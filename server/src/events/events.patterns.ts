@@ -1,5 +1,4 @@
-import { clientEventTypes } from "../event-log/event-types.ts";
-import { matchTypes } from "../event-log/type-patterns.ts";
+import { clientEventTypes, matchTypes } from "../event-log/event-types.ts";
 import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
 

@@ -2,10 +2,9 @@ import { PageOf } from "../contract/paging.ts";
 import { named, type ObjectSchema, type Static, Type } from "../contract/schema.ts";
 import { Raw, Text, UserIdInput, WireLocation } from "../contract/wire.ts";
 import type { FileRow, ShownRow } from "../db/tables.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentOwned } from "../owned/contract.ts";
 import { changesOf, filtersOf, inputsOf, resultsOf } from "../owned/fields.ts";
-import { presentOwned } from "../owned/presenter.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 import { captionCharactersMax, type FileKind, titleCharactersMax } from "./files.kinds.ts";
 
 const FileSize = named(

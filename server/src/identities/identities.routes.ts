@@ -3,7 +3,7 @@ import type { UserCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import type { NewIdentityRow } from "../db/tables.ts";
-import { identityEvent } from "../event-log/identity-events.ts";
+import { identityEvent } from "../event-log/recorder.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";

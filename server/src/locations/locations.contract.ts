@@ -4,7 +4,7 @@ import { Flag, LocationInput, Text, Url, WireLocation } from "../contract/wire.t
 import { middleOf } from "../db/search/area.ts";
 import type { LocationRow, ShownRow } from "../db/tables.ts";
 import { distanceMeters, type LocationRange } from "../lib/locations.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf } from "../owned/contract.ts";
+import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentOwned } from "../owned/contract.ts";
 import {
   changesOf,
   filtersOf,
@@ -15,8 +15,7 @@ import {
   unsearchedTextField,
 } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
-import { presentOwned } from "../owned/presenter.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 
 const charactersMax = 256;
 const descriptionCharactersMax = 4_000;

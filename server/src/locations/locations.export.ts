@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { eachRow } from "../db/search/stream.ts";
-import type { UserExporter } from "../owned/user-export.ts";
+import type { UserExporter } from "../owned/export.ts";
 import { presentFlag } from "./locations.flags.contract.ts";
 import { flagsStream } from "./locations.flags.store.ts";
 

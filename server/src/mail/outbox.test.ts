@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { TestUser } from "../../test/harness.ts";
-import { assertError, assertResult, startTestApp, type TestApp } from "../../test/harness.ts";
+import { assertError, assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { codeIn, failWith, mailsTo, requestCode, signUpWithMail, startSmtp, waitUntil } from "../../test/mails.ts";
 import { maintain } from "../app/maintenance.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { updateApplicationSettings } from "../tenancy/application-settings.ts";
 import type { MailSettings } from "../tenancy/mail-settings.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
-import { createMails } from "./outbox.ts";
+import { createOutbox } from "./outbox.ts";
 
 let test: TestApp;
 /** Another process on the same database. */
@@ -304,7 +303,7 @@ describe("the delivery of mails: spec/mail#mail-delivery", () => {
   it("a mail whose process died after the commit is sent once, by another process", async () => {
     const application = await test.createApplication();
     const user = await signUpWithMail(test, undefined, application);
-    const dead = createMails(test.config, {
+    const dead = createOutbox(test.config, {
       delivery: { send: async () => {} }, // simulates a process killed here
       secrets: test.config.secrets ?? [],
       clock: test.app.clock,

@@ -70,7 +70,7 @@ const dayMs = 86_400_000;
 /** The process that wrote a mail sends it at once; other processes may after this time. */
 const headStartMs = 5_000;
 
-export function createMails(
+export function createOutbox(
   { mailFrom }: Pick<Config, "mailFrom">,
   services: {
     readonly delivery: Pick<Delivery, "send">;

@@ -19,7 +19,7 @@ import {
 import type { MetadataRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { carrierKinds } from "../lib/kinds.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 import { jsonOf } from "./metadata.values.ts";
 
 export const keyCharactersMax = 256;

@@ -5,8 +5,7 @@ import { type Condition, condition, equals, type Order, tieOrder } from "../db/s
 import { type Scope, scopeStream } from "../db/search/scope.ts";
 import { eachRow, type Stream } from "../db/search/stream.ts";
 import type { MetadataRow } from "../db/tables.ts";
-import { ownedIds } from "../owned/export.ts";
-import type { ExportOwner, UserExporter } from "../owned/user-export.ts";
+import { type ExportOwner, ownedIds, type UserExporter } from "../owned/export.ts";
 import { presentItem, type ReadItem } from "./metadata.contract.ts";
 import { isLocationShown } from "./metadata.reads.store.ts";
 

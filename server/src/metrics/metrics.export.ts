@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { eachRow, filterStream } from "../db/search/stream.ts";
 import { earliestMs, latestMs } from "../lib/dates.ts";
-import type { UserExporter } from "../owned/user-export.ts";
+import type { UserExporter } from "../owned/export.ts";
 import { eventsStream } from "./engine/events.ts";
 import { listHandles } from "./engine/handles.store.ts";
 import { keysStream } from "./engine/keys.ts";

@@ -12,7 +12,7 @@ import type { LaneStatistics } from "../lib/fair-queue.ts";
 import type { Histogram } from "../lib/histogram.ts";
 import type { LimitCounters } from "../limits/counters.ts";
 import type { Delivery } from "../mail/delivery.ts";
-import type { Mails } from "../mail/outbox.ts";
+import type { Outbox } from "../mail/outbox.ts";
 import type { Pictures } from "../pictures/pictures.ts";
 import type { StorageHealth } from "../storage/storage-health.ts";
 import { type ApplicationCounts, statusClasses } from "./application-counts.ts";

@@ -14,7 +14,7 @@ import { kindOfId } from "../lib/ids.ts";
 import { isOwnedKind } from "../lib/kinds.ts";
 import type { Location, SentLocation } from "../lib/locations.ts";
 import { type Fuzzing, trueLocation } from "../privacy/fuzzing.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 import { columnsOf } from "./fields.ts";
 import type { OwnedKind } from "./kind.ts";
 import { deleteOwned, findLive, getReadable, insertOwned, updateOwned } from "./store.ts";

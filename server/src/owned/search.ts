@@ -17,8 +17,7 @@ import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { LocationRange } from "../lib/locations.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
-import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
+import { isOwnerThere, isShownToOthers, shownLocation } from "../privacy/visibility.ts";
 import type { OwnedKind } from "./kind.ts";
 
 /** The parameters that all searches of owned objects have; a kind's fields are read by their names. */

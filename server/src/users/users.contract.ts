@@ -17,7 +17,7 @@ import {
   WireLocation,
 } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 import type { ProfileRow } from "./users.store.ts";
 
 export const nameCharactersMax = 256;

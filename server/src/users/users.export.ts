@@ -5,7 +5,7 @@ import { eachRow } from "../db/search/stream.ts";
 import type { DeviceRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { formatDate } from "../lib/dates.ts";
-import type { ExportOwner, UserExporter } from "../owned/user-export.ts";
+import type { ExportOwner, UserExporter } from "../owned/export.ts";
 import { presentOperatedToken, presentOperatedUser } from "./users.operator.contract.ts";
 import { findUser } from "./users.store.ts";
 

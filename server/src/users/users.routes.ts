@@ -10,7 +10,7 @@ import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
 import { operation } from "../operations/operation.ts";
-import { shownLocation } from "../privacy/shown-location.ts";
+import { shownLocation } from "../privacy/visibility.ts";
 import {
   genders,
   OwnUser,

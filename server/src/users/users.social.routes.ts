@@ -8,7 +8,7 @@ import { extended, type Schema, type Static, Type } from "../contract/schema.ts"
 import { readWireValue, Text } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
-import { identityEvent } from "../event-log/identity-events.ts";
+import { identityEvent } from "../event-log/recorder.ts";
 import { ApiError } from "../lib/errors.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import { digestSecret } from "../lib/secrets.ts";

@@ -1,5 +1,4 @@
-import { eventTypes } from "../event-log/event-types.ts";
-import { matchTypes } from "../event-log/type-patterns.ts";
+import { eventTypes, matchTypes } from "../event-log/event-types.ts";
 import { isUsualUrl, type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { ApiError } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";

@@ -4,7 +4,7 @@ import type { Database, Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { findOutgoing } from "../mail/delivery.ts";
 import { type Mailer, MailFailure } from "../mail/mailer.ts";
-import type { Mails } from "../mail/outbox.ts";
+import type { Outbox } from "../mail/outbox.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
 import { claimWebhookMail, clearWebhookMail, type WebhookName } from "./webhooks.serving.store.ts";

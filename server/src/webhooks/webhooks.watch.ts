@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import type { WebhookRow, WebhookState } from "../db/tables.ts";
-import { rowsPerRead } from "../event-log/read-limits.ts";
+import { rowsPerRead } from "../event-log/log-rows.store.ts";
 import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
 import { typesOf } from "./webhooks.fields.ts";
 import type { Backlog } from "./webhooks.operator.contract.ts";
