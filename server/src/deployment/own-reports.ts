@@ -54,7 +54,7 @@ export interface ReportSources {
   readonly background: Pick<Background, "runningCount">;
   readonly compactor: { statistics(): { readonly waiting: number } };
   readonly audit: Pick<Audit, "waitingCount" | "lostAt">;
-  readonly mails: Pick<Mails, "statistics">;
+  readonly mails: Pick<Outbox, "statistics">;
   readonly regionCalls: Pick<RegionCalls, "unreachableSince">;
   readonly signInAlerts: { readonly lockOuts: Readonly<Record<string, number>> };
   readonly maintenance: { readonly finishedAt: number | undefined };

@@ -22,15 +22,15 @@ export interface Notice extends Recipient {
 
 export type MailRefusal = "user" | "address" | "notices" | "outbox" | "form";
 
-/** Decides whether a mail that a caller causes may be written, and counts it; the reason when it may not. */
+/** Decides whether a mail that a caller causes may be written, and counts it; returns the reason for a refusal. */
 export interface MailAdmission {
   admitCode(recipient: Recipient, queries: Queries): Promise<MailRefusal | undefined>;
   admitNotice(notice: Notice, queries: Queries): Promise<MailRefusal | undefined>;
-  /** @returns false when the application has used up its limit of texts that clients write */
+  /** @returns false when the application has exhausted its limit of texts that clients write */
   admitClientText(applicationId: string, queries: Queries): Promise<boolean>;
-  /** @returns false when the application has used up its test mails of an hour */
+  /** @returns false when the application has exhausted its test mails of an hour */
   admitTest(applicationId: string, queries: Queries): Promise<boolean>;
-  /** @returns false when the application has used up its mails about webhooks of a day */
+  /** @returns false when the application has exhausted its mails about webhooks of a day */
   admitWebhookMail(applicationId: string, queries: Queries): Promise<boolean>;
 }
 
@@ -73,8 +73,8 @@ export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmissi
     admitNotice(notice, queries) {
       const ofUser = limit("notices", `notices ${notice.userId}`, noticesPerDay, dayMs);
       const ofAddress = limit("notices", `notices to ${addressKey(notice.to)}`, youngAddressNoticesPerDay, dayMs);
-      // An attacker's users could take turns with a stranger's address, hence the limit per address. An established
-      // address falls only under its user's limit, so that other users who enter it cannot silence it.
+      // Several users of an attacker could share out mails to a stranger's address, hence the limit per address. An
+      // established address falls only under its user's limit, so that other users who enter it cannot silence it.
       return admit(notice, notice.isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
     },
 

@@ -13,15 +13,16 @@ import { MailLanes } from "./lanes.ts";
 import { type Mailer, MailFailure, type Sender } from "./mailer.ts";
 import {
   claimMail,
+  createOutboxSealer,
   type DueMail,
   deleteMail,
   findApplicationWithDueMail,
   hasDueMail,
   listDueMails,
   type OutboxRow,
+  type OutboxSealer,
   postponeMail,
 } from "./outbox.store.ts";
-import { createOutboxSealer, type OutboxSealer } from "./outbox-seal.ts";
 
 /** The SMTP servers in use: limits the concurrent mails of each, and backs off from failing ones. */
 interface MailServers {
@@ -53,7 +54,7 @@ interface Failures {
 function createMailServers(clock: Clock): MailServers {
   /** By host and port, for servers in use, because applications may share a server. */
   const slots = new Map<string, Slots>();
-  /** By the whole URL, so that one application's wrong credentials do not affect another one. */
+  /** By the complete URL, so that one application's wrong credentials do not affect another one. */
   const failures = new LruMap<string, Failures>(serversMax);
 
   return {
@@ -62,7 +63,7 @@ function createMailServers(clock: Clock): MailServers {
       const server = slots.get(key) ?? { taken: 0, waiting: [] };
       slots.set(key, server);
       if (server.taken < mailsAtOnceMax) server.taken += 1;
-      else await new Promise<void>((resolve) => server.waiting.push(resolve)); // the releasing mail hands its slot over
+      else await new Promise<void>((resolve) => server.waiting.push(resolve)); // the releasing mail passes its slot on
       return () => {
         const next = server.waiting.shift();
         if (next !== undefined) return next();
@@ -75,7 +76,7 @@ function createMailServers(clock: Clock): MailServers {
     noteFailure(smtpUrl) {
       const found = failures.get(smtpUrl ?? "") ?? { inARow: 0, backoffMs: backoffMsFirst / 2, backsOffUntil: 0 };
       const now = clock.now();
-      // Attempts that began before the pause do not extend it.
+      // Attempts that began before the backoff do not extend it.
       if (found.backsOffUntil > now) return;
       found.inARow += 1;
       if (found.inARow >= failuresMax) {
@@ -116,7 +117,7 @@ interface Services {
 const retryMs = [10_000, 60_000, 300_000, 900_000, 1_800_000] as const;
 const retryJitter = 0.2;
 
-/** Sends a mail that this process has claimed, and deletes its row unless the mail is tried again. */
+/** Sends a mail that this process has claimed, and deletes its row unless the mail is retried. */
 async function attemptMail(row: OutboxRow, outgoing: Outgoing, services: Services): Promise<MailOutcome> {
   const { database, mailer, servers, sealer, clock, log } = services;
   const { smtpUrl, isLocked, isPublicOnly, from } = outgoing;
@@ -166,7 +167,7 @@ export interface Delivery {
    * when memory is full or the server is backing off: the row stays for a later search.
    */
   send(applicationId: string, mail: DueMail): Promise<void>;
-  /** Searches the whole database for due mails; one process at a time does. */
+  /** Searches the database for due mails; only one process at a time does. */
   addDue(): Promise<void>;
   statistics(): { readonly outcomes: Readonly<Record<MailOutcome, number>>; readonly sending: number };
 }
@@ -235,7 +236,7 @@ export function createDelivery(
   };
 }
 
-/** The delivery settings of an application: its own, else those of the deployment. */
+/** The delivery settings of an application; those of the deployment are the default. */
 export async function findOutgoing(
   applicationId: string,
   config: Pick<Config, "smtpUrl" | "mailFrom">,
@@ -253,7 +254,7 @@ export async function findOutgoing(
 
 const lookEveryMs = 5_000;
 
-/** Searches for due mails, at once and then every five seconds. */
+/** Searches for due mails, immediately and then every five seconds. */
 export function startDelivery(
   { delivery, log }: { readonly delivery: Delivery; readonly log: Log },
   everyMs = lookEveryMs,

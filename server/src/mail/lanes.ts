@@ -2,7 +2,7 @@ import type { Log } from "../config/log.ts";
 import type { DueMail } from "./outbox.store.ts";
 
 const mailsAtOncePerApplicationMax = 4;
-/** The number of mails of one application in memory; the others are found when there is space. */
+/** The number of mails of one application in memory; the others are found when space is free. */
 const queuedPerApplicationMax = 100;
 
 interface Lane {
@@ -31,7 +31,7 @@ export class MailLanes {
     return promise;
   }
 
-  /** Removes the mails of an application that wait; their rows stay. */
+  /** Removes the waiting mails of an application from memory; their rows stay. */
   clear(applicationId: string): void {
     const lane = this.#lanes.get(applicationId);
     if (lane === undefined) return;

@@ -13,10 +13,11 @@ export interface MailLimit {
 }
 
 /**
- * Takes one from each limit, or from none. Exact across all processes, since each limit is a row that stays locked
- * until the transaction ends; callers that name several limits must name them in the same order to avoid deadlocks.
+ * Takes one from each limit or, if a limit is exhausted, none. Exact across all processes, because each limit is a row
+ * that stays locked for the rest of the transaction; callers that name several limits must name them in the same order
+ * to avoid deadlocks.
  *
- * @returns the first limit that is used up
+ * @returns the first exhausted limit
  */
 export async function takeFromLimits<Limit extends MailLimit>(
   applicationId: string,
@@ -41,7 +42,7 @@ export async function takeFromLimits<Limit extends MailLimit>(
   return undefined;
 }
 
-/** Locks the row of a limit, creating it if necessary, and returns the times that count. */
+/** Locks the row of a limit, creating it if necessary, and returns the times within the period. */
 async function lockTimes(
   applicationId: string,
   { subject, periodMs }: MailLimit,

@@ -3,7 +3,7 @@ import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-
 
 /** Characters that mail programs do not show. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}]|(?!\s)\p{Cc}/gu;
-/** Full stops between the labels of a host name (UTS #46) that NFKC leaves unchanged. */
+/** Full stops between the labels of a host name (UTS #46) that NFKC does not change. */
 const fullStops = /[。｡]/gu;
 
 const label = String.raw`[\p{L}\p{M}\p{N}-]+`;
@@ -32,7 +32,7 @@ const foreignPattern = new RegExp(
 );
 
 /**
- * True when a text holds a link, or an address that mail programs turn into one, whose host is neither one of
+ * True when a text contains a link, or an address that mail programs turn into one, whose host is neither one of
  * `linkHosts` nor below one of them. Checks the text as its recipient sees it: in NFKC and without invisible
  * characters.
  *
@@ -66,12 +66,15 @@ export type ReplacedFor = "length" | "link" | "hourly";
 const subjectCharactersMax = 100;
 const bodyCharactersMax = 2_000;
 
-/** The placeholders of codes in a text. */
+/** The placeholders of codes. */
 export const codePlaceholders = { resetCode: "@ResetCode" } as const;
 /** The placeholder of the sentences of a notice. */
 export const noticePlaceholder = "@Notice";
 
-/** The reason why a client's text could be abused to write to strangers, if it could (spec/mail#mail-texts). */
+/**
+ * The reason why a client's text could be abused to write to strangers; undefined if it is harmless
+ * (spec/mail#mail-texts).
+ */
 export function checkClientText(
   { subject, body }: GivenMailText,
   placeholder: string,
@@ -91,10 +94,7 @@ export function clientText(
   return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${footer(name)}` };
 }
 
-/**
- * The application's own text, or the default.
- * @param written an operator's text in its place
- */
+/** Returns the application's own text, or the default. @param written an operator's text in its place */
 export function ownText(
   kind: MailTextKind,
   filling: { readonly placeholder: string; readonly value: string },

@@ -18,7 +18,7 @@ const mail = {
   from: { name: "", address: "no-reply@example.org" },
 };
 
-/** A real SMTP server on loopback that counts connections, and a mailer whose lookups return these addresses. */
+/** Starts a real SMTP server on loopback that counts connections, and a mailer whose lookups return these addresses. */
 async function start(t: TestContext, settings: { addresses: readonly string[]; outgoingNetworks: readonly string[] }) {
   let connections = 0;
   let mails = 0;

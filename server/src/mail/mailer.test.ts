@@ -41,7 +41,7 @@ function files(): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
-/** The one mail that `send` has written. */
+/** Returns the one mail that `send` has written. */
 async function written(send: () => Promise<void>): Promise<{ name: string; head: string; body: string }> {
   const before = new Set(files());
   await send();
@@ -51,7 +51,7 @@ async function written(send: () => Promise<void>): Promise<{ name: string; head:
   return { name, head, body };
 }
 
-/** A real SMTP server, and the mails that it receives. */
+/** Starts a real SMTP server that records its mails. */
 async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
   const arrived: { to: string[]; text: string }[] = [];
   const server = new SMTPServer({
@@ -123,7 +123,7 @@ describe("header injection (hostile.md 23)", () => {
     }
   });
 
-  it("is prevented for a subject of any script or length, which is encoded on lines of its own header", async () => {
+  it("is prevented for a subject of any script or length: it is encoded within its header", async () => {
     const { head } = await written(() =>
       newMailer().send({ ...mail, subject: `${"Grüße 👋 ".repeat(30)}\r\nBcc: x@y` }),
     );
@@ -173,7 +173,7 @@ describe("the recipient of a mail", () => {
 });
 
 describe("mails with SMTP_URL", () => {
-  it("go to that server, to the single recipient, and leave no file", async (t) => {
+  it("go to that server, to the single recipient, and are not written to a file", async (t) => {
     const { url, arrived } = await startSmtp(t);
     const before = files();
     await newMailer(url).send({ ...mail, text: "Dear Jane,\n.\nyours\n" });

@@ -43,7 +43,7 @@ export class MailFailure extends Error {
     super(`a mail was not sent: ${details.join(", ")}`);
     this.name = "MailFailure";
     this.smtpCode = typeof responseCode === "number" ? responseCode : undefined;
-    // A refused login or a missing STARTTLS says nothing about the mail, which waits until the settings are right.
+    // A refused login or a missing STARTTLS is no verdict on the mail, which waits until the settings are right.
     const isVerdict = code === "EENVELOPE" || code === "EMESSAGE";
     this.isDead = isVerdict && (this.smtpCode ?? 0) >= 500;
     this.isOfServer = !isVerdict;
@@ -77,7 +77,7 @@ export function createMailer(
 ): Mailer {
   const { clock, log } = services;
   const folder = createMailFolder(join(dataDir, "mail"), clock);
-  /** By URL, "" for the folder. None of them keeps a connection open. */
+  /** By URL, "" for the folder. No transport holds a connection open. */
   const transports = new LruMap<string, Promise<Transporter>>(transportsMax);
 
   function load(url: string | undefined): Promise<Transporter> {
@@ -143,7 +143,7 @@ function createMailFolder(folder: string, clock: Clock): MailFolder {
   let writtenLast = 0;
   return {
     async write(bytes) {
-      writtenLast = Math.max(clock.now(), writtenLast + 1); // keeps the order within one millisecond
+      writtenLast = Math.max(clock.now(), writtenLast + 1); // preserves the order within one millisecond
       const time = new Date(writtenLast).toISOString().replaceAll(":", "-");
       const name = `${time}-${randomBytes(6).toString("hex")}.eml`;
       await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,9 @@
 import type { Selectable } from "kysely";
 import type { Queries } from "../db/database.ts";
 import type { Tables } from "../db/tables.ts";
+import { createSealer } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secret-ring.ts";
+import type { MailText } from "./mail-texts.ts";
 
 export type OutboxRow = Selectable<Tables["mail_outbox"]>;
 
@@ -27,7 +30,7 @@ export async function isOutboxFull(applicationId: string, rowsMax: number, queri
   return last !== undefined;
 }
 
-/** Claims a mail until a later time. @returns undefined when another process has it, or it is gone */
+/** Claims a mail until a later time. @returns undefined when another process has claimed it, or it is gone */
 export function claimMail(
   applicationId: string,
   { id, dueAt }: DueMail,
@@ -57,7 +60,7 @@ export async function deleteMail(applicationId: string, id: string, queries: Que
   await queries.deleteFrom("mail_outbox").where("application_id", "=", applicationId).where("id", "=", id).execute();
 }
 
-/** Deletes the waiting mails of a user whose codes have ended. */
+/** Deletes the waiting mails with a user's invalid codes. */
 export async function deleteMailsOfKind(
   applicationId: string,
   userId: string,
@@ -100,7 +103,7 @@ export async function findApplicationWithDueMail(
   return row?.application_id;
 }
 
-/** Some due mails of an application, ordered by due time. */
+/** Lists some due mails of an application, ordered by due time. */
 export async function listDueMails(
   applicationId: string,
   now: number,
@@ -116,4 +119,28 @@ export async function listDueMails(
     .limit(count)
     .execute();
   return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }));
+}
+
+/** The sealed content of an outbox row. */
+export interface MailContent extends MailText {
+  readonly to: string;
+  readonly messageId: string;
+}
+
+/** Seals the contents of the outbox, each bound to its row. */
+export interface OutboxSealer {
+  seal(applicationId: string, id: string, content: MailContent): string;
+  /** Undefined when it was sealed under another secret. */
+  open(applicationId: string, id: string, sealed: string): MailContent | undefined;
+}
+
+export function createOutboxSealer(secrets: Secrets): OutboxSealer {
+  const sealer = createSealer(secrets, "mail outbox");
+  return {
+    seal: (applicationId, id, content) => sealer.seal(JSON.stringify(content), `${applicationId} ${id}`),
+    open(applicationId, id, sealed) {
+      const opened = sealer.open(sealed, `${applicationId} ${id}`);
+      return opened === undefined ? undefined : JSON.parse(opened); // the seal authenticates its shape
+    },
+  };
 }

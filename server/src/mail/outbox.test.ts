@@ -60,7 +60,7 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
     for (let n = 0; n < 8; n += 1) {
       await askAndWait(n % 2 === 0 ? test : other, user);
       assert.equal(sent(), Math.min(n + 1, 5));
-      advance(2 * minuteMs); // the clocks of the two differ by some seconds
+      advance(2 * minuteMs); // the two clocks differ by some seconds
     }
     const warned = [...test.logLines, ...other.logLines].filter(
       (line) => line["user"] === user.id && line["reason"] !== undefined,
@@ -108,10 +108,10 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
     assert.deepEqual(mailsTo(other, user.email), []);
     const [mail] = mailsTo(test, user.email);
     assertResult(await reset(user, codeIn(mail)), 200, true);
-    await askAndWait(test, user); // after its use a new code may be mailed at once
+    await askAndWait(test, user); // after its use a new code may be mailed immediately
     assert.equal(mailsTo(test, user.email).length, 2);
     await Promise.all(Array.from({ length: 5 }, () => reset(user, "222222222222")));
-    await askAndWait(test, user); // after the code has ended a new one may be mailed at once
+    await askAndWait(test, user); // after the expiry of the code a new one may be mailed immediately
     assert.equal(mailsTo(test, user.email).length, 3);
     assertResult(await reset(user, codeIn(mailsTo(test, user.email).at(-1))), 200, true);
   });
@@ -139,7 +139,7 @@ describe("how many codes are mailed: spec/mail#mail-limits", () => {
   });
 });
 
-describe("the text of a mail: spec/mail#mail-texts", () => {
+describe("the body of a mail: spec/mail#mail-texts", () => {
   const hostile = [
     "https://evil.example/@ResetCode",
     "evil.example",
@@ -171,7 +171,7 @@ describe("the text of a mail: spec/mail#mail-texts", () => {
   it("a client's text that could be abused is replaced by the application's own, with the code", async () => {
     const application = await test.createApplication("Größe & Co");
     await configure(application, { linkHosts: ["good.example"] });
-    // Each answer is delayed, so the users ask side by side.
+    // Each answer is delayed, so the users ask concurrently.
     const askAs = async (text: string, n: number) => {
       const user = await signUpWithMail(test, undefined, application, `hostile ${n}`);
       const given = n % 2 === 0 || text.length > 256 ? { body: `@ResetCode ${text}` } : { subject: text };
@@ -215,7 +215,7 @@ describe("the text of a mail: spec/mail#mail-texts", () => {
     assert.match(mailsTo(test, short.email)[0] ?? "", /y{50}/);
   });
 
-  it("clients' texts are sent a hundred times an hour; the 101st mail has the application's own", async () => {
+  it("a hundred mails an hour have clients' texts; the 101st has the application's own", async () => {
     const application = await test.createApplication();
     const users: TestUser[] = [];
     for (let n = 0; n < 101; n += 1) {

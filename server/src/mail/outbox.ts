@@ -17,21 +17,20 @@ import {
   ownText,
   type ReplacedFor,
 } from "./mail-texts.ts";
-import { type DueMail, deleteMailsOfKind, insertMail } from "./outbox.store.ts";
-import { createOutboxSealer } from "./outbox-seal.ts";
+import { createOutboxSealer, type DueMail, deleteMailsOfKind, insertMail } from "./outbox.store.ts";
 
 /** A mail with a one-time code. */
 export interface CodeMail extends Recipient {
   readonly kind: keyof typeof codePlaceholders;
   readonly code: string;
-  /** The text that a client sent for it, which is sent only if it is harmless. */
+  /** The client's text for it, which is sent only if it is harmless. */
   readonly given?: GivenMailText;
   /** An operator's text in place of the application's own. */
   readonly own?: Partial<GivenMailText>;
   readonly expiresAt: number;
 }
 
-/** The outcome of a mail in its transaction; pass it to {@link Mails.settle} once that has ended. */
+/** The outcome of a mail in its transaction; pass it to {@link Outbox.settle} after the commit. */
 export interface PutMail {
   readonly applicationId: string;
   readonly userId: string;
@@ -42,16 +41,16 @@ export interface PutMail {
 }
 
 /** Mails that callers cause: their limits, their texts, and the rows from which they are delivered. */
-export interface Mails {
+export interface Outbox {
   /** Writes a mail in the transaction of its code. Without `due` in the result the code must not be stored. */
   putCode(mail: CodeMail, queries: Queries): Promise<PutMail>;
   /** Writes a mail in the transaction of the change. */
   putNotice(notice: Notice, queries: Queries): Promise<PutMail>;
-  /** Deletes the mails of codes that have ended. */
+  /** Deletes mails whose codes are no longer valid. */
   dropCodes(applicationId: string, userId: string, kind: CodeMail["kind"], queries: Queries): Promise<void>;
   /**
-   * Counts and logs the outcomes of mails, and sends the written ones. Must run in the background once the transaction
-   * has committed, and only once even if the transaction was retried.
+   * Counts and logs the outcomes of mails, and sends the written ones. Must run in the background after the commit, and
+   * only once even if the transaction was retried.
    */
   settle(put: readonly PutMail[]): Promise<void>;
   /** @returns false when no further test mail of the application may be sent within the hour */
@@ -67,7 +66,7 @@ export interface MailStatistics {
 }
 
 const dayMs = 86_400_000;
-/** The process that wrote a mail sends it at once; other processes may after this time. */
+/** The process that wrote a mail sends it immediately; other processes may send it after this time. */
 const headStartMs = 5_000;
 
 export function createOutbox(
@@ -79,7 +78,7 @@ export function createOutbox(
     readonly ids: IdGenerator;
     readonly log: Log;
   },
-): Mails {
+): Outbox {
   const { delivery, secrets, clock, ids, log } = services;
   const sealer = createOutboxSealer(secrets);
   const admission = createMailAdmission(secrets, clock);
@@ -110,7 +109,7 @@ export function createOutbox(
     return { id, dueAt };
   }
 
-  /** The reason why a client's text is not sent, if any. A text that is sent is counted. */
+  /** Returns the reason why a client's text is not sent, if any. A text that is sent is counted. */
   async function checkText(
     applicationId: string,
     given: GivenMailText,

@@ -50,7 +50,7 @@ export interface Sources {
   readonly log: Pick<Log, "losses">;
   certificateEnds(): number | undefined;
   backup(): Backup | undefined;
-  readonly mails: Pick<Mails, "statistics">;
+  readonly mails: Pick<Outbox, "statistics">;
   readonly delivery: Pick<Delivery, "statistics">;
   readonly webhookRunner: {
     readonly outcomes: ReadonlyMap<string, number>;

@@ -115,7 +115,7 @@ export interface Services {
   /** Presents events to systems of operators, each with its current object; see `createOperatorPresenter`. */
   presentEventsOf(locations: "true" | "shown"): PresentEvent;
   readonly mailer: Mailer;
-  readonly mails: Mails;
+  readonly mails: Outbox;
   readonly delivery: Delivery;
 
   readonly fuzzing: Fuzzing;

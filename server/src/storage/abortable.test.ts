@@ -5,8 +5,8 @@ import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { abortable } from "./abortable.ts";
 
-describe("abortable bytes", () => {
-  it("end a silent stream at once when they are aborted", async () => {
+describe("a byte stream with an abort signal", () => {
+  it("rejects immediately when it is aborted, even while its source is silent", async () => {
     const stopping = new AbortController();
     const silent = new Readable({ read() {} });
     const read = abortable(silent, stopping.signal).next();
@@ -15,7 +15,7 @@ describe("abortable bytes", () => {
     assert.ok(silent.destroyed);
   });
 
-  it("close their source when the reader stops early", async () => {
+  it("closes its source when the reader stops early", async () => {
     for (const signal of [undefined, new AbortController().signal]) {
       const source = Readable.from([Buffer.from("a"), Buffer.from("b")]);
       for await (const chunk of abortable(source, signal)) {
@@ -27,7 +27,7 @@ describe("abortable bytes", () => {
     }
   });
 
-  it("do not accumulate listeners, however many chunks are read", async () => {
+  it("does not accumulate listeners, however many chunks are read", async () => {
     const { signal } = new AbortController();
     const chunks = Array.from({ length: 100 }, (_, i) => Buffer.from([i]));
     for await (const chunk of abortable(Readable.from(chunks), signal)) {

@@ -1,6 +1,8 @@
 import { Readable } from "node:stream";
 
-/** Yields the bytes until the signal is aborted, then throws its reason at once, even while the source is silent. */
+/**
+ * Yields the bytes until the signal is aborted, then throws its reason immediately, even while the source is silent.
+ */
 export async function* abortable(
   bytes: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,

@@ -15,10 +15,10 @@ import { openByteStore } from "./open.ts";
 
 type StoreConfig = Parameters<typeof openByteStore>[0];
 
-/** A store with a folder of its own, and a view of its contents from outside. */
+/** A store with a separate folder, and access to its contents from outside. */
 interface TestStore {
   readonly config: StoreConfig;
-  /** Lists the leftovers of unfinished writes. */
+  /** Lists what unfinished writes have left behind. */
   listLeftovers(): string[];
   close(): Promise<void>;
 }
@@ -129,7 +129,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("are deleted by the prefix of their keys, and no others; a prefix without objects is no error", async () => {
+    it("are deleted by the prefix of their keys only; a prefix without objects is no error", async () => {
       const keys = ["app_3/pic_1/a", "app_3/pic_1/b", "app_3/pic_10/a", "app_3/pic_2/a", "app_30/pic_1/a"];
       for (const key of keys) await store.write(key, inChunks(Buffer.from(key), 4));
       await store.deleteAll("app_3/pic_1/");
@@ -165,13 +165,13 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.equal(String(await readAll("app_4/vid_1/a")), "other");
     });
 
-    it("are replaced as a whole", async () => {
+    it("are replaced completely or not at all", async () => {
       await store.write("app_5/pic_1/a", inChunks(Buffer.from("first and long"), 4));
       await store.write("app_5/pic_1/a", inChunks(Buffer.from("second"), 4));
       assert.equal(String(await readAll("app_5/pic_1/a")), "second");
     });
 
-    it("are not stored when their source fails at any byte, and leave nothing behind", async () => {
+    it("are not stored when their source fails at any byte, and no temporary file remains", async () => {
       const bytes = pattern(40);
       for (let cut = 0; cut <= bytes.length; cut++) {
         const source = inChunks(bytes.subarray(0, cut), 1, new Error("cut"));
@@ -200,7 +200,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       assert.deepEqual(test.listLeftovers(), []);
     });
 
-    it("can be read to their end when they are deleted meanwhile", async () => {
+    it("can be read to the last byte when they are deleted during the read", async () => {
       const bytes = pattern(3_000_000);
       await store.write("app_7/pic_1/a", inChunks(bytes, 65_536));
       const chunks: Buffer[] = [];
@@ -221,7 +221,7 @@ for (const [name, start] of [["a folder", startFolder] as const, ["S3", startS3]
       }
     });
 
-    it("are not stored by a killed process, and its leftovers are deleted when they are old enough", async () => {
+    it("are not stored by a killed process, and its temporary files are deleted when they are old enough", async () => {
       const args = [writer, JSON.stringify(test.config), "write forever", "app_9/vid_1/a"];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let written = "";

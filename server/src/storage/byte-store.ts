@@ -7,8 +7,8 @@ import type { SentHeaders } from "../contract/file-result.ts";
  */
 export interface ByteStore {
   /**
-   * Writes or replaces a whole object; it is durable when this resolves. If it rejects, or the process dies, the object
-   * does not exist. Errors of the source and the reason of an abort are passed on unchanged.
+   * Writes or replaces a complete object; it is durable when this resolves. If it rejects, or the process dies, the
+   * object does not exist. Errors of the source and the reason of an abort are passed on unchanged.
    *
    * @throws ApiError ServiceUnavailable if the disk is full or the store is unreachable
    */
@@ -17,14 +17,14 @@ export interface ByteStore {
   bufferedBytes(size: number): number;
   /**
    * Reads the bytes from `start` (inclusive) to `end` (exclusive), up to the end of the object, or all. Continues to
-   * the end if the object is deleted meanwhile. The caller must read or destroy the stream, which holds a file or a
-   * connection.
+   * the end if the object is deleted during the read. The caller must read or destroy the stream, which holds a file or
+   * a connection.
    *
    * @throws BytesMissing if there is no such object
    * @throws ApiError ServiceUnavailable if the store is unreachable
    */
   read(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
-  /** Returns the size of an object, or undefined if there is none. @throws ApiError ServiceUnavailable like `read` */
+  /** Returns the size of an object, or undefined without an object. @throws ApiError ServiceUnavailable like `read` */
   size(key: string): Promise<number | undefined>;
   /**
    * Returns a URL that allows reading the object for a limited time, also in ranges, and makes the store send these
@@ -32,8 +32,8 @@ export interface ByteStore {
    */
   presign?(key: string, lifetimeSeconds: number, headers: SentHeaders): Promise<string>;
   /**
-   * Deletes every object whose key has this prefix: a file with its variants, or a whole application. Succeeds if there
-   * is none. Can be aborted and repeated.
+   * Deletes every object whose key has this prefix: a file with its variants, or all of an application. Succeeds
+   * without any object. Can be aborted and repeated.
    */
   deleteAll(prefix: string, signal?: AbortSignal): Promise<void>;
   /**
@@ -43,13 +43,13 @@ export interface ByteStore {
    */
   check(): Promise<void>;
   /**
-   * Deletes what interrupted writes have left (temporary files, unfinished multipart uploads) and is older than
-   * `olderThanMs`. A write that is still in progress by then fails.
+   * Deletes the remains of interrupted writes (temporary files, unfinished multipart uploads) that are older than
+   * `olderThanMs`. A write that has been in progress for longer fails.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** There is no object with this key. */
+/** No object has this key. */
 export class BytesMissing extends Error {
   constructor(key: string, options?: { cause?: unknown }) {
     super(`there are no bytes ${key}`, options);

@@ -22,14 +22,14 @@ async function read(start: number, end: number): Promise<FileBytes> {
   return new FileBytes(await open(path), start, end);
 }
 
-/** A reader that takes this time, on its own clock, for each piece. */
+/** Starts a reader that takes this time, on a simulated clock, for each piece. */
 async function startReader(msPerPiece: number) {
   let now = 0;
   const bytes = new FileBytes(await open(path), 0, content.length, () => now);
   const pieces = bytes[Symbol.asyncIterator]();
   return {
     bytes,
-    /** The lengths of the next pieces, up to one that ends the reading. */
+    /** Returns the lengths of the next pieces, up to the one for which `isLast` is true. */
     async take(isLast: (length: number, count: number) => boolean): Promise<number[]> {
       const lengths: number[] = [];
       for (;;) {
@@ -65,7 +65,7 @@ describe("the bytes of an open file", () => {
     slow.bytes.destroy();
   });
 
-  it("are sent in large chunks to at most 32 readers at once", async () => {
+  it("are sent in large chunks to at most 32 readers at the same time", async () => {
     const readers: FileBytes[] = [];
     for (let number = 0; number < 32; number += 1) {
       const { bytes, take } = await startReader(1);

@@ -47,7 +47,7 @@ describe("the folder store", () => {
 
   for (const code of ["ENOSPC", "EDQUOT", "EFBIG"]) {
     for (const step of ["write", "sync"] as const) {
-      it(`fails with ServiceUnavailable when the disk is full (${code} at ${step}), and keeps nothing`, async (t) => {
+      it(`fails with ServiceUnavailable when the disk is full (${code} at ${step}), and no file remains`, async (t) => {
         const handle = await open(root, "r");
         t.mock.method(Object.getPrototypeOf(handle) as FileHandle, step, async () => {
           throw Object.assign(new Error("full"), { code });
@@ -67,7 +67,7 @@ describe("the folder store", () => {
     }
   }
 
-  it("keeps nothing of a write whose name may not be on disk", async (t) => {
+  it("deletes the file of a write whose name may not be on disk", async (t) => {
     const handle = await open(root, "r");
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();

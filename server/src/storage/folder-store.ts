@@ -8,7 +8,7 @@ import { makeFolder, syncFolder } from "../lib/folders.ts";
 import { abortable } from "./abortable.ts";
 import { type ByteStore, BytesMissing, checkKey, checkPrefix } from "./byte-store.ts";
 
-/** The chunk size; a slow reader keeps two chunks in memory. */
+/** The chunk size; a slow reader holds two chunks in memory. */
 const pieceBytes = 65_536;
 
 /** For fast readers: halves the processor time per byte, with fewer ticks and less garbage. */
@@ -91,7 +91,7 @@ const incomingName = ".incoming";
 const movesMax = 10;
 
 /**
- * Keeps objects as files in a folder that only this account can access. A file is written to `.incoming` and moved to
+ * Stores objects as files in a folder that only this account can access. A file is written to `.incoming` and moved to
  * its final path when it is on disk, so that readers see all of it or nothing.
  */
 export async function openFolderStore(root: string): Promise<ByteStore> {
@@ -102,17 +102,17 @@ export async function openFolderStore(root: string): Promise<ByteStore> {
   async function write(key: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
     const draft = join(incoming, randomUUID());
     const target = join(root, key);
-    let left = draft;
+    let temporary = draft;
     try {
       await writeDraft(draft, abortable(bytes, signal));
       signal?.throwIfAborted();
       await moveInto(draft, target);
-      left = target; // written, but may be lost in a power failure
+      temporary = target; // written, but may be lost in a power failure
       // Syncs all parent folders, because the process that made one may not have synced it yet. A missing folder was
       // deleted together with the object.
       for (const folder of ancestors(dirname(target), root)) await syncIfThere(folder);
     } catch (error) {
-      await unlink(left).catch(() => {}); // cleanUp deletes it later
+      await unlink(temporary).catch(() => {}); // cleanUp deletes it later
       throw error;
     }
   }
@@ -237,7 +237,8 @@ async function deleteOnce(folder: string, beginning: string, signal: AbortSignal
 }
 
 /**
- * Skips a folder that is being written to, and files that NFS keeps for their readers. @returns whether it was deleted
+ * Skips a folder that is being written to, and files that NFS retains for their readers. @returns whether it was
+ * deleted
  */
 async function deleteEntry(path: string, isFolder: boolean): Promise<boolean> {
   try {

@@ -27,7 +27,7 @@ export function createFreeSpace(config: WrittenFolders): {
 
   return {
     async measure() {
-      // Never two at once: a file system that hangs would occupy every thread that reads files.
+      // Never two concurrent measurements: a file system that hangs would occupy every thread that reads files.
       running ??= look().finally(() => {
         running = undefined;
       });

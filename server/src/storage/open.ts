@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config/config.ts";
+import { runAsPart } from "../lib/current-call.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 type StoreConfig = Pick<Config, "filesUrl" | "filesDownload" | "awsAccessKeyId" | "awsSecretAccessKey">;
@@ -26,4 +27,15 @@ export async function openByteStore(config: StoreConfig): Promise<ByteStore> {
   if (config.filesDownload !== "redirect") return store;
   const { createPresigner } = await import("./s3-presigner.ts");
   return { ...store, presign: createPresigner(options) };
+}
+
+/** Wraps a store so that its calls appear in the trace of a request. */
+export function traceStore(store: ByteStore): ByteStore {
+  return {
+    ...store,
+    write: (key, bytes, options) => runAsPart("write bytes", () => store.write(key, bytes, options)),
+    read: (key, range) => runAsPart("open bytes", () => store.read(key, range)),
+    size: (key) => runAsPart("size of bytes", () => store.size(key)),
+    deleteAll: (prefix, signal) => runAsPart("delete bytes", () => store.deleteAll(prefix, signal)),
+  };
 }

@@ -4,12 +4,12 @@ import { ApiError } from "../lib/errors.ts";
 import type { ByteStore } from "./byte-store.ts";
 
 /**
- * Orphaned objects: bytes without a file, which are being written or are to be erased. Their row is committed before
- * the first byte is written, and is deleted by the transaction that inserts the file; the transaction that deletes the
- * file inserts it again. So whenever a process is killed, every stored object has a row in one of the two tables.
+ * Orphaned objects: bytes without a file, of a running upload or to be erased. Their row is committed before the first
+ * byte is written, and is deleted by the transaction that inserts the file; the transaction that deletes the file
+ * inserts it again. So whenever a process is killed, every stored object has a row in one of the two tables.
  */
 const uploadMs = 3_600_000;
-/** To be erased at once: no file can claim these objects any more. */
+/** Marks objects for immediate erasure: no file can claim them any more. */
 const isErased = 0;
 const keysPerRound = 100;
 
@@ -104,7 +104,7 @@ export async function eraseOrphans(
 
 /**
  * Erases all objects of a file that cannot be completed, even if their row is gone, because the application was deleted
- * or the upload was abandoned. Keeps objects that a file or another upload refers to.
+ * or the upload was abandoned. Skips objects that a file or another upload refers to.
  */
 export async function eraseUnreferencedObjects(
   applicationId: string,

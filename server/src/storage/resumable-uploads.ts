@@ -7,7 +7,7 @@ import { refundUsage } from "./usage.ts";
  * Deletes an unfinished upload, unless a process is assembling its file. Its bytes are erased with their row in
  * `loose_bytes` an hour later, when every writer has noticed.
  *
- * @param leaseMax also deletes an upload that is being finished, if its lease ends by then
+ * @param leaseMax also deletes an upload that is being finished, if its lease expires before this time
  * @returns false if there is nothing to delete
  */
 export async function dropUpload(

@@ -75,7 +75,7 @@ describe("a presigned URL", () => {
 
   it("is invalid once it has expired or the object is deleted", async () => {
     const address = await presign(1);
-    await sleep(2_100); // expiry counts in whole seconds
+    await sleep(2_100); // expiry has a resolution of one second
     assert.equal((await fetch(address)).status, 403);
     const later = await presign(60);
     await store.deleteAll("app_1/");

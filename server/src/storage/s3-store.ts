@@ -71,7 +71,7 @@ interface ObjectName {
   readonly Key: string;
 }
 
-/** Sends an object in one request, or in parts if it does not fit into one. A failed upload leaves nothing. */
+/** Sends an object in one request, or in parts if it does not fit into one. A failed upload stores nothing. */
 async function uploadObject(
   client: S3Client,
   object: ObjectName,
@@ -123,7 +123,7 @@ async function uploadObject(
   }
 }
 
-/** Aborts the uploads that began before a time, such as those of processes that have crashed. */
+/** Aborts the uploads that began before a time, such as those of crashed processes. */
 async function abortUploads(
   client: S3Client,
   { Bucket, Prefix }: { readonly Bucket: string; readonly Prefix: string },
@@ -159,8 +159,8 @@ async function abortUploads(
 const checkTimeoutMs = 5_000;
 
 /**
- * Keeps objects in a bucket. Small ones are sent in one request, others in parts; either way the bucket shows the whole
- * object or none. Each write holds one part in memory.
+ * Stores objects in a bucket. Small ones are sent in one request, others in parts; either way the bucket shows the
+ * complete object or nothing. Each write holds one part in memory.
  */
 export function openS3Store(options: S3Options): ByteStore {
   const { bucket, prefix } = options;

@@ -70,7 +70,7 @@ describe("GET /_/health/ready", () => {
     assert.equal(answer.headers["rollcall-degraded"], "files");
   });
 
-  it("leaves no file in the folders that it checks", async (t) => {
+  it("creates no file in the folders that it checks", async (t) => {
     const test = await startTestApp();
     t.after(test.close);
     await Promise.all(Array.from({ length: 50 }, () => test.call("GET /_/health/ready")));

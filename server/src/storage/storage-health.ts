@@ -8,7 +8,7 @@ import { pathProblems } from "../config/start-failures.ts";
 import type { ByteStore } from "./byte-store.ts";
 import { findStoreProblem } from "./store-problem.ts";
 
-/** Why a part of the storage is unusable. */
+/** The reason why a part of the storage is unusable. */
 export interface StorageProblem {
   /** `files`: the store of FILES_URL does not work. `disk`: a folder does not accept writes, while reads still work. */
   readonly kind: "files" | "disk";
@@ -32,7 +32,7 @@ export type WrittenFolders = Pick<Config, "dataDir" | "databaseUrl" | "filesUrl"
 
 const freshMs = 5_000;
 const waitMs = 1_000;
-/** The check of a bucket has a shorter time-out of its own. */
+/** The check of a bucket has a shorter time-out. */
 const stuckMs = 10_000;
 /** More than a file system can store in a partly used block. */
 const probeBytes = 65_536;
@@ -55,7 +55,7 @@ export function createStorageHealth(
   }
 
   function begin(): void {
-    // Never two checks at once: a hanging file system would occupy every thread that reads files.
+    // Never two concurrent checks: a hanging file system would occupy every thread that reads files.
     if (running !== undefined || performance.now() < nextAt) return;
     startedAt = performance.now();
     running = check().finally(() => {
@@ -117,7 +117,7 @@ export function writtenFolders({
   }
   if (filesUrl.startsWith("file:")) {
     const folder = fileURLToPath(filesUrl);
-    folders.push([settingOf(folder, "FILES_URL"), join(folder, ".incoming")]); // its leftovers are deleted by cleanUp
+    folders.push([settingOf(folder, "FILES_URL"), join(folder, ".incoming")]); // cleanUp deletes its remains
   }
   return folders;
 }
@@ -128,7 +128,7 @@ export function writtenFolders({
  * @returns the error code, or undefined on success
  */
 async function tryToWrite(folder: string): Promise<string | undefined> {
-  const path = join(folder, ".write-check"); // shared by all processes, so that killed ones leave at most one file
+  const path = join(folder, ".write-check"); // shared by all processes, so that killed ones abandon at most one file
   try {
     const file = await open(path, "w", 0o600);
     try {

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { ByteStore } from "./byte-store.ts";
 
-/** Why files can be neither stored nor read. */
+/** The reason why files can be neither stored nor read. */
 export interface StoreProblem {
   /** Names the setting, the target and the cause. */
   readonly text: string;

@@ -3,8 +3,8 @@ import type { Queries } from "../db/database.ts";
 import { ApiError } from "../lib/errors.ts";
 import { loadApplicationSettings, type Quotas } from "../tenancy/application-settings.ts";
 
-/** Stands for the whole application in the place of a user id. */
-const everybody = "";
+/** Stands for the application in the column of the user id. */
+const applicationTotal = "";
 
 /** The owners of quotas, with the names of the quotas in the settings. */
 const owners = [
@@ -28,7 +28,7 @@ export async function chargeUsage(
   for (const { isUser, ...named } of owners) {
     const { rows } = await sql<Usage>`
       insert into file_usage (application_id, user_id, bytes, files)
-      values (${applicationId}, ${isUser ? userId : everybody}, ${bytes}, 1)
+      values (${applicationId}, ${isUser ? userId : applicationTotal}, ${bytes}, 1)
       on conflict (application_id, user_id) do update
         set bytes = file_usage.bytes + excluded.bytes, files = file_usage.files + excluded.files
       returning bytes, files`.execute(queries);
@@ -45,7 +45,7 @@ export async function refundUsage(
   { bytes, files }: Usage,
   queries: Queries,
 ): Promise<void> {
-  for (const owner of [userId, everybody]) {
+  for (const owner of [userId, applicationTotal]) {
     await queries
       .updateTable("file_usage")
       .set((each) => ({ bytes: each("bytes", "-", bytes), files: each("files", "-", files) }))
@@ -56,7 +56,7 @@ export async function refundUsage(
 }
 
 /** Returns how much an application, or one of its users, has stored. */
-export async function findUsage(applicationId: string, queries: Queries, userId = everybody): Promise<Usage> {
+export async function findUsage(applicationId: string, queries: Queries, userId = applicationTotal): Promise<Usage> {
   const row = await queries
     .selectFrom("file_usage")
     .select(["bytes", "files"])
@@ -82,10 +82,10 @@ export async function freeQuotaOf(applicationId: string, userId: string, queries
     .selectFrom("file_usage")
     .selectAll()
     .where("application_id", "=", applicationId)
-    .where("user_id", "in", [userId, everybody])
+    .where("user_id", "in", [userId, applicationTotal])
     .execute();
   for (const { isUser, ...named } of owners) {
-    const used = rows.find(({ user_id }) => user_id === (isUser ? userId : everybody)) ?? none;
+    const used = rows.find(({ user_id }) => user_id === (isUser ? userId : applicationTotal)) ?? none;
     if (used.files >= filesMax(quotas, named)) throw filesExceeded(quotas, named);
     const bytes = bytesMax(quotas, named) - used.bytes;
     if (bytes < free.bytes) free = { bytes, exceeded: () => bytesExceeded(quotas, named) };

@@ -15,7 +15,7 @@ export interface MailServices {
   readonly database: Database;
   readonly log: Log;
   readonly mailer: Mailer;
-  readonly mails: Mails;
+  readonly mails: Outbox;
   readonly settingsSealer: SettingsSealer;
 }
 
