@@ -20,23 +20,23 @@ export interface DecoderTimes {
 }
 
 interface DecoderEnd {
-  /** Whether the process ended without a request to end. */
+  /** Whether the process exited without a request to exit. */
   readonly isCrash: boolean;
   readonly signal: NodeJS.Signals | null;
 }
 
 const program = fileURLToPath(new URL(`./decoder-process${extname(import.meta.url)}`, import.meta.url));
-/** The variables that libraries may need; all others stay out, because they include secrets. */
+/** The variables that libraries may need; the others are not passed on, because they include secrets. */
 const inherited = ["LD_LIBRARY_PATH", "SystemRoot"];
 
-/** The server's handle of a process that decodes pictures. It keeps the server running only during a job. */
+/** The server's handle of a process that decodes pictures. The process keeps the server running only during a job. */
 export class DecoderChild {
   readonly #child: ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
   readonly #frames: AsyncGenerator<Buffer>;
   readonly #times: DecoderTimes;
   #isReady = false;
   #isKilled = false;
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<DecoderEnd>;
 
   constructor(times: DecoderTimes) {
@@ -84,7 +84,7 @@ export class DecoderChild {
     this.#child.kill("SIGKILL");
   }
 
-  /** Kills the process, and waits until it has ended. */
+  /** Kills the process, and waits for its exit. */
   async end(): Promise<void> {
     this.#child.ref();
     this.kill();
@@ -175,19 +175,19 @@ export class DecoderChild {
 }
 
 function minimalEnvironment(): Record<string, string> {
-  const kept = inherited.flatMap((name) => {
+  const passedOn = inherited.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
   // One picture at a time needs one thread; with several arenas, memory would not be returned to the system.
-  return { ...Object.fromEntries(kept), UV_THREADPOOL_SIZE: "1", MALLOC_ARENA_MAX: "2" };
+  return { ...Object.fromEntries(passedOn), UV_THREADPOOL_SIZE: "1", MALLOC_ARENA_MAX: "2" };
 }
 
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, decoderPriority);
   } catch {
-    // A sandbox may forbid this, or the process has already ended.
+    // A sandbox may forbid this, or the process has already exited.
   }
 }
 

@@ -23,7 +23,10 @@ export class FrameReader {
     this.#lengthMax = lengthMax;
   }
 
-  /** The frames that this chunk completes. @throws RangeError for a frame that declares more than the maximum length */
+  /**
+   * Yields the frames that this chunk completes. @throws RangeError for a frame that declares more than the maximum
+   * length
+   */
   *read(chunk: Buffer): Generator<Buffer> {
     for (let at = 0; at < chunk.length; ) {
       if (this.#body === undefined) {

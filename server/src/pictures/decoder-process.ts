@@ -8,8 +8,8 @@ import { decoderPriority, madeBytesMax, type PictureAnswer, type PictureJob, pic
 import { doPictureJob } from "./picture-work.ts";
 
 /**
- * The process that decodes pictures (started by decoder-child.ts). It has no settings, secrets or database, and it ends
- * when the server closes its input or dies, even in the middle of a picture.
+ * The process that decodes pictures (started by decoder-child.ts). It has no settings, secrets or database, and it
+ * exits when the server closes its input or dies, even while it decodes a picture.
  */
 
 nameSourcesInStacks();
@@ -25,7 +25,7 @@ process.stdout.write(frameHead(0));
 
 /** Processor time, not wall-clock time: at the lowest priority a picture may wait long for the processor. */
 const decodingMsMax = 20_000;
-/** Far above what the largest picture needs: a decoder may follow a damaged one into larger and larger buffers. */
+/** Far more than the largest picture needs: a damaged one can make a decoder allocate ever larger buffers. */
 const memoryMax = 1_500_000_000;
 const watchMs = 100;
 
@@ -60,9 +60,9 @@ async function answer(of: PictureJob, picture: Buffer): Promise<void> {
     if (bytes.length > madeBytesMax) send({ refusal: "The picture has too many bytes." });
     else send(head, bytes);
   } catch (error) {
-    const known = error instanceof ApiError ? error.message : undefined;
+    const refusal = error instanceof ApiError ? error.message : undefined;
     // Errors of the library are attributed to the picture.
-    send({ refusal: known ?? "The picture is damaged or too large." });
+    send({ refusal: refusal ?? "The picture is damaged or too large." });
   } finally {
     clearInterval(watch);
   }

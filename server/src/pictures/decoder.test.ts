@@ -36,7 +36,7 @@ function open(limits?: Limits): PicturesOfOneCaller {
   return pictures;
 }
 
-/** Pictures with a decoder process that has started. */
+/** Opens pictures with a decoder process that has started. */
 async function openStarted(limits?: Limits): Promise<PicturesOfOneCaller & { readonly decoderPid: number }> {
   const pictures = open(limits);
   assert.equal(pictures.decoderPid, undefined);
@@ -47,7 +47,7 @@ async function openStarted(limits?: Limits): Promise<PicturesOfOneCaller & { rea
 
 // spec/files#valid-pictures
 describe("the decoder process", () => {
-  it("starts with the first picture, is reused for the next ones, and ends when idle", async () => {
+  it("starts with the first picture, is reused for the next ones, and exits when idle", async () => {
     const pictures = await openStarted({ idleMs: 300 });
     const first = pictures.decoderPid;
     await pictures.readPictureSize(stream(small));
@@ -115,7 +115,7 @@ describe("the decoder process", () => {
     assert.ok(endless.destroyed && silent.destroyed);
   });
 
-  it("ends when the server closes, with its current job and the queue", async () => {
+  it("exits when the server closes, and its current job and the queue are refused", async () => {
     const pictures = await openStarted();
     const { decoderPid } = pictures;
     const under = Promise.allSettled([takeLong(pictures), pictures.readPictureSize(stream(small))]);
@@ -177,7 +177,7 @@ describe("the decoder process", () => {
 });
 
 describe("frames of the decoder's protocol", () => {
-  it("are reassembled from any chunks, empty frames too", () => {
+  it("are reassembled from any chunks, including empty frames", () => {
     const frames = ["one", "", "", "twenty-two", "x".repeat(300), ""].map((text) => Buffer.from(text));
     const bytes = Buffer.concat(frames.flatMap((frame) => [frameHead(frame.length), frame]));
     for (let size = 1; size <= bytes.length; size += 1) {

@@ -3,14 +3,14 @@ import createLibheif from "libheif-js/libheif-wasm/libheif-bundle.mjs";
 import { type HeicAnswer, heicPixelsMax } from "./heic.ts";
 
 /**
- * A thread that decodes one HEIC picture. In a thread, because the library blocks: the process must go on to measure its
- * processor time and memory. It ends with its picture, because WebAssembly never returns memory.
+ * A thread that decodes one HEIC picture. In a thread, because the library blocks, while the process must continue to
+ * measure its processor time and memory. It exits after its picture, because WebAssembly never returns memory.
  */
 
 const interleaved = 10; // the number of heif_channel_interleaved and of heif_chroma_interleaved_RGB
 const rgb = 1;
 const channels = 3;
-/** Of the library: for the planes of a picture, and their conversion. */
+/** The library's memory for the planes of a picture, and their conversion. */
 const memoryMax = 700_000_000n;
 const tilesMax = 4_096n;
 

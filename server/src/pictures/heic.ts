@@ -14,7 +14,7 @@ export interface DecodedHeic {
 
 export type HeicAnswer = DecodedHeic | { readonly isTooLarge: true } | { readonly problem: string };
 
-/** The whole picture is in memory several times: the planes of the codec, and its colours. */
+/** The complete picture is in memory several times: the planes of the codec, and its colours. */
 export const heicPixelsMax = 50_000_000;
 
 const program = new URL(`./heic-worker${extname(import.meta.url)}`, import.meta.url);

@@ -1,8 +1,8 @@
 import type { PictureType } from "../lib/sniffing.ts";
 
 /**
- * Whether the picture is an animation of which the library decodes the first frame only: a PNG with an animation chunk, or an
- * AVIF of the brand for sequences.
+ * Whether the library decodes only the first frame of this animation: a PNG with an animation chunk, or an AVIF of the
+ * brand for sequences.
  */
 export function isUnscalableAnimation(bytes: Buffer, type: PictureType): boolean {
   if (type === "image/avif") return bytes.toString("latin1", 8, 12) === "avis";
@@ -17,13 +17,13 @@ export function isUnscalableAnimation(bytes: Buffer, type: PictureType): boolean
 const pngSignatureBytes = 8;
 /** The length and the name before the content of a chunk, and the checksum behind it. */
 const pngFrameBytes = 12;
-/** Everything that a picture needs to look the same; texts, EXIF and times are left out. */
+/** The chunks that affect the look of a picture; strings, EXIF and times are removed. */
 const shownChunks = /^(IHDR|PLTE|IDAT|IEND|tRNS|cHRM|gAMA|iCCP|sBIT|sRGB|cICP|bKGD|pHYs|acTL|fcTL|fdAT)$/;
 
-/** The same PNG with all of its frames, without metadata. */
+/** Returns the same PNG with all of its frames, without metadata. */
 export function stripPng(bytes: Buffer): Buffer {
-  const kept = [...pngChunks(bytes)].filter(({ name }) => shownChunks.test(name));
-  return Buffer.concat([bytes.subarray(0, pngSignatureBytes), ...kept.map(({ chunk }) => chunk)]);
+  const shown = [...pngChunks(bytes)].filter(({ name }) => shownChunks.test(name));
+  return Buffer.concat([bytes.subarray(0, pngSignatureBytes), ...shown.map(({ chunk }) => chunk)]);
 }
 
 /** The chunks up to the end mark, or to the first one that is incomplete. */

@@ -9,13 +9,15 @@ type Decode = (bytes: Uint8Array, options: SharpOptions) => Sharp;
 /** Pixels per frame. Most formats are decoded row by row, so memory stays at a few rows. */
 const pixelsMax = 100_000_000;
 
-/** The decoded size of a picture that must be in memory as a whole: progressive, rotated by its EXIF, WebP, AVIF, CMYK. */
+/**
+ * The decoded size of a picture that must fit in memory completely: progressive, rotated by its EXIF, WebP, AVIF, CMYK.
+ */
 const decodedBytesMax = 200_000_000;
 
 /** The AVIF decoder and encoder hold several copies of a picture in memory (measured). */
 const avifCopies = 4;
 
-/** Later frames of an animation are dropped, as are those that exceed `decodedBytesMax`. */
+/** Later frames of an animation are dropped, and so are frames that exceed `decodedBytesMax`. */
 const framesMax = 100;
 
 /** A picture within the limits whose pixels have not been decoded yet. */
@@ -28,15 +30,15 @@ export interface DecodablePicture {
   decode(options?: { readonly frames?: number }): Sharp;
   /** A new pipeline that decodes every pixel. */
   decodeAll(): Sharp;
-  /** How many of its frames may be decoded at once. */
+  /** How many of its frames may be decoded together. */
   readonly frames: number;
   /** True for an animation of which only the first frame can be decoded. */
   readonly isUnscalable: boolean;
-  /** The colours of its pixels if they are not those of sRGB, and the pipeline leaves them as they are. */
+  /** The colours of its pixels, if they are not those of sRGB and the pipeline does not convert them. */
   readonly colours?: "cmyk" | { readonly profile: Uint8Array };
 }
 
-/** How much of a damaged picture is refused; see `doPictureJob`. */
+/** How strictly a damaged picture is refused; see `doPictureJob`. */
 export type Strictness = "error" | "warning";
 
 /** @throws ApiError FileUploadFailed when it is not a picture within the limits; errors of the library */
@@ -77,8 +79,8 @@ async function open(
   const sampleBytes = metadata.depth === "uchar" ? 1 : 2;
   const frameBytes = pixels * metadata.channels * sampleBytes * (contentType === "image/avif" ? avifCopies : 1);
   const isCmyk = metadata.space === "cmyk" && !metadata.hasProfile;
-  const isWhole = isCmyk || isDecodedWhole(contentType, metadata);
-  if (pixels > pixelsMax || (isWhole && frameBytes > decodedBytesMax)) throw tooManyPixels();
+  const isInMemory = isCmyk || isDecodedInMemory(contentType, metadata);
+  if (pixels > pixelsMax || (isInMemory && frameBytes > decodedBytesMax)) throw tooManyPixels();
   const isAnimatable = contentType === "image/gif" || contentType === "image/webp";
   const room = Math.floor(Math.min(decodedBytesMax / frameBytes, pixelsMax / pixels));
   const frames = isAnimatable ? Math.max(1, Math.min(metadata.pages ?? 1, framesMax, room)) : 1;
@@ -120,7 +122,7 @@ function tooManyPixels(): ApiError {
   return new ApiError("FileUploadFailed", "The picture has too many pixels.");
 }
 
-function isDecodedWhole(contentType: PictureType, { isProgressive, orientation = 1 }: Metadata): boolean {
+function isDecodedInMemory(contentType: PictureType, { isProgressive, orientation = 1 }: Metadata): boolean {
   const isReadByRows = contentType === "image/jpeg" || contentType === "image/png";
   return !isReadByRows || isProgressive || orientation > 1;
 }

@@ -11,8 +11,8 @@ export type PictureJob =
   | { readonly kind: "strip"; readonly contentType: string };
 
 /**
- * Its answer: the size of the picture or of the new one, or why the picture is refused. `isUnscalable` stands for an animation that
- * would lose its frames.
+ * Its answer: the size of the picture or of the new one, or the reason for refusing the picture. `isUnscalable` stands
+ * for an animation that would lose its frames.
  */
 export type PictureAnswer = (PictureSize & { readonly isUnscalable?: true }) | { readonly refusal: string };
 

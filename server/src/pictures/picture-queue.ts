@@ -22,7 +22,7 @@ export function createPictureQueue(): FairQueue<PictureLane> {
     runningMax: decodersMax,
     lanes: {
       upload: { weight: 4, reserved: 1, waitingMax: 256, waitingPerApplicationMax: 128, waitingPerCallerMax: 16 },
-      // Clients request a whole page of thumbnails at once.
+      // Clients request all thumbnails of a page concurrently.
       read: { weight: 4, waitingMax: 256, waitingPerApplicationMax: 128, waitingPerCallerMax: 32 },
       link: { weight: 1, waitingMax: 128, waitingPerApplicationMax: 64, waitingPerCallerMax: 16 },
     },

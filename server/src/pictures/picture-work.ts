@@ -6,8 +6,8 @@ import { type DecodablePicture, loadDecoder, openPicture, type Strictness } from
 import type { PictureJob, PictureSize } from "./picture-job.ts";
 
 /**
- * Converts CMYK without a profile as browsers do. The library would assume the inks of a printing press, whose colours differ
- * widely from those that browsers show.
+ * Converts CMYK without a profile as browsers do. The library would assume the inks of a printing press, whose colours
+ * differ widely from those in browsers.
  *
  * @param pixels four bytes each
  */
@@ -48,12 +48,12 @@ const nothing = Buffer.alloc(0);
 const jpegEnd = Buffer.from([0xff, 0xd9]);
 
 /**
- * Does the job in the decoder process, where it may crash. The decoder decides whether all pixels are there, because cameras and
- * broken transfers leave out end marks: those of PNG and GIF are not needed to decode the last pixel, and that of a JPEG is added.
- * With it, the decoder would fill a truncated picture with grey, and only warns; other warnings, of comments that cameras write,
- * are tolerated in a JPEG that has its mark.
+ * Does the job in the decoder process, where it may crash. The decoder decides whether all pixels are there, because
+ * cameras and broken transfers omit end marks: PNG and GIF do not need theirs to decode the last pixel, and a JPEG gets
+ * one. With an end mark, the decoder would fill a truncated picture with grey, and only warn; other warnings, of
+ * comments that cameras write, are tolerated in a JPEG that has its mark.
  *
- * @throws ApiError FileUploadFailed for known faults of the picture; errors of the library
+ * @throws ApiError FileUploadFailed for common faults of the picture; errors of the library
  */
 export async function doPictureJob(job: PictureJob, bytes: Buffer): Promise<DonePicture> {
   try {
@@ -90,7 +90,7 @@ async function encode(picture: DecodablePicture, pixels: Sharp, quality: number)
   return { bytes: data, w: info.width, h: info.pageHeight ?? info.height };
 }
 
-/** Colours that the library cannot convert in one pipeline. */
+/** Converts colours that the library cannot convert in one pipeline. */
 async function inSrgb({ colours }: DecodablePicture, pixels: Sharp): Promise<Sharp> {
   if (colours === undefined) return pixels;
   const decode = await loadDecoder();
@@ -105,7 +105,7 @@ async function inSrgb({ colours }: DecodablePicture, pixels: Sharp): Promise<Sha
 const jpeg = (pixels: Sharp, quality: number) => pixels.jpeg({ quality, optimiseCoding: false });
 
 const inFormat: Record<PictureType, (pixels: Sharp, quality: number) => Sharp> = {
-  // Optimal coding needs the whole picture in memory; the default tables are nearly as good.
+  // Optimal coding needs the complete picture in memory; the default tables are nearly as good.
   "image/jpeg": jpeg,
   "image/png": (pixels) => pixels.png(),
   "image/gif": (pixels) => pixels.gif({ effort: 3 }),

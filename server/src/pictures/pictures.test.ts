@@ -149,7 +149,7 @@ describe("JPEG pictures without an end mark", () => {
 
 // spec/files#scaled-pictures
 describe("the colours of scaled pictures", () => {
-  it("are those that browsers show of CMYK without a profile", async () => {
+  it("are those that browsers show for CMYK without a profile", async () => {
     // Four fields from top to bottom: red, green, cyan with black, and black.
     const shown = [255, 0, 0, 0, 255, 0, 95, 191, 191, 0, 0, 0];
     const picture = fixture("cmyk.jpg");
@@ -165,7 +165,7 @@ describe("the colours of scaled pictures", () => {
     }
   });
 
-  it("are those of the profile of a HEIC, in sRGB", async () => {
+  it("are converted from the profile of a HEIC to sRGB", async () => {
     const { bytes } = await scaled(phonePhoto, "image/heic", { w: 32, h: 24 });
     // The corner is (0, 255, 0) in Display P3, beyond sRGB: without the profile, its red would be 0.
     const [red = 0, green = 0] = await sharp(bytes).extract({ left: 4, top: 4, width: 1, height: 1 }).raw().toBuffer();
@@ -315,7 +315,7 @@ async function peakMemory(watched: PicturesOfOneCaller): Promise<number> {
   return Number(kib) * 1_024;
 }
 
-/** What a decoder does not need to read the last pixel. */
+/** The length of the end mark, which a decoder does not need to read the last pixel. */
 const endMarkBytes: Readonly<Record<Format, number>> = { jpeg: 2, png: 12, gif: 1, webp: 0, avif: 0 };
 
 function fixture(name: string): Buffer {

@@ -11,16 +11,16 @@ export interface ScaledPicture extends PictureSize {
   readonly bytes: Buffer;
 }
 
-/** The type in which scaled and stripped pictures of a stored type are made. Most browsers do not show HEIC. */
+/** The type of the pictures that are scaled or stripped from a stored type. Most browsers do not show HEIC. */
 export function madeType(contentType: string): string {
   return contentType === "image/heic" ? "image/jpeg" : contentType;
 }
 
-/** Opens the bytes of a picture when its turn to be decoded comes. */
+/** Opens the bytes of a picture when a decoder is free for it. */
 export type PictureSource = () => Readable | Promise<Readable>;
 
 /**
- * Picture operations, in processes of their own. The bytes come from a store instead of a possibly slow client; their
+ * Picture operations, in separate processes. The bytes come from a store instead of a possibly slow client; their
  * stream is destroyed afterwards. A picture that crashes its process is refused without affecting others.
  */
 export interface Pictures {
@@ -53,18 +53,18 @@ export interface Pictures {
   /** The ids of the running decoder processes. The first one is used while one is enough. */
   readonly decoderPids: readonly number[];
   statistics(): Readonly<Record<PictureLane, LaneStatistics>>;
-  /** Ends the decoder processes; later calls are refused with ServiceUnavailable. */
+  /** Stops the decoder processes; later calls are refused with ServiceUnavailable. */
   close(): Promise<void>;
 }
 
-/** @param limits other limits than the defaults, for tests */
+/** @param limits replace the default limits in tests */
 export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictures {
-  const turns = createPictureQueue();
+  const queue = createPictureQueue();
   const decoders = Array.from({ length: decodersMax }, () => createDecoder(log, limits));
   const idle = new Set(decoders);
 
   function decode(job: PictureJob, source: PictureSource, ticket: PictureTicket) {
-    return turns.run(ticket, async () => {
+    return queue.run(ticket, async () => {
       // As many jobs run as there are decoders. Takes the first idle one, so that the second starts only when needed.
       const decoder = decoders.find((each) => idle.has(each));
       if (decoder === undefined) throw new Error("More pictures are decoded than there are decoders.");
@@ -103,7 +103,7 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
       return decoders.flatMap(({ pid }) => pid ?? []);
     },
 
-    statistics: () => turns.statistics(),
+    statistics: () => queue.statistics(),
 
     async close() {
       await Promise.all(decoders.map((decoder) => decoder.close()));
@@ -113,24 +113,24 @@ export function createPictures(log: Log, limits?: Partial<DecoderLimits>): Pictu
 
 /** Decodes pictures in a separate process, isolated from crashes, which runs only while it is needed. */
 interface Decoder {
-  /** The id of the process, while there is one. */
+  /** The id of the process, while it is running. */
   readonly pid: number | undefined;
   /**
-   * Decodes one picture; callers must not overlap calls.
+   * Decodes one picture; calls must not overlap.
    *
    * @throws ApiError FileUploadFailed when the picture cannot be decoded, ServiceUnavailable when the process does not
-   *   work; and errors of the stream
+   * work; and errors of the stream
    */
   decode(
     job: PictureJob,
     bytes: Readable,
   ): Promise<Exclude<PictureAnswer, { readonly refusal: string }> & { readonly made: Buffer }>;
-  /** Ends the process and its current job. */
+  /** Stops the process and its current job. */
   close(): Promise<void>;
 }
 
 interface DecoderLimits extends DecoderTimes {
-  /** Idle time after which the process ends, to return its memory to the system. */
+  /** Idle time after which the process exits, to return its memory to the system. */
   readonly idleMs: number;
 }
 
