@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CompiledQuery, type QueryResult, sql } from "kysely";
 import { findImpact } from "../src/applications/applications.impact.store.ts";
-import { insertCountedHour, listKeptCounts } from "../src/audit/audit.counts.store.ts";
+import { insertCountedHour, listStoredCounts } from "../src/audit/audit.counts.store.ts";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";
@@ -820,7 +820,7 @@ describe("the counts of the audit log", () => {
     if (hasCostPlanner) await sql`analyze audit_counts`.execute(database.reads);
     const explained: Omit<Explained, "what">[] = [];
     const range = { from: 0, to: 2 * 24 * hour };
-    await listKeptCounts({ applicationId: "app 1" }, "day", range, explaining(explained));
+    await listStoredCounts({ applicationId: "app 1" }, "day", range, explaining(explained));
     assert.equal(explained.length, 1);
     for (const { plan } of explained) {
       assert.match(

@@ -39,7 +39,7 @@ export function createActionLog({
       ),
 
     noteRefusal(action) {
-      // A refusal may precede validation, so the parameter can hold anything.
+      // A refusal may precede validation, so the parameter can be anything.
       const ids = Object.entries(action.call.path).filter(([, value]) => kindOfId(`${value}`) !== undefined);
       const event = eventOf(action, Object.fromEntries(ids), undefined, {});
       return audit.note({ ...event, ...refusedWith("ObjectPermissionDenied") });

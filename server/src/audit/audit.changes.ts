@@ -1,6 +1,9 @@
 import type { Call } from "../contract/call.ts";
 
-/** The values before and after a change, by member; absent for one that was not set, or is not set any more. */
+/**
+ * The values before and after a change, by member; `from` is absent for a member that was not set, `to` for one that is
+ * no longer set.
+ */
 export type Changes = Readonly<Record<string, { readonly from?: Shown; readonly to?: Shown }>>;
 type Shown = string | number | boolean;
 
@@ -11,7 +14,7 @@ type Show = Readonly<Record<string, (text: string) => string>>;
 
 /**
  * Records the changes of an operator's call for its entry in the audit log (spec/operators#changes-in-the-audit-log).
- * The values must contain neither secrets nor texts of users. Work that runs again records its changes again.
+ * The values must contain neither secrets nor texts of users. A retried transaction records its changes again.
  */
 export function noteChanges(call: Call, before: object, after: object, show: Show = {}): void {
   const changes = findChanges(new Map(Object.entries(before)), new Map(Object.entries(after)), show);
@@ -34,7 +37,7 @@ function findChanges(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<st
   );
 }
 
-/** Lists and objects are JSON as text, so that no member of theirs is taken for one of the entry. */
+/** Lists and objects are shown as JSON strings, so that no reader takes their members for members of the entry. */
 function shown(value: unknown, show: (text: string) => string = (text) => text): Shown | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" || typeof value === "boolean") return value;
@@ -43,7 +46,7 @@ function shown(value: unknown, show: (text: string) => string = (text) => text):
 
 const charactersMax = 4_096;
 
-/** Cuts the texts of changes that are too long together, each to the same length. */
+/** Truncates the values of changes that exceed the bound together, each to the same length. */
 function bounded(changes: Changes): Changes {
   if (JSON.stringify(changes).length <= charactersMax) return changes;
   const lengthMax = Math.floor(charactersMax / (4 * Object.keys(changes).length)); // quotes in them are escaped

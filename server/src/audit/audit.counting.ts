@@ -9,14 +9,14 @@ import {
   findCountedUntil,
   findFirstEntry,
   insertCountedHour,
-  listKeptCounts,
+  listStoredCounts,
   type Range,
 } from "./audit.counts.store.ts";
 import { auditSteps, auditStream, isRefusal } from "./audit.store.ts";
 
-/** An hour is counted this long after its end, when the transactions of its entries have been committed. */
+/** An hour is counted this long after it is over, when the transactions of its entries have been committed. */
 const lateMs = 300_000;
-const rowsAtOnce = 2_000;
+const rowsPerChunk = 2_000;
 /** A log of an older release is counted in some minutes. */
 const hoursPerRound = 1_000;
 
@@ -44,7 +44,7 @@ async function countHour(
 ): Promise<Omit<AuditCountRow, "span">[]> {
   const counts = new Map<string, Omit<AuditCountRow, "span">>();
   const hour = { at: { start, end: start + spans.hour - 1 } };
-  for await (const rows of auditSteps(hour, rowsAtOnce, queries)) {
+  for await (const rows of auditSteps(hour, rowsPerChunk, queries)) {
     signal?.throwIfAborted();
     for (const row of rows) for (const scope of new Set(["", row.application_id])) add(row, scope);
   }
@@ -72,7 +72,7 @@ const actionsMax = 100;
 const defaultMs: Readonly<Record<CountedInterval, number>> = { hour: spans.day, day: 30 * spans.day };
 
 /**
- * The whole intervals of a range.
+ * Parses a range of complete intervals.
  *
  * @throws ApiError ParameterOutOfRange
  */
@@ -104,18 +104,18 @@ interface CountedEntries {
   readonly isAtLeast: boolean;
 }
 
-/** Adds the entries since the last counted hour to the kept counts; of these, the newest 5,000. */
+/** Adds the entries since the last counted hour, at most the newest 5,000, to the stored counts. */
 export async function countEntries(
   filters: CountedFilters,
   interval: CountedInterval,
   range: Range,
   queries: Queries,
 ): Promise<CountedEntries> {
-  const kept = await listKeptCounts(filters, interval, range, queries);
+  const stored = await listStoredCounts(filters, interval, range, queries);
   const points = new Map<number, { at: number; entries: number; refused: number }>();
   const actions = new Map<string, number>();
   let countedUntil = 0;
-  for (const { kind, starts_at, is_refused, action, entries } of kept) {
+  for (const { kind, starts_at, is_refused, action, entries } of stored) {
     if (kind === "until") countedUntil = entries === 0 ? 0 : starts_at + spans.hour;
     else if (kind === "action") addToAction(action, entries);
     else addToPoint(starts_at, entries, is_refused === 1);

@@ -7,23 +7,23 @@ import type { AuditFilters } from "./audit.store.ts";
 
 export type CountedInterval = "hour" | "day";
 
-/** The time for which hours are kept. */
-const hoursKeptMs = 8 * spans.day;
+/** The time for which hourly counts are stored. */
+const hoursStoredMs = 8 * spans.day;
 
 export interface Range {
   readonly from: number;
-  /** Not in the range. */
+  /** Exclusive. */
   readonly to: number;
 }
 
-/** The filters that the kept counts have. */
+/** The filters that stored counts support. */
 export type CountedFilters = Pick<
   AuditFilters,
   "applicationId" | "actorKind" | "actions" | "exceptActions" | "isRefused"
 >;
 
-/** A sum of kept counts: of a time, of an action, or the time until which entries are counted. */
-export interface KeptCount {
+/** A sum of stored counts: of a time, of an action, or the time until which entries are counted. */
+export interface StoredCount {
   readonly kind: "time" | "action" | "until";
   readonly starts_at: number;
   readonly is_refused: number;
@@ -32,17 +32,17 @@ export interface KeptCount {
 }
 
 /**
- * Reads the kept counts of a range and the time until which entries are counted, in one statement, so that no hour is
+ * Reads the stored counts of a range and the time until which entries are counted, in one statement, so that no hour is
  * missing or read twice.
  */
-export async function listKeptCounts(
+export async function listStoredCounts(
   filters: CountedFilters,
   interval: CountedInterval,
   range: Range,
   queries: Queries,
-): Promise<readonly KeptCount[]> {
+): Promise<readonly StoredCount[]> {
   const found = sql`from audit_counts where ${matching(filters, interval, range)}`;
-  const statement = sql<KeptCount>`
+  const statement = sql<StoredCount>`
     select 'time' as kind, starts_at, is_refused, '' as action, cast(sum(entries) as bigint) as entries
     ${found} group by starts_at, is_refused
     union all
@@ -71,7 +71,7 @@ function matching(
   return sql.join(conditions, sql` and `);
 }
 
-/** Every counted hour has rows of the whole log, and the newest is kept until there is a newer one. */
+/** Every counted hour has rows that count all entries, and the newest hour stays stored until there is a newer one. */
 const newestHour = sql`
   from (
     select starts_at from audit_counts where application_id = '' and span = ${sql.lit(spans.hour)}
@@ -84,7 +84,7 @@ export async function findCountedUntil(queries: Queries): Promise<number> {
   return rows[0] === undefined ? 0 : rows[0].starts_at + spans.hour;
 }
 
-/** The time of the first entry from a time on. */
+/** The time of the first entry at or after `from`. */
 export async function findFirstEntry(from: number, queries: Queries): Promise<number | undefined> {
   const first = queries.selectFrom("audit_log").select("at").where("at", ">=", from).orderBy("at").limit(rowLimit(1));
   return (await first.executeTakeFirst())?.at;
@@ -118,7 +118,7 @@ export async function insertCountedHour(
   }
 }
 
-/** Deletes hours after eight days, and days when all of their entries are old, one interval in a transaction. */
+/** Deletes hours after eight days, and days when all of their entries are old, one interval per transaction. */
 export async function deleteOldAuditCounts(
   now: number,
   auditDays: number,
@@ -127,7 +127,7 @@ export async function deleteOldAuditCounts(
 ): Promise<void> {
   const newest = (await findCountedUntil(database.reads)) - spans.hour;
   const before = {
-    hour: Math.min(now - hoursKeptMs, newest),
+    hour: Math.min(now - hoursStoredMs, newest),
     day: now - (auditDays + 1) * spans.day,
   };
   for (const interval of ["hour", "day"] as const) {

@@ -41,7 +41,7 @@ async function write(count: number, { action = "one", appid, kind = "user", erro
   }
 }
 
-/** The counts, with times as milliseconds since the beginning of the range. */
+/** Reads the counts, with times as milliseconds since the beginning of the range. */
 async function counts(query: string) {
   const { status, body } = await read(query);
   assert.equal(status, 200, JSON.stringify(body));
@@ -135,7 +135,7 @@ describe("GET /_/api/audit/counts", () => {
     assert.ok(kept.length > 0);
   });
 
-  it("counts an hour once, also when two processes do it at once and after it was stopped", async () => {
+  it("counts an hour once, even when two processes count it concurrently or after an interruption", async () => {
     const appid = test.app.ids.newId("App");
     const start = test.now();
     for (let hour = 0; hour < 5; hour += 1) {
@@ -157,7 +157,7 @@ describe("GET /_/api/audit/counts", () => {
     );
   });
 
-  it("leaves an hour open for five minutes, for entries of transactions that take long", async () => {
+  it("counts an hour only after five minutes, for entries of long transactions", async () => {
     const appid = test.app.ids.newId("App");
     test.advance(hourMs - (test.now() % hourMs));
     const start = test.now();
@@ -190,7 +190,7 @@ describe("GET /_/api/audit/counts", () => {
     assert.deepEqual([counted.points, counted.isAtLeast], [[[0, 5_001, 0]], undefined]);
   });
 
-  it("covers 30 days or 24 hours by default, and refuses a range that is too long or ends before it begins", async () => {
+  it("covers 30 days or 24 hours by default, and refuses a range that is too long or negative", async () => {
     const { length } = await counts("");
     assert.equal(length, 31 * dayMs); // with the day that has begun
     assert.ok([24, 25].includes((await counts("interval=hour")).length / hourMs));
@@ -207,7 +207,7 @@ describe("GET /_/api/audit/counts", () => {
   });
 
   // spec/operators#counts-of-the-audit-log
-  it("keeps hours for eight days and days for AUDIT_DAYS, and counts no entry again afterwards", async () => {
+  it("stores hours for eight days and days for AUDIT_DAYS, and counts no entry again afterwards", async () => {
     const appid = test.app.ids.newId("App");
     test.advance(dayMs - (test.now() % dayMs));
     const start = test.now();
@@ -216,7 +216,7 @@ describe("GET /_/api/audit/counts", () => {
     await maintain(test.app);
     const day = `${range(start, start + dayMs)}&appid=${appid}`;
     test.advance(9 * dayMs);
-    await maintain(test.app); // that hour is the newest one, and says until when entries are counted
+    await maintain(test.app); // that hour is the newest one, and tells until when entries are counted
     await maintain(test.app);
     assert.deepEqual((await counts(day)).points, [[0, 3, 0]]);
     await write(1, { appid });

@@ -14,12 +14,12 @@ export interface AuditActor extends Actor {
 }
 
 /**
- * An event. It never holds names of users, passwords, tokens or keys: the log is kept longer than they are, and has
- * other readers.
+ * An event. It never contains names of users, passwords, tokens or keys, because the log outlives them and has other
+ * readers.
  */
 export interface AuditEvent {
   readonly actor: AuditActor;
-  /** The id of an operation; a name of its own for events outside of operations. */
+  /** The id of an operation, or a separate name for events outside of operations. */
   readonly action: string;
   /** Absent for events that concern no application. */
   readonly applicationId?: string | undefined;
@@ -54,7 +54,7 @@ export function refusedWith(condition: ErrorCondition): Pick<AuditEvent, "detail
   return { details: { error: errorRow(condition).error } };
 }
 
-/** Longer than any real id or address. Index entries have a bounded size. */
+/** Longer than any real id or address, because index entries have a bounded size. */
 const charactersMax = 256;
 
 /** The row of an event. */

@@ -21,12 +21,12 @@ import {
 } from "./audit.operator.contract.ts";
 import { type AuditFilters, auditSteps, listAuditRows } from "./audit.store.ts";
 
-const rowsAtOnce = 500;
+const rowsPerChunk = 500;
 
-/** All entries that the filters find, newest first, as texts of some hundred entries each. */
+/** Writes all entries that the filters find, newest first, in chunks of some hundred entries each. */
 async function* writeEntries(filters: AuditFilters, format: AuditFormat, queries: Queries): AsyncGenerator<string> {
   if (format.head !== "") yield format.head;
-  for await (const rows of auditSteps(filters, rowsAtOnce, queries)) yield rows.map(format.line).join("");
+  for await (const rows of auditSteps(filters, rowsPerChunk, queries)) yield rows.map(format.line).join("");
 }
 
 /** How entries are written to a file. */

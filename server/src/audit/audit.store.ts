@@ -34,9 +34,9 @@ export interface AuditFilters {
   readonly applicationId?: string | undefined;
   /** The id of an actor, or the kind of an actor without an id. */
   readonly actor?: string | undefined;
-  /** Any of these. */
+  /** Matches any of these. */
   readonly actions?: readonly string[] | undefined;
-  /** None of these. */
+  /** Matches none of these. */
   readonly exceptActions?: readonly string[] | undefined;
   readonly actorKind?: AuditRow["actor_kind"] | undefined;
   readonly isRefused?: boolean | undefined;
@@ -110,16 +110,16 @@ const exceptRefused = condition("is not refused", {}, () => sql`${withoutError} 
 /** All entries that the filters find, newest first, some at a time. */
 export async function* auditSteps(
   filters: AuditFilters,
-  rowsAtOnce: number,
+  rowsPerChunk: number,
   queries: Queries,
 ): AsyncGenerator<readonly AuditRow[]> {
   const stream = auditStream(filters, queries);
   let last: AuditRow | undefined;
   do {
     const bound = last && ({ side: "after", key: stream.keyOf(last) } as const);
-    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    const { rows } = await stream.take({ direction: "forward", bound, count: rowsPerChunk });
     if (rows.length > 0) yield rows;
-    last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
+    last = rows.length < rowsPerChunk ? undefined : rows.at(-1);
   } while (last !== undefined);
 }
 
@@ -128,7 +128,7 @@ export function isRefusal({ details }: Pick<AuditRow, "details">): boolean {
   return details.includes('"error":');
 }
 
-/** Deletes events from before a time, a bounded number of rows per transaction. */
+/** Deletes events older than a time, a bounded number of rows per transaction. */
 export async function deleteOldAuditRows(before: number, database: Database, signal?: AbortSignal): Promise<void> {
   await inSteps(database, signal, async (queries) => {
     const old = queries.selectFrom("audit_log").select("id").where("at", "<", before).limit(rowsPerStep);

@@ -395,7 +395,7 @@ describe("actions that users repeat (hostile.md 37)", () => {
     assert.deepEqual([counts.length, counts.filter(Boolean)], [22, [11]]);
   });
 
-  it("leave no entry, folded or not, when their transaction is rolled back", async () => {
+  it("produce no entry, folded or not, when their transaction is rolled back", async () => {
     const user = await test.signUp();
     const event = {
       actor: { kind: "user", id: user.id },
@@ -628,7 +628,7 @@ describe("GET /_/api/audit", () => {
   });
 
   // spec/operators#audit-exports
-  it("exports the whole log as CSV and as NDJSON, with cells that no spreadsheet executes; the export is an entry itself", async () => {
+  it("exports the complete log as CSV and as NDJSON, with cells that no spreadsheet executes; the export is an entry itself", async () => {
     const { ids } = test.app;
     const appid = ids.newId("App");
     const formula = '=cmd|"x",1';
@@ -683,7 +683,7 @@ describe("GET /_/api/audit", () => {
 });
 
 describe("the audit log", () => {
-  it("keeps events for AUDIT_DAYS; then maintenance deletes them", async (t) => {
+  it("stores events for AUDIT_DAYS; then maintenance deletes them", async (t) => {
     const app = await startTestApp({ AUDIT_DAYS: "30" });
     t.after(() => app.close());
     const { audit } = app.app;

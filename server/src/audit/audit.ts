@@ -8,7 +8,7 @@ import { type AuditEvent, newAuditRow } from "./audit.events.ts";
 import { insertAuditRows, saveNotedRows } from "./audit.store.ts";
 import { createRefusalFolds, isFoldable, repeated } from "./refusal-folds.ts";
 
-/** Events that are written within about a second, without a transaction of their own. */
+/** Events that are written within about a second, outside of the caller's transaction. */
 interface AuditQueue {
   /** Drops the event when too many wait, and counts it. */
   put(event: AuditEvent): void;
@@ -71,7 +71,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   function writeSoon(): void {
     if (timer !== undefined || isClosed) return;
     timer = setTimeout(async () => {
-      await inTurn(writeSome).catch((err) =>
+      await serialize(writeSome).catch((err) =>
         log.warn({ err }, "the audit log was not written; the write will be retried"),
       );
       timer = undefined;
@@ -81,7 +81,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   }
 
   /** Serializes writes, so that no row is written twice. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
+  function serialize(work: () => Promise<void>): Promise<void> {
     const done = writing.then(work);
     writing = done.catch(() => {});
     return done;
@@ -111,7 +111,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
     lost -= count;
   }
 
-  /** Bounded: events that arrive in the meantime trigger a write of their own. */
+  /** Bounded: events that arrive during this call trigger another write. */
   async function writeAll(): Promise<void> {
     const writes = Math.ceil((waiting.size + grown.size) / rowsPerWrite) + 1;
     for (let count = 0; count < writes && isSomethingLeft(); count += 1) await writeSome();
@@ -127,12 +127,12 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
       return lostAt;
     },
 
-    save: () => inTurn(writeAll),
+    save: () => serialize(writeAll),
 
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await inTurn(writeAll);
+      await serialize(writeAll);
     },
   };
 }
@@ -155,8 +155,8 @@ export interface Audit {
    */
   recordRepeatable(event: AuditEvent, transaction: Pick<Transaction, "queries" | "afterCommit">): Promise<void>;
   /**
-   * Records events without a transaction of their own, mostly refusals, within about a second; they survive the
-   * rollback of a surrounding transaction. Callers do not wait for the write. Equal refusals share a row; in a flood of
+   * Records events outside of the caller's transaction, mostly refusals, within about a second; they survive the
+   * rollback of that transaction. Callers do not wait for the write. Equal refusals share a row; in a flood of
    * different events some are dropped, and counted.
    */
   note(event: AuditEvent): Promise<void>;
@@ -170,7 +170,7 @@ export interface Audit {
   close(): Promise<void>;
 }
 
-/** More than a person does, and few enough to be kept for a year. */
+/** More than a person does, and few enough to store for a year. */
 const recordedPerActor = { perSecond: 20 / 3_600, burst: 20 };
 const actorsMax = 100_000;
 

@@ -22,7 +22,7 @@ interface FoldOptions {
   /** The rows of one scope per window; further refusals share one more row. */
   readonly rowsMax?: number;
   /** The rows in memory, over all scopes. */
-  readonly keptMax?: number;
+  readonly rowsInMemoryMax?: number;
 }
 
 /** Scopes with separate limits: a client must not use up the rows of another application or of operators. */
@@ -45,7 +45,7 @@ export function createRefusalFolds({
   ids,
   windowMs = hourMs,
   rowsMax = 1_000,
-  keptMax = 5_000,
+  rowsInMemoryMax = 5_000,
 }: FoldOptions): RefusalFolds {
   const scopes = new Map<string, Scope>();
   /** Least recently counted first. An evicted entry costs one further row, which counts against its scope. */
@@ -62,7 +62,7 @@ export function createRefusalFolds({
 
   function keep(key: string, row: AuditRow, scope: Scope): void {
     const oldest = rows.keys().next();
-    if (rows.size >= keptMax && !oldest.done) rows.delete(oldest.value);
+    if (rows.size >= rowsInMemoryMax && !oldest.done) rows.delete(oldest.value);
     rows.set(key, { row, scope });
   }
 
@@ -105,7 +105,7 @@ function grow(row: AuditRow, now: number): void {
   row.last_at = now;
 }
 
-/** The mark, in `details`, of an action that its actor repeated too often for a row of its own. */
+/** Marks, in `details`, an action that its actor repeats too often for separate rows. */
 export const repeated = { repeated: true } as const;
 
 /** Operators have individual limits, clients one per application; warnings and repeats are separate from refusals. */
