@@ -30,7 +30,7 @@ function problemsOf(settings: unknown): readonly string[] {
 }
 
 describe("parseApplicationSettings: spec/operators#application-settings", () => {
-  it("reads providers, and an empty text as none", () => {
+  it("reads providers, and an empty string as none", () => {
     const settings = { oidc: { google: provider, "my own": { ...provider, audience: "other" } } };
     assert.deepEqual(parseApplicationSettings(JSON.stringify(settings)), settings);
     for (const none of ["{}", '{"oidc":{}}', ' {\n"oidc": {} }\n']) {
@@ -77,7 +77,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
     }
   });
 
-  it("accepts limits of the application, of each caller and of operations; reports all errors at once", () => {
+  it("accepts limits of the application, of each caller and of operations; reports all errors together", () => {
     const limits = {
       application: { perSecond: 1_000_000 },
       caller: { perSecond: 0.001, burst: 1 },
@@ -109,7 +109,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
     ]);
   });
 
-  it("refuses days that are no integer from 1 to 3650, all of them at once, and unknown members", () => {
+  it("refuses days that are not an integer from 1 to 3650, and unknown members, and reports all of them together", () => {
     for (const days of [0, -1, 1.5, 3_651, 1e300, "90", null, true, [], {}]) {
       assert.deepEqual(
         problemsOf({ retention: { metricsDays: days, crashReportsDays: days } }),
@@ -146,7 +146,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
     ]);
   });
 
-  it("names each text that is missing, empty or not a text, all of them at once", () => {
+  it("names each string that is missing, empty or not a string, all of them together", () => {
     for (const wrong of [undefined, null, "", "  ", 1, true, {}, ["x"], "a\0b", "\uD800"]) {
       const every = { issuer: wrong, audience: wrong, jwksUrl: wrong };
       assert.deepEqual(

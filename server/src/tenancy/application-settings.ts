@@ -8,7 +8,7 @@ import { type MailSettings, mailMembers, readMailSettings } from "./mail-setting
 import { jwksUrlSetting, type PublicOnly, parsePublicOnly } from "./public-only.ts";
 import { newRevision } from "./revision.ts";
 
-/** The settings that an operator makes for one application. */
+/** The settings of one application, which operators make. */
 export interface ApplicationSettings {
   /** OpenID Connect providers by identityProviderName. */
   readonly oidc: Readonly<Record<string, OidcProvider>>;
@@ -21,7 +21,7 @@ export interface ApplicationSettings {
     readonly deviceMs?: number;
     readonly userMs?: number;
     readonly sessionMs?: number;
-    /** Whether a superseded user token that comes back ends its session; false if absent. */
+    /** Whether the reuse of a superseded user token revokes its session; false if absent. */
     readonly endOnReuse?: boolean;
   };
   /** Disabled operations, such as `POST /users`. */
@@ -105,7 +105,7 @@ const quotaNames: readonly (keyof Quotas)[] = [
   "filesPerUser",
 ];
 
-/** The number of days for which the data of an application is kept. */
+/** The number of days for which the data of an application is stored. */
 export interface Retention {
   readonly metricsDays: number;
   readonly crashReportsDays: number;
@@ -122,7 +122,7 @@ export const textsMax = 100;
 /** Limits the size of the error: input with this many problems is probably something else. */
 const problemsMax = 50;
 
-/** The text is not valid settings; `problems` has a line per wrong member, at most the first fifty. */
+/** The string is not valid settings; `problems` has a line per wrong member, at most the first fifty. */
 export class ApplicationSettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -229,7 +229,7 @@ export async function loadOidcProvider(
  * @param settings without secrets
  * @param columns.publicOnly the settings whose URL may only lead to public addresses
  * @param columns.sealed the secrets of the settings
- * @returns false when there is no such application
+ * @returns false when the application does not exist
  */
 export async function updateApplicationSettings(
   applicationId: string,
@@ -450,7 +450,7 @@ function parseJson(text: string, problems: string[]): unknown {
 function readObject(
   path: string,
   value: unknown,
-  known: readonly string[] | undefined,
+  allowed: readonly string[] | undefined,
   problems: string[],
 ): Map<string, unknown> | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -459,8 +459,8 @@ function readObject(
   }
   const members = new Map(Object.entries(value));
   for (const member of members.keys()) {
-    if (known === undefined || known.includes(member)) continue;
-    problems.push(`${path} has an unknown member ${JSON.stringify(member)}; it can have ${known.join(", ")}`);
+    if (allowed === undefined || allowed.includes(member)) continue;
+    problems.push(`${path} has an unknown member ${JSON.stringify(member)}; it can have ${allowed.join(", ")}`);
   }
   return members;
 }

@@ -13,11 +13,11 @@ export interface MailSettings {
   readonly from?: string;
   /** Usually contains a password, so it is shown only through {@link withoutPassword}. */
   readonly smtpUrl?: string;
-  /** `fixed` sends only the application's own texts; `client` (the default) also clients' harmless ones. */
+  /** `fixed` sends only the application's own texts; `client` (the default) also clients' harmless texts. */
   readonly templates?: "client" | "fixed";
-  /** Hosts that clients' texts may link to, including all hosts below them. */
+  /** Hosts to which clients' texts may link, including all hosts below them. */
   readonly linkHosts?: readonly string[];
-  /** Override the default texts. */
+  /** Replace the default texts. */
   readonly texts?: Partial<Record<MailTextKind, GivenMailText>>;
 }
 
@@ -112,15 +112,15 @@ function readTexts(value: unknown, problems: string[]): Partial<Record<MailTextK
 function membersOf(
   path: string,
   value: unknown,
-  known: readonly string[],
+  allowed: readonly string[],
   problems: string[],
 ): ReadonlyMap<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     problems.push(`${path} must be an object`);
     return new Map();
   }
-  for (const name of Object.keys(value).filter((each) => !known.includes(each))) {
-    problems.push(`${path} has an unknown member ${JSON.stringify(name)}; it can have ${known.join(", ")}`);
+  for (const name of Object.keys(value).filter((each) => !allowed.includes(each))) {
+    problems.push(`${path} has an unknown member ${JSON.stringify(name)}; it can have ${allowed.join(", ")}`);
   }
   return new Map(Object.entries(value));
 }
@@ -152,11 +152,11 @@ function stripped(smtpUrl: string): string {
   return url.href;
 }
 
-/** Whether the text is only the name of a mail server. */
+/** Whether the string is only the name of a mail server. */
 export function isSmtpUrl(text: string): boolean {
   if (text.length > charactersMax || !isLine(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, pathname, search, hash } = new URL(text);
-  // A query would change options of the mail library, including what it logs.
+  // A query would change options of the mail library, including its logging.
   return /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === "" && hash === "";
 }
 

@@ -171,7 +171,7 @@ describe("a disabled user", () => {
 
 // spec/authentication#expiry
 describe("lifetimes of tokens of an application", () => {
-  it("override those of the deployment", async () => {
+  it("override the lifetimes of the deployment", async () => {
     const application = await test.createApplication();
     await configure(application, { tokenLifetimes: { deviceMs: 5_000, userMs: 7_000 } });
     const { appid, appkey } = application;
@@ -187,7 +187,7 @@ describe("lifetimes of tokens of an application", () => {
 describe("the origins of an application", () => {
   const ours = "https://app.example";
 
-  /** The headers that a page of this origin gets. */
+  /** The CORS headers that a page of this origin gets. */
   async function headersFor(token: string | undefined, origin: string | undefined, path = "/users/me") {
     const { headers } = await test.call(`GET ${path}`, {
       ...(token !== undefined && { token }),

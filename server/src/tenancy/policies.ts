@@ -40,7 +40,7 @@ export interface Policies {
    */
   requireServed(applicationId: string): Promise<void>;
   of(applicationId: string, stored: PolicyColumns): ApplicationPolicy;
-  /** @returns undefined when there is no such application */
+  /** @returns undefined when the application does not exist */
   load(applicationId: string): Promise<ApplicationPolicy | undefined>;
   /** Seals a shared secret for storage. */
   seal(applicationId: string, secret: string): string;
@@ -92,7 +92,7 @@ export function createPolicies({ secrets, database }: { secrets: Secrets; databa
           .updateTable("applications")
           .set({ signing_secret: sealer.seal(secret, applicationId) })
           .where("application_id", "=", applicationId)
-          .where("signing_secret", "=", sealed) // only if it has not been replaced meanwhile
+          .where("signing_secret", "=", sealed) // only if it has not been replaced since
           .execute(),
       );
     },
@@ -119,7 +119,7 @@ export async function hasSigningSecret(applicationId: string, queries: Queries):
   return row !== undefined && row.signing_secret !== null;
 }
 
-/** Replaces or removes the shared secret of an application. @returns false when there is no such application */
+/** Replaces or removes the shared secret of an application. @returns false when the application does not exist */
 export async function updateSigningSecret(
   applicationId: string,
   sealed: string | null,

@@ -32,13 +32,13 @@ function urlSettings({ oidc, mail }: UrlSettings): ReadonlyMap<string, string> {
 
 /** The settings whose URL a change replaces. */
 export function changedUrls(before: UrlSettings, after: UrlSettings): ReadonlyMap<string, string> {
-  const known = urlSettings(before);
-  return new Map([...urlSettings(after)].filter(([setting, url]) => known.get(setting) !== url));
+  const earlier = urlSettings(before);
+  return new Map([...urlSettings(after)].filter(([setting, url]) => earlier.get(setting) !== url));
 }
 
 /**
- * The URLs that may only lead to public addresses after a change. An unchanged URL keeps its restriction: an owner who
- * writes back what was read does not vouch for an editor's URL.
+ * Returns the URLs that may only lead to public addresses after a change. An unchanged URL keeps its restriction: an
+ * owner who writes back what was read does not vouch for an editor's URL.
  *
  * @param mayReachInternal whether the author of the change may name internal addresses
  */

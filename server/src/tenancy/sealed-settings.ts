@@ -18,8 +18,8 @@ export interface OpenedSettings {
 
 /** Seals the secrets in settings, each bound to its application and to the name of the setting. */
 export interface SettingsSealer {
-  /** @param kept the stored sealed values, which {@link sealedSmtpUrl} in the settings refers to */
-  seal(applicationId: string, settings: ApplicationSettings, kept: string | null): SealedSettings;
+  /** @param stored the stored sealed values, to which {@link sealedSmtpUrl} in the settings refers */
+  seal(applicationId: string, settings: ApplicationSettings, stored: string | null): SealedSettings;
   open(applicationId: string, stored: SealedSettings): OpenedSettings;
 }
 
@@ -29,10 +29,10 @@ export function createSettingsSealer(secrets: Secrets): SettingsSealer {
   const contextOf = (applicationId: string) => `${applicationId} ${smtpUrlSetting}`;
 
   return {
-    seal(applicationId, settings, kept) {
+    seal(applicationId, settings, stored) {
       const smtpUrl = settings.mail?.smtpUrl;
       if (smtpUrl === undefined) return { settings, sealed: null };
-      if (smtpUrl === sealedSmtpUrl) return { settings, sealed: kept };
+      if (smtpUrl === sealedSmtpUrl) return { settings, sealed: stored };
       const sealed = { [smtpUrlSetting]: sealer.seal(smtpUrl, contextOf(applicationId)) };
       return { settings: withSmtpUrl(settings, sealedSmtpUrl), sealed: JSON.stringify(sealed) };
     },
@@ -54,7 +54,7 @@ export function withSmtpUrl(settings: ApplicationSettings, smtpUrl: string): App
   return { ...settings, mail: { ...settings.mail, smtpUrl } };
 }
 
-/** Parses the sealed mail server; undefined when invalid, because a restored backup can hold any text. */
+/** Parses the sealed mail server; undefined when invalid, because a restored backup can contain any string. */
 function parseSealed(sealed: string | null): string | undefined {
   if (sealed === null) return undefined;
   try {

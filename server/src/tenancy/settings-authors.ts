@@ -2,13 +2,13 @@ import type { Queries } from "../db/database.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import type { ApplicationSettings } from "./application-settings.ts";
 
-/** The operator who changed a member of the settings last, or `cli`. */
+/** The operator who last changed a member of the settings, or `cli`. */
 export interface SettingsAuthor {
   readonly id: string;
   readonly name: string;
 }
 
-/** The last change of each member, as far as it is known. */
+/** The last recorded change of each member. */
 export type SettingsChanges = Readonly<Record<string, SettingsAuthor & { readonly at: number }>>;
 
 export async function loadSettingsChanges(applicationId: string, queries: Queries): Promise<SettingsChanges> {
@@ -20,7 +20,7 @@ export async function loadSettingsChanges(applicationId: string, queries: Querie
   return parseChanges(row?.settings_changes ?? null);
 }
 
-/** Skips what is not well formed, because a restored backup can hold any text. */
+/** Skips malformed entries, because a restored backup can contain any string. */
 function parseChanges(stored: string | null): SettingsChanges {
   let members: unknown;
   try {
@@ -30,8 +30,8 @@ function parseChanges(stored: string | null): SettingsChanges {
   }
   const read = Object.entries(fieldsOf(members)).flatMap(([member, change]) => {
     const { at, id, name } = fieldsOf(change);
-    const isWhole = Number.isSafeInteger(at) && typeof id === "string" && typeof name === "string";
-    return isWhole ? [[member, { at: Number(at), id, name }] as const] : [];
+    const isWellFormed = Number.isSafeInteger(at) && typeof id === "string" && typeof name === "string";
+    return isWellFormed ? [[member, { at: Number(at), id, name }] as const] : [];
   });
   return Object.fromEntries(read);
 }
@@ -56,8 +56,8 @@ export async function recordSettingsChange(
   { at, id, name }: SettingsAuthor & { readonly at: number },
   queries: Queries,
 ): Promise<void> {
-  const known = await loadSettingsChanges(applicationId, queries);
-  const next = { ...known, ...Object.fromEntries(changed.map((member) => [member, { at, id, name }])) };
+  const stored = await loadSettingsChanges(applicationId, queries);
+  const next = { ...stored, ...Object.fromEntries(changed.map((member) => [member, { at, id, name }])) };
   await queries
     .updateTable("applications")
     .set({ settings_changes: JSON.stringify(next) })

@@ -17,7 +17,7 @@ import { type SettingsAuthor, updateSettingsChanges } from "./settings-authors.t
 /** Limits the size, because every request of an application may have to read them. */
 const settingsCharactersMax = 65_536;
 
-/** Settings that are stored, and the entity tag of this version. */
+/** Stored settings, and the entity tag of this version. */
 export interface StoredVersion {
   readonly settings: ApplicationSettings;
   readonly tag: string;
@@ -52,7 +52,7 @@ interface SettingsChange {
 /**
  * Stores the result of a change of the current settings; concurrent changes both take effect.
  *
- * @returns the stored settings and those before, or undefined when there is no such application
+ * @returns the stored settings and the previous ones, or undefined when the application does not exist
  * @throws ApplicationSettingsError when they are too long; SettingsChangedError
  */
 export async function changeApplicationSettings(
@@ -88,7 +88,7 @@ export async function sealOutdatedSettings(
   if (!sealer.open(applicationId, found).isOutdated) return;
   await database.write(async ({ queries }) => {
     await lockApplication(database.dialect, applicationId, queries);
-    const stored = await loadGuardedSettings(applicationId, queries); // they may have been changed meanwhile
+    const stored = await loadGuardedSettings(applicationId, queries); // another process may have changed them
     const { settings, isOutdated } = sealer.open(applicationId, stored);
     if (!isOutdated) return;
     const { settings: withoutSecrets, sealed } = sealer.seal(applicationId, settings, null);
@@ -97,7 +97,7 @@ export async function sealOutdatedSettings(
   });
 }
 
-/** The settings after a change; a mail server whose shown URL is sent back keeps its password. */
+/** Returns the settings after a change; a mail server whose shown URL is sent back retains its password. */
 export function changedSettings(
   current: ApplicationSettings,
   change: (current: ApplicationSettings) => ApplicationSettings,
