@@ -25,7 +25,7 @@ import { answerHeader, type CallHead, callHeader, createCallSignatures, digestOf
 const secret = "a secret between regions";
 const refusal = "Only other regions may call this, with a signature.";
 const names = new Set(["main", "eu", "us"]);
-/** The signatures of a region eu with these entries of REGION_SECRET. */
+/** Creates the signatures of a region eu with these entries of REGION_SECRET. */
 const signaturesOf = (...regionSecrets: string[]) =>
   createCallSignatures({ region: "eu", regions: names, regionSecrets });
 const signatures = signaturesOf(secret);

@@ -18,10 +18,10 @@ export interface RegionCalls {
   call(region: string, name: string, message: unknown): Promise<unknown>;
   /**
    * Like `call`, with a stream in place of a message, which may take any time while bytes flow. The bytes are not
-   * signed, so the answer must identify what arrived.
+   * signed, so the answer must identify the received bytes.
    *
    * @param subject the application that the bytes belong to
-   * @throws errors of the stream, too
+   * @throws errors of the stream as well
    */
   send(region: string, name: string, subject: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
   /** Lists the regions whose last call failed, if that was after the given time. */
@@ -76,7 +76,7 @@ export function createRegionCalls(
       const body = bodyOf(message);
       const once = () =>
         exchanges.run({ name, to: region, digest: digestOf(body) }, body, AbortSignal.timeout(regionTimeoutMs));
-      // The other region may have closed a kept-alive connection.
+      // The other region may have closed a persistent connection.
       const answer = await ask(region, () =>
         once().catch((error) => {
           if (error instanceof SocketClosed) return once();
@@ -143,7 +143,7 @@ export type RegionAnswer =
     };
 
 function resultOf(answer: unknown): unknown {
-  // Signed by a region, at worst of another version.
+  // A region signed it, at worst one of another version.
   const { result, refused } = answer as Record<"result" | "refused", unknown>;
   if (refused === undefined) return result;
   const { condition, message, retryAfterSeconds, parameter } = fieldsOf(refused); // as `answer`

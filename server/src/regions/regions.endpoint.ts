@@ -20,7 +20,7 @@ import {
 
 /** Remembers the nonces of calls for as long as a call could be replayed. */
 interface Nonces {
-  /** @returns false if the nonce was used before, with any process that shares its counters */
+  /** @returns false if the nonce was used before, in any process that shares its counters */
   take(nonce: string, now: number): Promise<boolean>;
 }
 
@@ -32,12 +32,12 @@ const noncesMax = 250_000;
 
 /** @param ageMsMax the maximum difference between the time of a call and now, in both directions */
 function createNonces(ageMsMax: number, { shared }: Pick<LimitCounters, "shared">): Nonces {
-  const keptMs = 2 * ageMsMax;
+  const rememberedMs = 2 * ageMsMax;
   let [older, newer] = [new Set<string>(), new Set<string>()];
   let turnedAt = 0;
   function takeHere(nonce: string, now: number): boolean {
     if (older.has(nonce) || newer.has(nonce)) return false;
-    if (now - turnedAt > keptMs || now < turnedAt || newer.size >= noncesMax / 2) {
+    if (now - turnedAt > rememberedMs || now < turnedAt || newer.size >= noncesMax / 2) {
       [older, newer] = [newer, new Set()];
       turnedAt = now;
     }
@@ -49,8 +49,8 @@ function createNonces(ageMsMax: number, { shared }: Pick<LimitCounters, "shared"
     async take(nonce, now) {
       if (!takeHere(nonce, now)) return false;
       const key = shared?.keyOf(`call between regions ${nonce}`) ?? "";
-      const isNew = await shared?.runPatiently(({ queries }) => insertNonce(key, now + keptMs, queries));
-      return isNew ?? true; // this process alone decides while the database does not answer
+      const isNew = await shared?.runPatiently(({ queries }) => insertNonce(key, now + rememberedMs, queries));
+      return isNew ?? true; // this process decides while the database does not answer
     },
   };
 }
@@ -77,7 +77,7 @@ export interface MessageHandler {
   answer(message: unknown, from: string): Promise<unknown>;
 }
 
-/** Answers an unsigned stream: the sender gets the digest of what arrived, and then confirms it. */
+/** Answers an unsigned stream: the sender gets the digest of the received bytes, and then confirms it. */
 export interface StreamHandler {
   readonly takes: "bytes";
   answer(bytes: AsyncIterable<Uint8Array>, stream: ArrivingStream): Promise<unknown>;
@@ -87,7 +87,7 @@ export interface ArrivingStream {
   /** The signed subject of the stream. */
   readonly subject: string;
   readonly from: string;
-  /** True once the whole stream has been read. */
+  /** True once the stream has been read to its end. */
   isWhole(): boolean;
 }
 

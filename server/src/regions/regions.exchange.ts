@@ -18,7 +18,7 @@ export interface Exchanges {
   /**
    * @param call its digest identifies the body
    * @returns the answer as it was signed
-   * @throws SocketClosed if the message can be sent again at once; Error
+   * @throws SocketClosed if the message can be sent again immediately; Error
    */
   run(call: Pick<CallHead, "name" | "to" | "digest">, body: Buffer | Readable, signal: AbortSignal): Promise<unknown>;
   close(): void;
@@ -91,7 +91,7 @@ export class SocketClosed extends Error {
   }
 }
 
-/** @throws Error if the answer exceeds the limit or is cut off */
+/** @throws Error if the answer exceeds the limit or is incomplete */
 async function readAnswer(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -18,14 +18,14 @@ import type { Regions } from "./regions.ts";
 /** Forwards a registration to the region of the application. */
 export interface RemoteRegistration {
   /**
-   * @param region where the application is recorded
+   * @param region the recorded region of the application
    * @returns the answer of that region
    * @throws ApiError as thrown by that region; ServiceUnavailable
    */
   register(region: string, appid: string, call: Call): Promise<RawResult>;
 }
 
-/** A moved application is one hop away; it may move once more meanwhile. */
+/** A moved application is one hop away; it may move again during the call. */
 const hopsMax = 3;
 
 export function createRemoteRegistration(services: {
@@ -128,7 +128,7 @@ const resultMember = `"result":`;
 
 const Registration = Type.Object({
   appid: IdInput("App"),
-  address: Type.Optional(Text({ maxLength: 64 })), // absent after the connection has closed
+  address: Type.Optional(Text({ maxLength: 64 })), // Skips the values that JSON cannot represent. No operation accepts such values: a parameter of this operation with one was refused before.
   requestId: Text({ maxLength: 64 }),
 });
 

@@ -39,7 +39,7 @@ export interface CallSignatures {
 type Settings = Pick<Config, "region" | "regionSecrets"> & { readonly regions: { has(name: string): boolean } };
 
 /**
- * Each direction between two regions has a key of its own, bound to the names of caller and callee, for calls and for
+ * Each direction between two regions has a separate key, bound to the names of caller and callee, for calls and for
  * answers: one region cannot sign for another.
  *
  * Calls of older releases are signed with the shared secret itself. They are accepted and answered in the same way, so
