@@ -164,7 +164,7 @@ describe("stored responses of one caller: hostile.md 37", () => {
     assert.equal((await storedBy(user)).keys, callerKeys);
   });
 
-  it("have a separate limit for a device, and leave no counts of a deleted user", async () => {
+  it("have a separate limit for a device, and no counts remain of a deleted user", async () => {
     const user = await test.signUp();
     for (let n = 0; n < callerKeys; n += 1) await checkIn(`k ${n}`, user);
     const headers = { "idempotency-key": "of the device" };

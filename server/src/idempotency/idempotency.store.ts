@@ -39,10 +39,10 @@ export async function findKeyState(owner: KeyOwner, now: number, endsAt: number,
 }
 
 /**
- * Counts a response before it is stored. The row lock makes the keyed writes of one caller run one after the other,
- * which prevents deadlocks.
+ * Counts a response before it is stored. The row lock serializes the keyed writes of one caller, which prevents
+ * deadlocks.
  *
- * @returns what the caller has stored in this hour, including this response; undefined when the user was deleted
+ * @returns the caller's stored responses in this hour, including this one; undefined when the user was deleted
  */
 export async function countStoredResponse(
   owner: KeyOwner,

@@ -48,7 +48,7 @@ function assertReused(answer: Answer): void {
 
 // spec/idempotency#stored-responses
 describe("a stored response that can no longer be opened", () => {
-  it("is refused with IdempotencyKeyReused, alone and in a batch, and nothing is executed twice", async () => {
+  it("is refused with IdempotencyKeyReused, in a batch as well, and nothing is executed twice", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const database = await createTestDatabase(folder);
     const [before, rotated] = ["the secret of the old days", "the secret of the new days"];
@@ -224,7 +224,7 @@ describe("Idempotency-Key: spec/idempotency#replays", () => {
     assert.equal((await call("POST /checkins", key, body)).status, 201, "the same body, formatted differently");
   });
 
-  it("distinguishes numbers that JSON.stringify cannot write from texts and from null", async () => {
+  it("distinguishes numbers that JSON.stringify cannot write from strings and from null", async () => {
     const put = async (key: string, value: string) => {
       const headers = { "idempotency-key": key };
       const options = { token: user.token, headers, body: `{"value":${value}}` };
@@ -340,7 +340,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     idempotencyKey,
   });
 
-  it("runs an item once, whether it is repeated in the batch, in a later one, or alone", async () => {
+  it("runs an item once, whether it is repeated in the batch, in a later one, or as a single call", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -355,7 +355,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     }
   });
 
-  it("runs a whole batch once in every mode, and its items keep their request ids", async () => {
+  it("runs a complete batch once in every mode, and its items retain their request ids", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const key = newKey();
@@ -385,7 +385,7 @@ describe("idempotencyKey of batch items, and of a batch", () => {
     assert.equal(free.status, 201);
   });
 
-  it("refuses an item with a key of invalid length alone", async () => {
+  it("refuses only the item whose key has an invalid length", async () => {
     const responses = await run([item("x".repeat(256)), item(""), item({}), item(7), item("a\0b")]);
     assert.deepEqual(
       responses.map(({ error, status }) => error ?? status),

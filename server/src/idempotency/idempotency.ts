@@ -33,7 +33,10 @@ const compressedInPlaceMax = 65_536;
 /** The first byte identifies the format: JSON begins with a brace, which a zlib stream never does. */
 const brace = 0x7b;
 
-/** The text of a response to store: sealed, because it may hold tokens, after compressing it if it is long. */
+/**
+ * Returns the stored form of a response: sealed, because it may contain tokens, and compressed before that if it is
+ * long.
+ */
 async function sealReply(json: string, context: string, sealer: Sealer): Promise<string> {
   return sealer.seal(json.length < compressedFrom ? json : await compress(json), context);
 }
@@ -67,12 +70,12 @@ interface StoredResponse {
   readonly isSuccess: boolean;
 }
 
-/** Another request has answered the same call in the meantime. */
+/** Another request has answered the same call concurrently. */
 class AnsweredMeanwhile extends Error {}
 
 /**
  * Idempotency keys (spec/idempotency#stored-responses). A response is stored in the transaction of the call, so that
- * after a crash either both exist or neither. It is sealed, because it may hold tokens. When a caller's limit leaves no
+ * after a crash either both exist or neither. It is sealed, because it may contain tokens. When a caller's limit has no
  * space for another response, the call is refused in advance, or rolled back.
  */
 export function createRunOnce(services: {

@@ -65,8 +65,8 @@ const callersPerStep = 5_000;
 
 /**
  * A counter row per application would serialize all its keyed calls on PostgreSQL, so an application's usage is the sum
- * over its callers, computed from time to time and kept in memory in between. It is approximate: this process does not
- * know the responses that other processes store between two counts, and none from before its first count.
+ * over its callers, computed from time to time and cached in between. It is approximate: this process does not count
+ * the responses that other processes store between two sums, or any from before its first sum.
  */
 export function createApplicationUsage(services: {
   readonly database: Database;
@@ -132,8 +132,8 @@ function requireSpace(usage: Usage, limit: Limit, isAboutToStore: boolean, now: 
 
 /**
  * Divides the unused part of an application's limit among its callers by dynamic thresholds: each caller may use its
- * whole limit while at least half of the application's limit is free, then less and less. So callers that store much
- * never use up the space of those that store little (hostile.md 37), and callers need not be counted.
+ * complete limit while at least half of the application's limit is free, then less and less. So callers that store much
+ * never exhaust the space of callers that store little (hostile.md 37), and callers need not be counted.
  *
  * @throws ApiError RateLimitExceeded
  */
