@@ -132,7 +132,7 @@ export async function changePublic<Row extends OwnedRow>(
 }
 
 /**
- * A public object, locked until the transaction ends.
+ * Locks a public object for the transaction.
  *
  * @throws ApiError ItemDoesNotExist, ObjectPermissionDenied for an object of a user
  */
@@ -153,7 +153,7 @@ export async function lockPublic<Row extends OwnedRow>(
 }
 
 /**
- * Whether the location in a request equals the one that the caller sees. Clients send whole objects back, and an
+ * Whether the location in a request equals the one that the caller sees. Clients send complete objects back, and an
  * unchanged location must neither replace the true location by the fuzzed one nor change whose location it is.
  */
 function isSeenAt(row: OwnedRow, userId: string, location: Location): boolean {
@@ -178,7 +178,7 @@ async function noteSharing(
 }
 
 /**
- * Deletes an object with its metadata, of which what remains beyond the first chunk is erased after the commit.
+ * Deletes an object with the first chunk of its metadata; the rest is erased after the commit.
  *
  * @returns false when it was already deleted
  */
@@ -196,7 +196,7 @@ export async function removeOwned(
   const deleted = await deleteOwned(table, applicationId, id, queries);
   if (deleted === undefined) return false;
   await events.record(applicationId, deletedEvent(deleted), queries);
-  // After the object: by then, transactions that were writing its metadata have ended.
+  // After the object: transactions that were writing its metadata have committed before.
   if (!(await eraseMetadataOf(applicationId, id, queries))) {
     afterCommit(() => background.run("finishErasure", (signal) => finishErasure(applicationId, id, database, signal)));
   }
@@ -234,7 +234,7 @@ function isShown({ read_permission, user_id }: Readable): boolean {
 }
 
 /**
- * The fields that are different, as results name them; other users receive a location only if their view of it changes.
+ * Returns the changed fields, as results name them; other users receive a location only if their view of it changes.
  */
 function changedNames<Row extends OwnedRow>({ fields }: OwnedKind<Row>, before: Row, after: Row): string[] {
   const names = fields.filter((field) => field.valueOf(before) !== field.valueOf(after)).map(({ name }) => name);

@@ -11,8 +11,8 @@ export interface OwnedField<Row> {
   readonly name: string;
   readonly column: string;
   /**
-   * The schemas for creating and searching, for changing (the empty text clears a text), and of results. A field without `change` is
-   * set at the creation only.
+   * The schemas for creating and searching, for changing (the empty string clears a text field), and of results. A
+   * field without `change` is set at the creation only.
    */
   readonly input: Schema;
   readonly change?: Schema;
@@ -35,7 +35,7 @@ type WithColumn<Column extends string, Value> = { readonly [Name in Column]: Val
   readonly id: string;
 };
 
-/** A text of bounded length. */
+/** A text field of bounded length. */
 export function textField<Column extends string>(
   name: string,
   column: Column,
@@ -46,7 +46,7 @@ export function textField<Column extends string>(
   return textFieldOf(name, column, Text(keywords), ClearableText(keywords));
 }
 
-/** A text of another format. */
+/** A text field of another format. */
 export function textFieldOf<Column extends string>(
   name: string,
   column: Column,
@@ -60,12 +60,12 @@ export function textFieldOf<Column extends string>(
   };
 }
 
-/** The input's description applies to results, too. */
+/** The input's description also applies to results. */
 function described({ description }: Schema) {
   return description === undefined ? {} : { description };
 }
 
-/** A text that cannot be searched. */
+/** A text field without a search. */
 export function unsearchedTextField<Column extends string>(
   name: string,
   column: Column,
@@ -147,7 +147,7 @@ function countSql(column: string): RawBuilder<unknown> {
   return sql`coalesce(${sql.ref(column)}, -1)`;
 }
 
-/** Fields that the static type of a contract leaves out, because handlers read them through their declaration. */
+/** Fields that the static type of a contract omits, because handlers read them through their declaration. */
 type ByName = Readonly<Record<never, never>>;
 
 /** The parameters of searches, to be spread into the others. */

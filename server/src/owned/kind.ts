@@ -21,7 +21,7 @@ export interface OwnedKind<Row extends OwnedRow = OwnedRow> {
   readonly plural: string;
   readonly tag: Tag;
   readonly fields: readonly OwnedField<ShownRow<Row>>[];
-  /** The columns that a search reads of a row, besides those of all owned objects and those of the fields. */
+  /** The columns that a search reads of a row, in addition to those of all owned objects and those of the fields. */
   readonly columns?: readonly (keyof ShownRow<Row> & string)[];
   /** The columns that store the location whose id was sent in place of a point. */
   placeColumns?(place: SentLocation["place"]): object;

@@ -24,7 +24,7 @@ const SearchOperated = Type.Object({
   ...searchParameters<string>("CreatedOrDistanceSortOrder", ["created"]),
 });
 
-/** The members that operators see of an object besides those of its owner: its location as other users see it. */
+/** The members of an object that operators see in addition to the owner's view: its location as other users see it. */
 const operatedResults = {
   shownLocation: Type.Optional({ ...WireLocation, description: "The location that others see, if it differs." }),
 };
@@ -37,7 +37,7 @@ interface OperatedOperations<Row extends OwnedRow, Result extends ObjectSchema> 
   present(row: Row): Static<Result>;
 }
 
-/** The operators' views that follow from the declaration of a kind: private objects too, at their true locations. */
+/** The operators' views that follow from the declaration of a kind: they include private objects, at true locations. */
 export function operatedOperations<Row extends OwnedRow, Result extends ObjectSchema>(
   kind: OwnedKind<Row>,
   { Search = SearchOperated, Result, present }: OperatedOperations<Row, Result>,

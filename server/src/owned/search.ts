@@ -36,13 +36,13 @@ const commonOrders = {
   tag: textOrder("tag"),
 } as const satisfies Record<string, Order<ShownRow<OwnedRow>>>;
 
-/** The names of the orders in which clients list a kind, beside `distance`. */
+/** The names of the orders in which clients list a kind, except for `distance`. */
 export function ordersOf({ fields }: OwnedKind<never>): readonly string[] {
   return [...Object.keys(commonOrders), ...fields.filter(({ search }) => search !== undefined).map(({ name }) => name)];
 }
 
 /**
- * Searches a user's own objects of a kind, by true location, and those that others share, by fuzzed location
+ * Searches a user's own objects of a kind, by true location, and objects that others share, by fuzzed location
  * (spec/search#search-scope).
  *
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange
@@ -116,7 +116,7 @@ const commonColumns = [
 
 /** The parts of searches that are the same for all callers. */
 interface Parts extends Readonly<Record<"own" | "shared", Omit<Scope, "conditions">>> {
-  /** The columns of an object without its user: a text costs several times a number. */
+  /** The columns of an object without its user: a string costs several times as much as a number. */
   readonly withoutUser: RawBuilder<unknown>;
 }
 
@@ -124,8 +124,8 @@ interface Parts extends Readonly<Record<"own" | "shared", Omit<Scope, "condition
 const partsByKind = new WeakMap<OwnedKind<never>, Parts>();
 
 function partsOf(kind: OwnedKind<never>): Parts {
-  const known = partsByKind.get(kind);
-  if (known !== undefined) return known;
+  const cached = partsByKind.get(kind);
+  if (cached !== undefined) return cached;
   const { table, fields, columns = [] } = kind;
   const names = new Set([...commonColumns, ...fields.map(({ column }) => column), ...columns]);
   const selectOf = (columnNames: readonly string[]) => sql.join(columnNames.map((name) => sql.ref(name)));

@@ -39,7 +39,7 @@ export async function getReadable<Row extends OwnedRow>(
   return row;
 }
 
-/** Those of the given objects that this user may read. */
+/** Lists the given objects that this user may read. */
 export async function listReadable(
   table: OwnedTableName,
   applicationId: string,
@@ -86,7 +86,7 @@ function findWhere<Row extends OwnedRow>(
   );
 }
 
-/** Stores the columns that a change has given other values: each further one would rewrite its indexes. */
+/** Stores the columns whose values a change replaces: each further one would rewrite its indexes. */
 export async function updateOwned<Row extends OwnedRow>(
   table: OwnedTableName,
   before: Row,

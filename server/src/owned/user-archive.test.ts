@@ -5,8 +5,8 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { readZip } from "../../test/zips.ts";
+import type { ExportEntry } from "./export.ts";
 import { archiveUser } from "./user-archive.ts";
-import type { ExportEntry } from "./user-export.ts";
 
 const owner = { applicationId: "app_1", userId: "usr_1" };
 const isThere = async () => true;
@@ -126,7 +126,7 @@ describe("the archive of a user", () => {
     assert.ok(isEnded && source.destroyed);
   });
 
-  it("is aborted when a source fails, or when the user was deleted meanwhile", async () => {
+  it("is aborted when a source fails, or when the user is deleted during the export", async () => {
     const failing = async function* () {
       yield { n: 1 };
       throw new Error("the database is away");

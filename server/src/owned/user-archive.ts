@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { finished, Readable } from "node:stream";
 import yazl from "yazl";
 import { formatDate } from "../lib/dates.ts";
-import type { BytesEntry, ExportEntry, ExportOwner, RowsEntry, UserExporter } from "./user-export.ts";
+import type { BytesEntry, ExportEntry, ExportOwner, RowsEntry, UserExporter } from "./export.ts";
 
 /** The entry of a file in the manifest. */
 interface WrittenEntry {
@@ -16,7 +16,7 @@ interface WrittenEntry {
  * read.
  */
 const rowsBytesMaxDefault = 1024 ** 3;
-const charactersAtOnce = 65_536;
+const charactersPerChunk = 65_536;
 /** Larger files in an archive need the ZIP64 format. */
 const largeBytes = 0xffff_0000;
 
@@ -24,8 +24,8 @@ const largeBytes = 0xffff_0000;
  * Streams a ZIP archive of a user's data, which is read while it is written; destroy the stream to stop. The manifest
  * comes last, because it contains the sizes and SHA-256 digests of all other files.
  *
- * @param isThere returns false if the user was deleted meanwhile; then the archive ends early, so that an incomplete
- * export is not mistaken for a complete one
+ * @param isThere returns false if the user has been deleted; then the archive is truncated, so that no reader mistakes
+ * an incomplete export for a complete one
  */
 export function archiveUser(
   owner: ExportOwner,
@@ -69,7 +69,7 @@ export function archiveUser(
 
   async function addRows({ name, rows }: RowsEntry): Promise<void> {
     const [noun = "", ending = ""] = name.split(".");
-    const lines = linesOf(rows, Math.min(charactersAtOnce, rowsBytesMax), () =>
+    const lines = linesOf(rows, Math.min(charactersPerChunk, rowsBytesMax), () =>
       counts.set(noun, (counts.get(noun) ?? 0) + 1),
     );
     counts.set(noun, 0);
@@ -136,14 +136,14 @@ function isRows(entry: ExportEntry): entry is RowsEntry {
 /** Yields the lines of some rows, many at a time, and yields to the event loop in between. */
 async function* linesOf(
   rows: AsyncIterable<object> | Iterable<object>,
-  charactersAtOnce: number,
+  charactersPerChunk: number,
   count: () => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   let text = "";
   for await (const row of rows) {
     count();
     text += `${JSON.stringify(row)}\n`;
-    if (text.length < charactersAtOnce) continue;
+    if (text.length < charactersPerChunk) continue;
     yield Buffer.from(text);
     text = "";
     await new Promise(setImmediate);

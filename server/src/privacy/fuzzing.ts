@@ -34,24 +34,24 @@ export type ShiftSecret = "profile" | "shown" | `kept ${number}` | `new ${number
 /**
  * locationFuzzing (spec/privacy#fuzzed-locations): computes the locations at which others see the objects of a user.
  *
- * A place is stored when the first object lies there. All locations of a place are fuzzed to the same point, about a
- * kilometre off, so that moving about within it reveals nothing. A secret fuzzes all its places by one rotation of the
- * globe about a secret pole, so the mean of any number of fuzzed locations is as far off as each of them.
- * docs/contributing/decisions/0005 has the alternatives.
+ * A place is stored with its first object. All locations of a place are fuzzed to the same point, about a kilometre
+ * off, so that moving within it reveals nothing. A secret fuzzes all its places by one rotation of the globe about a
+ * secret pole, so the mean of any number of fuzzed locations is as far off as each of them. docs/decisions/0005 has the
+ * alternatives.
  */
 export interface Fuzzing {
   /** The location columns of an object under its owner's setting; must be written in the same transaction. */
   locate(placing: Placing, queries: Queries): Promise<LocatedRow>;
-  /** The setting of a user, locked until the transaction ends. */
+  /** Reads the setting of a user, and locks it for the transaction. */
   findSetting(applicationId: string, userId: string, queries: Queries): Promise<FuzzingSetting>;
   /** Like `locate`, fuzzed by this secret, or not at all. */
   locateAs(secret: ShiftSecret | undefined, placing: Placing, queries: Queries): Promise<LocatedRow>;
   /**
-   * Must be called when others get to see the true location of an object that they may have seen fuzzed, because its
-   * owner has switched locationFuzzing off. Unless they could compute the shift anyway, the secrets of this generation
-   * count as known from then on.
+   * Must be called when others can see the true location of an object that they may have seen fuzzed, because its owner
+   * has switched locationFuzzing off. Unless they could compute the shift anyway, the secrets of this generation count
+   * as disclosed from then on.
    *
-   * @param seen the fuzzed location; undefined when it is not stored any more
+   * @param seen the fuzzed location; undefined when it is no longer stored
    */
   noteShown(placing: Placing, seen: Location | undefined, queries: Queries): Promise<void>;
   /** The generation of secrets for a user who switches locationFuzzing on. */
@@ -142,7 +142,7 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
         .values({
           application_id: applicationId,
           user_id: userId,
-          id: spentId(generation),
+          id: disclosedId(generation),
           secret: "spent",
           ...{ setter_id: "", lat: 0, lng: 0, cell: 0, bearing: 0 }, // a marker, not a place
         })
@@ -151,14 +151,14 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     },
 
     async nextGeneration(applicationId, userId, generation, queries) {
-      const spent = await queries
+      const disclosed = await queries
         .selectFrom("location_shifts")
         .select("id")
         .where("application_id", "=", applicationId)
         .where("user_id", "=", userId)
-        .where("id", "=", spentId(generation))
+        .where("id", "=", disclosedId(generation))
         .executeTakeFirst();
-      return spent === undefined ? generation : generation + 1;
+      return disclosed === undefined ? generation : generation + 1;
     },
   };
 }
@@ -169,8 +169,8 @@ export function trueLocation(location: Location): LocatedRow {
   return { lat: location.lat, lng: location.lng, cell, seen_lat: null, seen_lng: null, seen_cell: cell };
 }
 
-/** The row that marks the secrets of a generation as known. */
-function spentId(generation: number): string {
+/** The id of the row that marks the secrets of a generation as disclosed. */
+function disclosedId(generation: number): string {
   return `spent ${generation}`;
 }
 

@@ -8,9 +8,9 @@ import type { Fuzzing, ShiftSecret } from "./fuzzing.ts";
 const rowsPerStep = 250;
 
 /**
- * Brings the fuzzed locations of a user's objects in line with the user's locationFuzzing after a change: creates or
- * removes them, a bounded number of rows in each transaction. Others do not see a row until it has its fuzzed location,
- * and see the fuzzed one until it is removed. Can be stopped and resumed at any point.
+ * Adapts the fuzzed locations of a user's objects to the user's locationFuzzing after a change: creates or removes
+ * them, a bounded number of rows in each transaction. Others do not see a row until it has its fuzzed location, and see
+ * the fuzzed one until it is removed. Can be stopped and resumed at any point.
  *
  * @returns false when it stopped after `stepsMax` transactions with more to do
  */
@@ -85,7 +85,7 @@ async function reshiftSome(
   const isOfUser = sql`application_id = ${applicationId} and ${sql.ref(user)} = ${userId}`;
   const isBeyond =
     after?.key === undefined ? sql`` : sql`and (${first}, ${second}) > (${after.key[0]}, ${after.key[1]})`;
-  // A concurrent writer locks its object before anything that this step waits for, so there is no deadlock.
+  // A concurrent writer locks its object before any row for which this step waits, so there is no deadlock.
   const lock = database.dialect.hasRowLocks ? sql`for update` : sql``;
   const { rows } = await sql<FoundRow>`
     select ${first} as first, ${second} as second, lat, lng, seen_lat, seen_lng, setter_id, ${isShared} as is_shared

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { mayBePublic } from "../db/owned-tables.ts";
-import type { OwnedTableName } from "../db/tables.ts";
+import type { LocatedRow, OwnedTableName } from "../db/tables.ts";
+import type { Location } from "../lib/locations.ts";
 
 /**
  * Whether other users may see a row with the location of a user (spec/privacy#fuzzed-locations): with locationFuzzing
@@ -40,9 +41,9 @@ export function locationReadiness(table: string, userColumn: string, application
 
 /**
  * Whether others see a shared row: its owner is not being deleted, and its location is ready. A subquery, so that the
- * engine evaluates it row by row and keeps the order of the listing. "<> 0" rather than "= 1": for "<>" PostgreSQL
- * estimates that nearly all rows pass, for "=" that nearly none do, and then it would sort them all instead of walking an
- * index for one page.
+ * engine evaluates it row by row and preserves the order of the listing. "<> 0" rather than "= 1": for "<>" PostgreSQL
+ * estimates that nearly all rows pass, for "=" that nearly none do, and then it would sort them all instead of walking
+ * an index for one page.
  */
 export function isShownToOthers(table: OwnedTableName, application: unknown): RawBuilder<boolean> {
   return orPublic(table, sql<boolean>`${locationReadiness(table, "user_id", application)} <> 0`);
@@ -56,4 +57,19 @@ export function isOwnerThere(table: OwnedTableName, application: unknown): RawBu
 /** Every user sees public objects, which reveal no user's location. */
 function orPublic(table: OwnedTableName, condition: RawBuilder<boolean>): RawBuilder<boolean> {
   return mayBePublic(table) ? sql<boolean>`(${sql.ref(`${table}.user_id`)} is null or ${condition})` : condition;
+}
+
+type MaybeLocated = { readonly [Name in keyof LocatedRow]: LocatedRow[Name] | null };
+
+/**
+ * Returns the location of an object as a user sees it: the true one for its owner, and the fuzzed one for everyone else
+ * while the owner has locationFuzzing (spec/privacy#fuzzed-locations). All code that shows a location or searches by it
+ * calls this.
+ */
+export function shownLocation(
+  row: Pick<MaybeLocated, "lat" | "lng" | "seen_lat" | "seen_lng">,
+  isOwner: boolean,
+): Location | undefined {
+  if (!isOwner && row.seen_lat !== null && row.seen_lng !== null) return { lat: row.seen_lat, lng: row.seen_lng };
+  return row.lat === null || row.lng === null ? undefined : { lat: row.lat, lng: row.lng };
 }
