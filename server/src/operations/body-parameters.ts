@@ -4,8 +4,8 @@ import { ApiError } from "../lib/errors.ts";
 import { parseJson } from "../lib/json.ts";
 
 /**
- * Parses the parameters of a JSON or form body (spec/transport#bodies). Regardless of the content type, an empty body
- * has no parameters, and a body that begins with `{` is JSON.
+ * Parses the parameters of a JSON or form body (spec/transport#bodies). With any content type, an empty body has no
+ * parameters, and a body that begins with `{` is JSON.
  *
  * @throws ApiError ParameterIncorrectFormat, RequestTooLarge
  */
@@ -21,8 +21,8 @@ export function parseBody(body: Buffer, contentType: string | undefined): RawPar
 }
 
 /**
- * Replaces a value whose percent-escapes are not UTF-8: no wire format accepts it, but an unknown parameter may have
- * it.
+ * Replaces a value whose percent-escapes are not UTF-8. No wire format accepts it, but the value of an unknown
+ * parameter is ignored.
  */
 const undecodable = Symbol("undecodable");
 
@@ -31,7 +31,7 @@ export function parseQuery(text: string): RawParameters {
   return parsePairs(text, unescapeUtf8);
 }
 
-/** More than any operation takes; each parameter costs time, even an unknown one. HEADER_BYTES_MAX bounds queries. */
+/** More than any operation has; even unknown parameters cost time. HEADER_BYTES_MAX bounds queries. */
 const formParametersMax = 1_000;
 
 /** @throws ApiError RequestTooLarge */
@@ -100,10 +100,10 @@ function parseMembers(text: string): RawParameters {
   return Object.entries(value);
 }
 
-/** Longer bodies are not searched for their fault, which takes several times as long as parsing. */
+/** In longer bodies, errors are not located, because that takes several times as long as parsing. */
 const searchedCharactersMax = 16_384;
 
-/** Describes where JSON is malformed: the line and the column of the first character at fault. */
+/** Returns the line and the column of the first invalid character. */
 function faultOf(json: string): string {
   if (json.length > searchedCharactersMax) return "";
   let [from, until] = [0, json.length];
@@ -117,7 +117,7 @@ function faultOf(json: string): string {
   return `: line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Whether a text can be the beginning of JSON. */
+/** Whether the string can be the beginning of JSON. */
 function mayContinue(text: string): boolean {
   try {
     JSON.parse(text);

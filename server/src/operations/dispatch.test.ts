@@ -13,7 +13,7 @@ import { unlimited } from "./rate-limits.ts";
 const noActionLog: ActionLog = { record: (_action, _given, work) => work(), noteRefusal: async () => {} };
 
 describe("Dispatcher", () => {
-  it("a failed lookup of the caller is an InternalError, and is logged with the call's own request id", async () => {
+  it("answers a failed lookup of the caller with InternalError, and logs it with the request id of the call", async () => {
     const lines: string[] = [];
     const log = createLog("error", { write: (line) => void lines.push(line) });
     const routeTable = createRouteTable(1_000);

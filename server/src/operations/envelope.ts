@@ -6,19 +6,19 @@ import { Abandoned } from "../lib/call-work.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
 import { type Quota, RateLimitExceeded } from "./rate-limits.ts";
 
-/** Without a charset: RFC 8259 defines none, and shipped clients compare the text (spec/transport#content-type). */
+/** Without a charset: RFC 8259 defines none, and shipped clients compare the value (spec/transport#content-type). */
 export const jsonContentType = "application/json";
 
 /**
- * Any web page may send calls, because tokens are in a header, and operators' cookies are accepted only from pages of
- * this server.
+ * Calls from any web page are safe, because tokens are in a header, and cookies of operators are accepted only from
+ * pages of this server.
  */
 export const anyOrigin = "*";
 
-/** More than any documented name has; names inside a parameter are data. */
+/** Longer than any documented name; names inside a parameter are data of the client. */
 const parameterCharactersMax = 300;
 
-/** The machine-readable details of a failure besides its name (spec/errors#error-details). */
+/** The machine-readable details of a failure (spec/errors#error-details). */
 export const failureDetails = {
   parameter: Type.Optional(
     Type.String({ maxLength: parameterCharactersMax, description: "The invalid parameter, if there is exactly one." }),
@@ -65,7 +65,7 @@ export const ErrorEnvelope = named(
       maxItems: 50,
       description: "With refused settings: each of them.",
     }),
-    /** While the application has `debug` (spec/transport#unknown-parameters). */
+    /** Present if the application has `debug` (spec/transport#unknown-parameters). */
     ignored: Type.Optional(Type.Array(Type.String())),
     request_id: Type.String({ description: "Finds the call in the log of the server." }),
     success: Type.Literal(false),
@@ -87,31 +87,31 @@ export interface Reply {
   /** The members of the envelope between `status` and `request_id`, as JSON. */
   readonly content: string;
   readonly isSuccess: boolean;
-  /** The reason for a refusal, if known. */
+  /** The reason for a refusal. */
   readonly failure?: ApiError;
   /** True for a stored response to an earlier call with the same idempotency key. */
   readonly isReplayed?: true;
-  /** The rest of the caller's rate limit, when it is worth reporting. */
+  /** The remaining quota of the caller, if less than half is left. */
   readonly quota?: Quota;
-  /** Names without effect, for the developers of an app (spec/transport#unknown-parameters). */
+  /** The names of ignored parameters, for the developers of an app (spec/transport#unknown-parameters). */
   readonly ignored?: readonly string[];
-  /** Set when the client has requested this answer (spec/rehearsal). */
+  /** Set if the client rehearses this response (spec/rehearsal). */
   readonly rehearsed?: Rehearsed;
-  /** The answer that replaces this reply, which itself reports the real outcome. */
+  /** The rehearsed reply to send in place of this one, which has the real outcome. */
   readonly instead?: Reply;
   /** Sent instead of the envelope. */
   readonly file?: FileResult | ArchiveResult;
-  /** Sent instead of the envelope, for as long as the client listens. */
+  /** Sent instead of the envelope, until the client disconnects. */
   readonly stream?: StreamResult;
 }
 
-/** The rehearsed failure, and how the transport must alter the answer. */
+/** The rehearsed failure, and how the transport must alter the response. */
 export interface Rehearsed {
   readonly what: string;
   readonly fault?: "cut" | "truncated" | "html";
 }
 
-/** The reply that the client receives. */
+/** Returns the reply to send to the client. */
 export function shownReply(reply: Reply): Reply {
   const { instead, quota } = reply;
   if (instead === undefined) return reply;
@@ -142,7 +142,7 @@ export function errorReply(failure: ApiError): Reply {
   return { status, content, isSuccess: false, failure, ...quota };
 }
 
-/** The whole envelope as JSON. */
+/** Returns the complete envelope as JSON. */
 export function replyBody({ status, content, isSuccess, ignored = [] }: Reply, requestId: string): string {
   const names = ignored.length === 0 ? "" : `,"ignored":${JSON.stringify(ignored)}`;
   return `{"status":${status},${content}${names},"request_id":"${requestId}","success":${isSuccess}}`;

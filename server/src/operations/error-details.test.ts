@@ -22,7 +22,7 @@ async function parameterOf(answer: Promise<Answer>, error: string): Promise<unkn
 
 // spec/errors#error-details
 describe("an error names the invalid parameter", () => {
-  it("when it is missing, out of range, or has a wrong format", async () => {
+  it("if it is missing, out of range, or has a wrong format", async () => {
     const location = "1,2";
     assert.equal(await parameterOf(call("POST /checkins", {}), "ParameterMissingRequiredValue"), "location");
     const long = call("POST /checkins", { location, COMMENT: "x".repeat(4_001) });
@@ -38,7 +38,7 @@ describe("an error names the invalid parameter", () => {
     assert.equal(await parameterOf(call(long256, {}), "ParameterOutOfRange"), "event");
   });
 
-  it("when it is a member of another parameter", async () => {
+  it("if it is a member of another parameter", async () => {
     const text = "x".repeat(1_001);
     const event = call("POST /metrics/events/level", { values: { mood: text } });
     assert.equal(await parameterOf(event, "ParameterOutOfRange"), "values.mood");
@@ -46,14 +46,14 @@ describe("an error names the invalid parameter", () => {
     assert.equal(await parameterOf(large, "RequestTooLarge"), "values.mood");
   });
 
-  it("with its value cut at 300 characters, between characters", async () => {
+  it("truncated at 300 characters, between characters", async () => {
     const key = `x${"😀".repeat(300)}`;
     const answer = call("PUT /metadata/me", { values: { [key]: 1 } });
     const parameter = `${await parameterOf(answer, "ParameterOutOfRange")}`;
     assert.ok(parameter.startsWith("values.x😀") && parameter.length <= 300 && parameter.isWellFormed());
   });
 
-  it("when its value is taken", async () => {
+  it("if its value is already in use", async () => {
     const taken = call("POST /users", { username: user.userName, password: "correct horse" });
     assert.equal(await parameterOf(taken, "ItemAlreadyExists"), "username");
     await call("POST /users/me/identities/crm", { identityId: "7" });
@@ -62,7 +62,7 @@ describe("an error names the invalid parameter", () => {
     assert.equal(await parameterOf(identity, "ItemAlreadyExists"), "identityId");
   });
 
-  it("when it is too large", async () => {
+  it("if it is too large", async () => {
     const item = { method: "GET", path: "/users/me" };
     const batch = call("POST /batch", { requests: [item, item, item, item] });
     assert.equal(await parameterOf(batch, "RequestTooLarge"), "requests");
@@ -87,7 +87,7 @@ describe("an error names the invalid parameter", () => {
     assert.equal(await parameterOf(two, "ParameterOutOfRange"), undefined);
   });
 
-  it("but names none when an id is refused or no parameter is invalid", async () => {
+  it("unless it is an id, or no parameter is invalid", async () => {
     const refusals: readonly [operation: string, error: string][] = [
       ["GET /checkins/x", "ParameterIncorrectFormat"],
       [`GET /checkins/${user.id}`, "ParameterOutOfRange"],

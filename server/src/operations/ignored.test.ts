@@ -17,18 +17,18 @@ async function ignoredBy(operation: string, body?: unknown): Promise<unknown> {
 
 // spec/transport#unknown-parameters
 describe("the header Rollcall-Ignored", () => {
-  it("lists each unknown parameter of an operation once, as it was sent", async () => {
+  it("lists each unknown parameter of an operation once, as sent", async () => {
     assert.equal(await ignoredBy("GET /checkins?coment=x&pictureId=y&coment=z"), "coment, pictureId");
     assert.equal(await ignoredBy("GET /users/me?foo=1"), "foo");
     assert.equal(await ignoredBy("PATCH /users/me", { firstname: "A", frstName: "B" }), "frstName");
   });
 
-  it("is also sent when the call is refused", async () => {
+  it("is also sent with errors", async () => {
     const { status, headers } = await test.call("GET /checkins?coment=x&pageSize=0", { token: user.token });
     assert.deepEqual([status, headers["rollcall-ignored"]], [400, "coment"]);
   });
 
-  it("omits names that client libraries add to every call, and fields of objects that are sent back", async () => {
+  it("omits names that client libraries add to every call, and fields of objects that clients send back", async () => {
     const added = "location=1,2&readPermissions=App&writePermissions=User&OWNERID=me";
     assert.equal(await ignoredBy(`GET /checkins?${added}`), undefined);
     const { body } = await test.call("GET /users/me", { token: user.token });
@@ -43,7 +43,7 @@ describe("the header Rollcall-Ignored", () => {
     assert.equal(await ignoredBy("PATCH /users/me", { "\ud800": 1, __proto__x: 1 }), "%EF%BF%BD, __proto__x");
   });
 
-  it("lists the parameters of a query where only the body counts", async () => {
+  it("lists the parameters in the query of a call whose parameters are in the body", async () => {
     assert.equal(
       await ignoredBy("POST /checkins?comment=a&tag=b", { location: "1,2" }),
       undefined,
@@ -61,7 +61,7 @@ describe("the header Rollcall-Ignored", () => {
 
 // spec/transport#unknown-parameters
 describe("the names of ignored parameters in the envelope", () => {
-  it("are there while the application has debug, in successes, errors and items of a batch", async () => {
+  it("are listed if the application has debug, in results, errors and items of a batch", async () => {
     const application = await test.createApplication();
     const { token } = await test.signUp("Debugging", application);
     const call = async (operation: string, body?: object) =>
@@ -128,7 +128,7 @@ describe("names and paths of shipped clients", () => {
     assert.equal(await found(`/blobs?ownerId=${user.id}`), 0);
   });
 
-  it("in metadata, permission is an alias of visibility and modified of lastModified, and value is compared by its JSON type", async () => {
+  it("in metadata, permission is an alias of visibility, and modified of lastModified, and value is compared by its JSON type", async () => {
     const values: [string, unknown][] = [
       ["n", 5],
       ["text", "5"],
@@ -155,7 +155,7 @@ describe("names and paths of shipped clients", () => {
     assert.equal(status, 400);
   });
 
-  it("dateOfBirth and dobRange find only the caller, because others do not see a date of birth", async () => {
+  it("dateOfBirth and dobRange find only the caller, because other users cannot see a date of birth", async () => {
     const save = (token: string) => test.call("PATCH /users/me", { token, body: { dateOfBirth: "1981-07-09" } });
     const other = await test.signUp();
     await save(other.token);

@@ -1,21 +1,22 @@
 import type { Route } from "../contract/route.ts";
 import { fieldsOf } from "../lib/fields.ts";
 
-/** Lists the parameters that the operation does not know, so that developers notice misspelt ones. */
+/** The header with the names of unknown parameters, by which developers notice misspelt ones. */
 export const ignoredHeader = "Rollcall-Ignored";
 
-/** Names that client libraries add to every call, and that the service itself puts into URLs. */
+/** Names that client libraries add to every call, and names in URLs of the service. */
 const expectedNames = [
   ...["location", "readPermissions", "writePermissions"],
   ...["accessToken", "application", "expires", "signature"],
 ];
 
 const namesMax = 10;
-/** In characters; percent-encoding may expand each to twelve bytes. */
+/** In characters, of which percent-encoding may expand each to twelve bytes. */
 const nameCharactersMax = 24;
 
 /**
- * Selects the unknown parameter names of a call that developers should notice, at most ten, shortened. Fields of the operation's own result are not reported, because clients send back objects that they have read.
+ * Returns a function that selects the unknown names of a call to report, at most ten, truncated. Fields of the
+ * operation's result are omitted, because clients send back objects that they have read.
  */
 export function createIgnoredNames({
   result,
@@ -25,7 +26,7 @@ export function createIgnoredNames({
   return (unread) => boundNames(unread, (name) => !expected.has(name.toLowerCase()));
 }
 
-/** Selects distinct names, at most ten, shortened. */
+/** Selects distinct names, at most ten, truncated. */
 export function boundNames(all: Iterable<string>, isShown: (name: string) => boolean = () => true): string[] {
   const names = new Set<string>();
   for (const name of all) {
@@ -35,7 +36,7 @@ export function boundNames(all: Iterable<string>, isShown: (name: string) => boo
   return [...names];
 }
 
-/** The value of the header: all characters that it cannot contain are percent-encoded. */
+/** Returns the value of the header, percent-encoding characters that a header cannot contain. */
 export function ignoredHeaderOf(names: readonly string[]): string {
   return names.map(encodeURIComponent).join(", ");
 }

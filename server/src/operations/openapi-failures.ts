@@ -4,7 +4,7 @@ import { ErrorEnvelope } from "./envelope.ts";
 import type { Json, SchemaComponents } from "./openapi-schemas.ts";
 import { rehearsedHeader } from "./rehearsals.ts";
 
-/** Every row of the error catalogue, which the `x-errors` of an operation name. */
+/** Describes the rows of the error catalogue, to which `x-errors` refers. */
 export function describeCatalogue(): Json {
   return conditions.map((condition) => {
     const { error, errorNumber, status, when, remedy } = errorRow(condition);
@@ -19,7 +19,7 @@ const ofClients = [
   ...ofProcess,
 ] as const;
 
-/** The conditions that nearly every operation of a kind of caller has, which the document lists once. */
+/** The conditions of nearly every operation for a kind of caller, which the document lists once. */
 export const callerConditions: Readonly<Record<CallerKind, readonly ErrorCondition[]>> = {
   anyone: ofProcess,
   device: ofClients,
@@ -31,7 +31,7 @@ export const callerConditions: Readonly<Record<CallerKind, readonly ErrorConditi
   ],
 };
 
-/** The conditions of an operation, as a difference to those of its kind of caller. */
+/** Describes the conditions of an operation as a difference to `callerConditions`. */
 export function describeConditions(caller: CallerKind, declared: readonly ErrorCondition[]): Record<string, Json> {
   const ofCaller = callerConditions[caller];
   const excluded = ofCaller.filter((condition) => !declared.includes(condition));
@@ -41,10 +41,10 @@ export function describeConditions(caller: CallerKind, declared: readonly ErrorC
   };
 }
 
-/** The failures of an operation: which of them are possible, its conditions say. */
+/** The failure response of every operation; `x-errors` lists the possible conditions. */
 export const failureReference = { default: { $ref: "#/components/responses/default" } };
 
-/** The failure that {@link failureReference} names, and the errors of each status. */
+/** Describes the response of {@link failureReference}, and the errors of each status. */
 export function describeFailures({ describe }: SchemaComponents): Record<string, Json> {
   const content = { "application/json": { schema: describe(ErrorEnvelope) } };
   const statuses = new Set(conditions.map((condition) => errorRow(condition).status));
@@ -72,4 +72,4 @@ const failureHeaders: Json = {
   },
 };
 
-const conditions = Object.keys(errorCatalogue) as ErrorCondition[]; // Object.keys forgets the key type
+const conditions = Object.keys(errorCatalogue) as ErrorCondition[]; // Object.keys returns string[]

@@ -8,7 +8,7 @@ import { headerCharactersMax, slowMsMax } from "./rehearsals.ts";
 
 type Describe = SchemaComponents["describe"];
 
-/** The OpenAPI description of a route. */
+/** Returns the OpenAPI description of a route. */
 export function describeRoute(route: Route, describe: Describe): DescribedOperation {
   const conditions = conditionsOf(route);
   const hasBody = takesBody(route);
@@ -37,7 +37,7 @@ export function describeRoute(route: Route, describe: Describe): DescribedOperat
   };
 }
 
-/** The OpenAPI description of an operation with a protocol of its own. */
+/** Returns the OpenAPI description of an endpoint's operation. */
 export function describeEndpointOperation(
   { tag, headers }: Endpoint,
   {
@@ -87,17 +87,17 @@ export function describeEndpointOperation(
   };
 }
 
-/** Each scheme of `openapi.ts` stands for the header with the word Service. */
+/** The token schemes of `openapi.ts` describe the header with the scheme `Service`. */
 const securityOf = {
   anyone: [],
   device: [{ deviceToken: [] }, { bearer: [] }],
   user: [{ userToken: [] }, { bearer: [] }],
 };
 
-/** The security of the operators' document, which contains it once. */
+/** The security of all operations in the operators' document. */
 export const operatorSecurity = [{ operatorToken: [] }, { bearer: [] }];
 
-/** An operator's call is in no batch and takes no key, which no operation repeats. */
+/** Omits the extensions for batches and idempotency keys for operators, who have neither. */
 function callerFields(route: Route) {
   return {
     "x-caller": route.caller,
@@ -146,7 +146,7 @@ function idempotencyKey(describe: Describe): DescribedParameter {
   };
 }
 
-/** Whether an application can be made to fail here (spec/rehearsal#what-can-be-rehearsed). */
+/** Whether failures of the operation can be rehearsed (spec/rehearsal#what-can-be-rehearsed). */
 function canBeRehearsed({ caller, operation }: Route): boolean {
   return caller === "device" || caller === "user" || operation === "registerDevice";
 }
@@ -180,7 +180,7 @@ function describeSuccess({ result }: Route, describe: Describe): Json {
   return { description: "OK", content: { "application/json": { schema: describe(answerWith(result)) } } };
 }
 
-/** The envelope around a result; results that are one value share the envelope of their type. */
+/** Returns the envelope of a result; results that are scalars share the envelope of their type. */
 function answerWith(result: Schema): Schema {
   const isTrue = result["const"] === true;
   const value = nameOf(result) === undefined && !isTrue ? { type: result["type"] } : result;
@@ -199,7 +199,7 @@ function answerWith(result: Schema): Schema {
 
 const answersByType: Readonly<Record<string, string>> = { boolean: "True", string: "Text", integer: "Integer" };
 
-/** The media type of a result that is sent as bytes. */
+/** Returns the media type of a result that is sent as bytes. */
 function mediaTypeOf(result: Schema): string | undefined {
   const mediaType = result["x-media-type"];
   return typeof mediaType === "string" ? mediaType : undefined;

@@ -1,6 +1,6 @@
 import type { Json } from "./openapi-schemas.ts";
 
-/** A parameter of an operation, as OpenAPI describes it. */
+/** The OpenAPI description of a parameter. */
 export type DescribedParameter = {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -9,7 +9,7 @@ export type DescribedParameter = {
   readonly schema: Json;
 };
 
-/** An operation, whose parameters may become references. */
+/** The OpenAPI description of an operation, whose parameters may become references. */
 export interface DescribedOperation {
   readonly operationId: string;
   readonly parameters?: readonly DescribedParameter[];
@@ -22,8 +22,8 @@ interface Shared {
 }
 
 /**
- * Finds the parameters that several operations have in common. Of several with one name, the one that most operations
- * have keeps it; the others are named after their first operation, too.
+ * Finds the parameters that several operations share. Of different parameters with one name, the most frequent one has
+ * it, and the name of their first operation is added to the others.
  */
 export function findShared(operations: readonly DescribedOperation[]): ReadonlyMap<string, Shared> {
   const uses = new Map<string, { parameter: DescribedParameter; first: string; count: number }>();
@@ -46,7 +46,7 @@ export function findShared(operations: readonly DescribedOperation[]): ReadonlyM
   );
 }
 
-/** An operation with references in place of the parameters that it shares. */
+/** Replaces the shared parameters of an operation by references. */
 export function referToShared(operation: DescribedOperation, shared: ReadonlyMap<string, Shared>): object {
   const { parameters } = operation;
   if (parameters === undefined) return operation;
@@ -57,7 +57,7 @@ export function referToShared(operation: DescribedOperation, shared: ReadonlyMap
   return { ...operation, parameters: referred };
 }
 
-/** The components that {@link referToShared} names. */
+/** Describes the components that {@link referToShared} refers to. */
 export function describeShared(shared: ReadonlyMap<string, Shared>): Record<string, Json> {
   const entries = [...shared.values()].map(({ name, parameter }): [string, Json] => [name, { ...parameter }]);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));

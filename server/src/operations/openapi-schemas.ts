@@ -2,11 +2,11 @@ import { type DocumentedLimits, isObjectSchema, limitsOf, nameOf, partsOf, type 
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The schemas of a document: objects and enumerations are components, all others are inline. */
+/** The schemas of a document: objects and enumerations are components, and other schemas are inline. */
 export interface SchemaComponents {
-  /** @returns the schema, or a reference to its component, which keeps the description of the property */
+  /** @returns the schema, or a reference to its component with the description of the property */
   describe(schema: Schema): { [keyword: string]: Json };
-  /** All components until now, by name. */
+  /** The components so far, by name. */
   list(): Record<string, Json>;
 }
 
@@ -37,16 +37,16 @@ export function createSchemaComponents(limits: DocumentedLimits): SchemaComponen
     return publish(schema);
   }
 
-  /** The keywords of a schema, without our internal ones. */
+  /** Returns the keywords of a schema, without the internal `x-` keywords. */
   function publish(schema: Schema): { [keyword: string]: Json } {
     const published: { [keyword: string]: Json } = {};
     for (const [keyword, value] of Object.entries({ ...schema, ...limitsOf(schema, limits) })) {
       if (keyword.startsWith("x-") || value === undefined || isEmptyList(value)) continue;
-      // The Java client of a constant truth value does not compile.
+      // The generated Java client does not compile with a constant boolean.
       if (keyword === "const" && schema["type"] === "boolean") continue;
       published[keyword] = publishKeyword(keyword, value);
     }
-    // Clients with integers of 32 bits need this format.
+    // Generated clients would use 32-bit integers without this format.
     if (schema["type"] === "integer" && Number(schema["maximum"]) > int32Max) published["format"] = "int64";
     return published;
   }
@@ -85,7 +85,7 @@ function plainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Similar components lie next to each other, where compression finds what they have in common. */
+/** Places similar components next to each other, where they compress well. */
 function byRole([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return roleKey(a) < roleKey(b) ? -1 : 1;
 }
@@ -96,5 +96,5 @@ function roleKey(name: string): string {
 }
 
 const roles = ["Answer", "Page"];
-/** The beginnings of the names of the requests and results about a resource. */
+/** Prefixes in the names of requests and results for a resource. */
 const beginnings = /^(?:Change|Changed|Create|Created|Listed|Operated|Public|Put|Register|Social)+(?=[A-Z])/;

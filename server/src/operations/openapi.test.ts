@@ -1,4 +1,4 @@
-// Runs on one engine: it tests pages and documents, which no statement reads.
+// Runs on one engine: pages and documents come from no statement.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  /** That of the document where it is absent. */
+  /** The security of the document if absent. */
   readonly security?: readonly Record<string, unknown>[];
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema | Reference }> };
@@ -102,7 +102,7 @@ function parametersOf({ parameters = [] }: Operation, location: string, document
   return all.filter((parameter) => parameter.in === location);
 }
 
-/** All failures of an operation in the document. */
+/** Returns all failures of an operation in the document. */
 function failuresOf(operation: Operation, document: Document): string[] {
   const { "x-caller": caller, "x-errors": own, "x-excluded-errors": excluded = [] } = operation;
   const ofCaller = document["x-caller-errors"][caller] ?? [];
@@ -220,13 +220,13 @@ for (const audience of ["clients", "operators"] as const) {
       }
     });
 
-    it("has one body for all failures", () => {
+    it("has the same body for all failures", () => {
       const bodies = Object.values(document.components.responses).map(({ content }) => content);
       const schema = { $ref: "#/components/schemas/ApiError" };
       for (const body of bodies) assert.deepEqual(body, { "application/json": { schema } });
     });
 
-    it("has only objects and enumerations as named components, each of them once", () => {
+    it("has only objects and enumerations as named components, each once", () => {
       const inline: string[] = [];
       JSON.stringify({ ...document, components: document.components.parameters }, (name, value) => {
         if (value?.enum !== undefined || (value?.type === "object" && value.properties !== undefined))
@@ -247,7 +247,7 @@ for (const audience of ["clients", "operators"] as const) {
       }
     });
 
-    it("gives each path parameter one name", () => {
+    it("uses one name for each path parameter", () => {
       const names = new Map<string, string>();
       for (const path of Object.keys(document.paths)) {
         const segments = path.split("/");
@@ -261,7 +261,7 @@ for (const audience of ["clients", "operators"] as const) {
       assert.ok(names.size > 0);
     });
 
-    it("has no component whose name is the name of another one's constructor in Go", () => {
+    it("has no component whose name equals the name of another component's constructor in Go", () => {
       const names = Object.keys(document.components.schemas);
       assert.deepEqual(
         names.filter((name) => names.includes(name.replace(/^New/, "")) && name.startsWith("New")),
@@ -269,7 +269,7 @@ for (const audience of ["clients", "operators"] as const) {
       );
     });
 
-    it("types every constant, and lists no types", () => {
+    it("has a type for every constant, and no lists of types", () => {
       JSON.stringify(document, (name, value) => {
         if (value?.const !== undefined) assert.equal(typeof value.type, "string", name);
         if (name === "type")
@@ -278,7 +278,7 @@ for (const audience of ["clients", "operators"] as const) {
       });
     });
 
-    it("describes every operation, parameter, tag and enumeration value, and every property that its name does not explain", () => {
+    it("describes every operation, parameter, tag and enumeration value, and every property whose name does not explain it", () => {
       const lacking = operations().flatMap(({ operation }) => {
         const all = (operation.parameters ?? []).map((each) => resolve(each, document.components.parameters));
         const parameters = all
@@ -301,7 +301,7 @@ for (const audience of ["clients", "operators"] as const) {
       assert.deepEqual(lacking, []);
     });
 
-    it("states the bounds from the settings of this deployment", () => {
+    it("contains the bounds from the settings of the deployment", () => {
       const { pageSize } = document.components.parameters;
       assert.deepEqual(pageSize?.schema, { type: "integer", minimum: 1, maximum: 40, default: 20 });
       if (audience === "operators") return;
@@ -325,7 +325,7 @@ for (const audience of ["clients", "operators"] as const) {
 
 // spec/transport#openapi
 describe("the OpenAPI documents", () => {
-  it("have no operation in common, and the same content for each component in common", () => {
+  it("share no operation, and have the same content for each shared component", () => {
     const { clients, operators } = documents;
     const idsOf = (document: Document) => new Set(operationsOf(document).map(({ operation }) => operation.operationId));
     assert.deepEqual(idsOf(clients).intersection(idsOf(operators)), new Set());
@@ -354,7 +354,7 @@ describe("the OpenAPI documents", () => {
     }
   });
 
-  it("writes an object that extends another as that one and what it has besides", () => {
+  it("compose an object that extends another from the base and the further properties", () => {
     const { OperatedCheckin, Checkin } = documents.operators.components.schemas;
     const [base, more] = OperatedCheckin?.allOf ?? [];
     assert.deepEqual(base, { $ref: "#/components/schemas/Checkin" });
@@ -363,7 +363,7 @@ describe("the OpenAPI documents", () => {
   });
 });
 
-/** The properties of an object, with those of the objects that it extends. */
+/** Returns the properties of an object, including the properties of its base objects. */
 function propertiesOf(
   { properties = {}, allOf = [] }: Schema,
   document: Document,
@@ -372,7 +372,7 @@ function propertiesOf(
   return Object.assign({}, properties, ...parts);
 }
 
-/** Whether a property has a description, or those of the component that it refers to. */
+/** Whether a property has a description, or the component that it refers to. */
 function isDescribed(schema: Schema | Reference): boolean {
   if ("$ref" in schema || schema.description !== undefined) return true;
   return schema.items !== undefined && "$ref" in schema.items;
@@ -385,7 +385,7 @@ const plainNames: ReadonlySet<string> = new Set([
   ...["address1", "address2", "city", "region", "country", "postalCode", "phone", "fax", "website"],
   ...["model", "osVersion", "appVersion", "platform", "stackTrace", "message", "methodName"],
   ...["comment", "description", "title", "caption", "contentType", "userID", "deviceID", "locationID", "thumbnailID"],
-  // Of envelopes and pages, as the description of the document says.
+  // In envelopes and pages, which the description of the document explains.
   ...[
     "status",
     "result",
@@ -399,7 +399,7 @@ const plainNames: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** The parameters of a body; those of an upload are in its part `body`. */
+/** Returns the parameters of a body; in an upload, they are in the part `body`. */
 function namesInBody({ requestBody }: Operation, document: Document): string[] {
   return Object.entries(requestBody?.content ?? {}).flatMap(([type, { schema }]) => {
     const { schemas } = document.components;

@@ -7,13 +7,13 @@ import { describeEndpointOperation, describeRoute, operatorSecurity } from "./op
 import { describeShared, findShared, referToShared } from "./openapi-parameters.ts";
 import { createSchemaComponents } from "./openapi-schemas.ts";
 
-/** The content of the document: the operations, and their paths with protocols of their own. */
+/** The content of the documents: operations, and endpoints with other protocols. */
 export interface DescribedApi {
   readonly routes: readonly Route[];
   readonly endpoints: readonly Endpoint[];
 }
 
-/** The readers of a document: clients of applications, or operators, whose operations are under `/_/api/`. */
+/** The readers of a document: developers of clients, or operators, whose operations are under `/_/api/`. */
 export type Audience = "clients" | "operators";
 
 /** Generates the OpenAPI 3.1 document of an audience from the declarations of operations. */

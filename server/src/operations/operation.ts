@@ -16,7 +16,7 @@ import {
 import type { ObjectSchema, Schema, Static } from "../contract/schema.ts";
 import type { Services } from "./services.ts";
 
-/** Declares one operation: its interface, and the handler that gets the services of the process. */
+/** Declares one operation: its interface, and a handler that receives the services of the process. */
 interface OperationDeclaration<
   Kind extends CallerKind,
   Path extends ObjectSchema,
@@ -45,10 +45,9 @@ interface OperationDeclaration<
 }
 
 /**
- * An operation that can be served once it has its services. Operations that commands run as well need `CommandServices`
- * alone.
+ * Creates a route from services. Operations that commands also run need only `CommandServices`.
  *
- * @param onResult receives each result as the handler returns it, for a caller in this process
+ * @param onResult receives each result of the handler, for an internal caller
  */
 export type Operation<Result = unknown, Needs = Services> = (
   services: Needs,

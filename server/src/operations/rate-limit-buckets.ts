@@ -7,27 +7,27 @@ import { createTokenBuckets, type Limit, type TokenBucket, type TokenBuckets } f
 import type { LimitCounters } from "../limits/counters.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
-/** The properties of an operation that limits depend on. */
+/** The properties of an operation on which limits depend. */
 export type Limited = { readonly method: string; readonly path: string } & Partial<
   Pick<Route, "addressLimit" | "download">
 >;
 
-/** A limit for operations. */
+/** An application's limit for operations. */
 type NamedLimit = ApplicationPolicy["limits"]["operations"][number];
 
 export type LimitedCall = Pick<Call, "path" | "address">;
 
-/** Per kind of bucket; each takes about 150 bytes. */
+/** Per kind of bucket. A bucket takes about 150 bytes. */
 const bucketsMax = 100_000;
 
 /** The age below which a device counts as new. */
 const newDeviceMs = 60_000;
-/** The share of its burst that a new device gets: enough for a client's first synchronization, and for test suites. */
+/** The share of the burst that a new device has: enough for a client's first synchronization, and for test suites. */
 const newDeviceBurstShare = 3 / 4;
-/** A smaller burst is not reduced, because the application has chosen it deliberately. */
+/** A smaller burst is not reduced, because the application has set it deliberately. */
 const newDeviceBurstMin = 100;
 
-/** Finds the bucket of each limit that a call falls under, as the deployment and the application have set the limit. */
+/** Finds the buckets of the limits that apply to a call, with the settings of the deployment and the application. */
 export class RateLimitBuckets {
   readonly #settings: RateLimitSettings;
   readonly #processes: number;
@@ -36,13 +36,13 @@ export class RateLimitBuckets {
   readonly #callers: TokenBuckets;
   readonly #applications: TokenBuckets;
   readonly #addresses: TokenBuckets;
-  /** Of this process alone: a flood without credentials must not cause statements. */
+  /** Not shared between processes, so that a flood without credentials causes no statements. */
   readonly #unknown = createTokenBuckets(bucketsMax);
   readonly #operations: TokenBuckets;
   readonly #events: TokenBuckets;
   readonly #isYoung = createAgeCheck("Device", newDeviceMs);
 
-  /** @param counters `processes`: the number of processes that share the address without sharing their counters */
+  /** @param counters `processes` is the number of processes behind one address that do not share counters */
   constructor(settings: RateLimitSettings, counters: Pick<LimitCounters, "createBuckets" | "processes">) {
     this.#settings = settings;
     this.#processes = counters.processes;
@@ -69,7 +69,7 @@ export class RateLimitBuckets {
   }
 
   /**
-   * An application that raises its device limit raises the address limit in proportion. A lowered device limit does not
+   * An application that raises its device limit raises the address limit in proportion. A lower device limit does not
    * lower the address limit, because many devices may share an address.
    */
   ofAddress(addressKey: string, { applicationId, policy }: Caller, now: number): TokenBucket {
@@ -81,19 +81,19 @@ export class RateLimitBuckets {
     );
   }
 
-  /** The further bucket of an address for its new devices, raised like the address limit. */
+  /** The additional bucket of an address for its new devices, raised as the address limit is. */
   ofNewDevices(addressKey: string, { applicationId, policy }: Caller, now: number): TokenBucket | undefined {
     if (this.#newDevices === undefined) return undefined;
     const limit = raisedLike(this.#newDevices, policy.limits.caller, this.#settings.caller);
     return this.#addresses.find(`newDevices ${addressKey}`, limit, now, applicationId);
   }
 
-  /** @param own the application's own limit */
+  /** @param own the limit in the application's settings */
   ofApplication(applicationId: string, own: Limit | undefined, now: number): TokenBucket {
     return this.#applications.find(applicationId, this.#shareOf(own ?? this.#settings.application), now, applicationId);
   }
 
-  /** @param own the application's own limit; without an application, the limit is the deployment's */
+  /** @param own the limit in the application's settings; undefined for the deployment's limit */
   ofAddressLimit(
     kind: AddressLimit,
     applicationId: string,
@@ -109,13 +109,13 @@ export class RateLimitBuckets {
     return this.#unknown.find(addressGroup(address), this.#settings.unknown, now);
   }
 
-  /** The application's limit for this operation; the first matching pattern applies. */
+  /** Finds the application's limit for an operation; the first matching pattern applies. */
   findNamed(route: Limited, call: LimitedCall, caller: AnyCaller): NamedLimit | undefined {
     if (!("policy" in caller) || caller.policy.limits.operations.length === 0) return undefined;
     return caller.policy.limits.operations.find(({ pattern }) => matchesPattern(pattern, route, call.path, caller));
   }
 
-  /** The bucket for this operation besides the general limits. */
+  /** Returns the bucket of the operation, in addition to the general limits. */
   ofOperation(
     route: Limited,
     call: LimitedCall,
@@ -142,8 +142,8 @@ export class RateLimitBuckets {
   }
 
   /**
-   * The share of a limit for calls over many connections, which spread over the processes; one device usually reaches
-   * one process.
+   * Returns a process's share of a limit for calls over many connections, which are distributed over the processes. A
+   * single device usually calls one process.
    */
   #shareOf({ perSecond, burst }: Limit): Limit {
     return { perSecond: perSecond / this.#processes, burst: Math.max(1, burst / this.#processes) };
@@ -154,7 +154,7 @@ function newDeviceLimit({ perSecond, burst }: Limit): Limit {
   return { perSecond, burst: Math.min(burst, Math.max(newDeviceBurstMin, burst * newDeviceBurstShare)) };
 }
 
-/** Raises a limit in the proportion in which the application has raised another one; never lowers it. */
+/** Raises a limit in the proportion by which the application has raised another one; never lowers it. */
 function raisedLike(limit: Limit, own: Limit | undefined, usual: Limit): Limit {
   const factor = own === undefined ? 1 : Math.max(1, own.perSecond / usual.perSecond);
   return factor === 1 ? limit : { perSecond: limit.perSecond * factor, burst: limit.burst * factor };

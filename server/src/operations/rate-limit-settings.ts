@@ -4,15 +4,15 @@ import type { Limit } from "../lib/token-buckets.ts";
 
 /** The limits of the deployment, which applications may override. */
 export interface RateLimitSettings {
-  /** Per device with all its users, or per operator. */
+  /** Per device (with all its users), or per operator. */
   readonly caller: Limit;
-  /** Per application and address, for all devices behind it. */
+  /** Per application and address, for all devices with this address. */
   readonly address: Limit;
-  /** The same, for devices in their first minute; undefined treats them like older ones. */
+  /** Per application and address, for devices in their first minute; undefined for no additional limit. */
   readonly newDevices: Limit | undefined;
   /** Per application. */
   readonly application: Limit;
-  /** For metric events, of which one call contains up to a thousand. */
+  /** For metric events. A call contains up to a thousand. */
   readonly events: Readonly<Record<"caller" | "address" | "application", Limit>>;
   /** Per address and process, for requests without a caller. */
   readonly unknown: Limit;
@@ -37,10 +37,10 @@ type RateLimitConfig = Pick<
 
 const operatorSignInsPerSecond = 5;
 
-/** Multiples of the event limit of one device for an address and an application, in about the proportions of calls. */
+/** The event limits of an address and an application, as multiples of a device's, about as for calls. */
 const eventsFactor = { address: 5, application: 10 };
 
-/** @returns undefined when rate limits are off */
+/** @returns undefined if rate limits are off */
 export function readRateLimits(config: RateLimitConfig): RateLimitSettings | undefined {
   if (!config.rateLimits) return undefined;
   const lasting = (perSecond: number, seconds: number) => ({ perSecond, burst: perSecond * seconds });
@@ -51,13 +51,13 @@ export function readRateLimits(config: RateLimitConfig): RateLimitSettings | und
       config.rateLimitNewDevicesPerSecond === 0 ? undefined : lasting(config.rateLimitNewDevicesPerSecond, 20),
     application: lasting(config.rateLimitApplicationPerSecond, 10),
     events: {
-      // A device that was offline reports thousands of events at once.
+      // A device that was offline reports thousands of events in a burst.
       caller: lasting(config.rateLimitEventsPerSecond, 30),
       address: lasting(config.rateLimitEventsPerSecond * eventsFactor.address, 30),
       application: lasting(config.rateLimitEventsPerSecond * eventsFactor.application, 30),
     },
     unknown: lasting(config.rateLimitUnknownPerSecond, 20),
-    // Thousands of phones can share one address and reconnect together.
+    // Thousands of phones can share one address and reconnect simultaneously.
     addresses: {
       registrations: lasting(config.rateLimitRegistrationsPerSecond, 20),
       signUps: lasting(config.rateLimitSignInsPerSecond, 20),

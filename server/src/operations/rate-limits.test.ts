@@ -16,7 +16,7 @@ import type { NewApplication } from "../applications/applications.store.ts";
 import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;
-/** Another process on the same database, which changes the settings that this one uses. */
+/** Another process on the same database, which changes the settings that `test` uses. */
 let other: TestApp;
 before(async () => {
   test = await startTestApp();
@@ -90,7 +90,7 @@ function postFrom(
 const onSqlite = { skip: process.env["TEST_DATABASE_URL"] !== undefined && "PostgreSQL shares the counters" };
 
 describe("limits of a caller", () => {
-  it("answer 429 RateLimitExceeded to the call above the burst, with the exact time until the next admitted call as Retry-After", async () => {
+  it("refuse the call above the burst with 429 RateLimitExceeded and the exact time until the next admitted call in Retry-After", async () => {
     const application = await limited({ caller: { perSecond: 0.5, burst: 3 } });
     const token = await test.registerDevice(application);
     const call = () => test.call("GET /devices/current", { token });
@@ -106,7 +106,7 @@ describe("limits of a caller", () => {
     assert.deepEqual(await statuses(4, call), [200, 200, 200, 429]);
   });
 
-  it("apply to the device with all of its tokens, and not to other devices and applications", async () => {
+  it("apply to all tokens of a device, and not to other devices and applications", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 4 } });
     const jane = await test.signUp("Jane", application);
     const neighbour = await test.signUp();
@@ -128,7 +128,7 @@ describe("limits of a caller", () => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 200);
   });
 
-  it("apply to operators as well", async (t) => {
+  it("apply to operators too", async (t) => {
     const strict = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "1" });
     t.after(() => strict.close());
     const [one, other] = [await strict.createOperator(), await strict.createOperator()];
@@ -140,7 +140,7 @@ describe("limits of a caller", () => {
 
 // spec/limits#what-counts
 describe("limits of calls in a batch: hostile.md 28", () => {
-  it("count the batch and each of its items as separate calls", async () => {
+  it("count the batch and each item as separate calls", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 6 } });
     const { token } = await test.signUp("Jane", application);
     const items = ["/users/me", "//users/ME/", "/users/%6de", "/users/me", "/users/me"];
@@ -153,7 +153,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
     assert.equal((await test.call("POST /batch", { token, body: { requests } })).status, 429);
   });
 
-  it("count an item once that is run several times", async () => {
+  it("count an item once, even if it is retried", async () => {
     const application = await limited({ caller: { perSecond: 0.1, burst: 6 } });
     const { token, userName, password } = await test.signUp("Jane", application);
     const requests = [
@@ -169,7 +169,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
     assert.deepEqual(await statuses(2, () => test.call("GET /users/me", { token })), [200, 429]);
   });
 
-  it("prevent every write of an item above the limit", async () => {
+  it("prevent every write by an item above the limit", async () => {
     const application = await limited({ operations: { "POST /checkins": { perSecond: 0.1, burst: 1 } } });
     const { token } = await test.signUp("Jane", application);
     const item = { method: "POST", path: "/checkins", parameters: { location: "1,2" } };
@@ -184,7 +184,7 @@ describe("limits of calls in a batch: hostile.md 28", () => {
 });
 
 describe("limits of an application", () => {
-  it("apply to all its callers together, including registrations, and to no other application: hostile.md 30", async () => {
+  it("apply to the sum of all its callers, including registrations, and not to other applications: hostile.md 30", async () => {
     const application = await limited({ application: { perSecond: 0.5, burst: 5 } });
     const neighbour = await test.signUp();
     const [one, other] = [await test.registerDevice(application), await test.registerDevice(application)];
@@ -201,7 +201,7 @@ describe("limits of an application", () => {
     assert.deepEqual(await statuses(2, read), [200, 429]);
   });
 
-  it("count separately from a device's own limit: a device above its limit does not use up the application's limit", async () => {
+  it("are separate from a device's limit, so that a device above its limit does not exhaust the application's limit", async () => {
     const application = await limited({
       application: { perSecond: 0.001, burst: 6 },
       caller: { perSecond: 0.001, burst: 2 },
@@ -212,7 +212,7 @@ describe("limits of an application", () => {
     assert.deepEqual(await statuses(2, read(quiet)), [200, 200]);
   });
 
-  it("take effect from the next call on, when they are set and when they are removed", async () => {
+  it("take effect from the next call when they are set or removed", async () => {
     const application = await test.createApplication();
     const token = await test.registerDevice(application);
     const read = () => test.call("GET /devices/current", { token });
@@ -226,7 +226,7 @@ describe("limits of an application", () => {
 
 // spec/limits#what-counts
 describe("limits of an operation", () => {
-  it("apply per device, to the matching calls, before the parameters are read", async () => {
+  it("apply per device to the matching calls, before the parameters are read", async () => {
     const operations = { "post /checkins/": { perSecond: 0.5, burst: 2 }, "GET /users/me": { perSecond: 1, burst: 1 } };
     const application = await limited({ operations });
     const [jane, joan] = [await test.signUp("Jane", application), await test.signUp("Joan", application)];
@@ -280,7 +280,7 @@ describe("limits of an operation", () => {
 });
 
 describe("a device in its first minute", () => {
-  it("has three quarters of the burst, and all of it after a minute, even if the clocks of processes differ", async (t) => {
+  it("has three quarters of the burst, and the full burst after a minute, even if the clocks of processes differ", async (t) => {
     const settings = { DATABASE_URL: test.config.databaseUrl, RATE_LIMIT_NEW_DEVICES_PER_SECOND: "100" };
     const app = await startTestApp({ ...settings, RATE_LIMIT_CALLER_PER_SECOND: "20" });
     const ahead = await startTestApp(settings);
@@ -294,14 +294,14 @@ describe("a device in its first minute", () => {
     assert.equal(await admittedOf(400, await ahead.registerDevice(application), app), 200);
   });
 
-  it("has the whole burst if the application sets at most 100 calls, because that choice is deliberate", async (t) => {
+  it("has the full burst if the application sets at most 100 calls, because this choice is deliberate", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_NEW_DEVICES_PER_SECOND: "100" });
     t.after(() => app.close());
     const application = await limited({ caller: { perSecond: 1, burst: 80 } }, app);
     assert.equal(await admittedOf(120, await app.registerDevice(application), app), 80);
   });
 
-  it("is treated like others with RATE_LIMIT_NEW_DEVICES_PER_SECOND=0", async (t) => {
+  it("has no additional limit with RATE_LIMIT_NEW_DEVICES_PER_SECOND=0", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "20", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" });
     t.after(() => app.close());
     assert.equal(await admittedOf(400, await app.registerDevice(), app), 200);
@@ -309,7 +309,7 @@ describe("a device in its first minute", () => {
 });
 
 describe("limits of an address", () => {
-  it("apply to all devices of an application together, including new ones, and to no other application", async (t) => {
+  it("apply to the sum of all devices of an application, including new ones, and not to other applications", async (t) => {
     const strict = await startTestApp({ RATE_LIMIT_ADDRESS_PER_SECOND: "1" });
     t.after(() => strict.close());
     const token = await strict.registerDevice();
@@ -322,7 +322,7 @@ describe("limits of an address", () => {
     assert.equal((await read(token)).status, 200);
   });
 
-  it("are lower for all devices in their first minute together, and unchanged for older devices, other addresses and applications (hostile.md 28, 37)", async (t) => {
+  it("are lower for the sum of devices in their first minute, and unchanged for older devices, other addresses and applications (hostile.md 28, 37)", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_NEW_DEVICES_PER_SECOND: "10" });
     t.after(() => app.close());
     const old = await app.registerDevice();
@@ -346,7 +346,7 @@ describe("limits of an address", () => {
     assert.equal(await admitted(), 760);
   });
 
-  it("rise for new devices in proportion when an application raises its device limit", async (t) => {
+  it("rise in proportion for new devices when an application raises its device limit", async (t) => {
     const app = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "20", RATE_LIMIT_NEW_DEVICES_PER_SECOND: "40" });
     t.after(() => app.close());
     const application = await limited({ caller: { perSecond: 40, burst: 400 } }, app);
@@ -356,7 +356,7 @@ describe("limits of an address", () => {
     assert.deepEqual(admitted, [...Array(5).fill(300), 100, 0, 0]);
   });
 
-  it("apply to registrations, password resets and downloads by signedUrl, only for that address", async (t) => {
+  it("apply to registrations, password resets and downloads by signedUrl, separately for each address", async (t) => {
     const strict = await startTestApp({
       RATE_LIMIT_REGISTRATIONS_PER_SECOND: "1",
       RATE_LIMIT_PASSWORD_RESETS_PER_SECOND: "1",
@@ -382,7 +382,7 @@ describe("limits of an address", () => {
     assert.equal((await download(strict, signed)).status, 200);
   });
 
-  it("apply to requests without a valid token together, and to no health check, no valid token and no other address", async (t) => {
+  it("apply to the sum of requests without a valid token, but not to health checks, valid tokens and other addresses", async (t) => {
     const strict = await startTestApp({ RATE_LIMIT_UNKNOWN_PER_SECOND: "1", TRUST_PROXY: "loopback" });
     t.after(() => strict.close());
     const { token } = await strict.signUp();
@@ -415,7 +415,7 @@ describe("limits of an address", () => {
     assert.equal((await from("203.0.113.7", "GET /service/ping")).status, 200);
   });
 
-  it("never apply to health and ping of the machine itself", async (t) => {
+  it("never apply to health and ping from the machine itself", async (t) => {
     const strict = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "1", RATE_LIMIT_REGISTRATIONS_PER_SECOND: "1" });
     t.after(() => strict.close());
     const found = await statuses(100, () => strict.call("GET /service/ping"));
@@ -442,7 +442,7 @@ describe("an upload above the limit", () => {
 
 // spec/limits#ratelimit-headers
 describe("RateLimit and RateLimit-Policy", () => {
-  it("report what is left once that is less than half, on every kind of response", async () => {
+  it("report the remaining calls on every kind of response when less than half are left", async () => {
     const application = await limited({ caller: { perSecond: 2, burst: 6 } });
     const { token } = await test.signUp("Jane", application); // the first call
     const headersOf = async (operation: string, options = {}) => {
@@ -457,7 +457,7 @@ describe("RateLimit and RateLimit-Policy", () => {
     assert.deepEqual(await headersOf("GET /users/me"), ['"caller";q=6;w=3', '"caller";r=0;t=3']);
   });
 
-  it("accompany binary responses too", async () => {
+  it("are also sent with binary responses", async () => {
     const application = await limited({ caller: { perSecond: 2, burst: 4 } });
     const { token } = await test.signUp("Jane", application); // the first call
     const { signedUrl } = await upload(test, token, "/blobs", dataPart("x"));
@@ -474,7 +474,7 @@ describe("RateLimit and RateLimit-Policy", () => {
 });
 
 describe("the default limits", () => {
-  it("admit the bursts of legitimate clients: 200 registrations, 100 sign-ups, 1,000 calls of a device, two full batches; after a minute two more", async () => {
+  it("admit the bursts of legitimate clients: 200 registrations, 100 sign-ups, 1,000 calls of a device, two full batches, and two more after a minute", async () => {
     const fresh = await startTestApp(newDevicesByDefault);
     try {
       const bodyOf = (uniqueId: string) => ({ ...fresh.application, platform: "x", uniqueId });
@@ -499,7 +499,7 @@ describe("the default limits", () => {
     }
   });
 
-  it("are off with RATE_LIMITS=off, whatever the limits of an application", async (t) => {
+  it("are off with RATE_LIMITS=off, even if an application has limits", async (t) => {
     const off = await startTestApp({ RATE_LIMITS: "off", RATE_LIMIT_CALLER_PER_SECOND: "1" });
     t.after(() => off.close());
     const application = await limited({ application: { perSecond: 0.001, burst: 1 } }, off);
@@ -517,7 +517,7 @@ describe("the default limits", () => {
       const worker = await startTestApp(limits);
       const token = await worker.registerDevice();
       const register = () => worker.call("POST /devices", { body: { ...worker.application, platform: "test" } });
-      assert.deepEqual(await statuses(5, register), [201, 201, 201, 201, 429]); // twenty at once, shared by four workers
+      assert.deepEqual(await statuses(5, register), [201, 201, 201, 201, 429]); // a burst of twenty, shared by four workers
       const read = () => worker.call("GET /devices/current", { token });
       assert.deepEqual(await statuses(11, read), [...Array(10).fill(200), 429]);
       await worker.close();
@@ -525,7 +525,7 @@ describe("the default limits", () => {
   );
 
   // spec/limits#several-processes
-  it("are counted per process: two processes admit at most twice as many calls", onSqlite, async () => {
+  it("are counted per process, so that two processes admit at most twice as many calls", onSqlite, async () => {
     const application = await limited({ caller: { perSecond: 0.001, burst: 3 } });
     const token = await test.registerDevice(application);
     assert.deepEqual(await statuses(4, () => test.call("GET /devices/current", { token })), [200, 200, 200, 429]);

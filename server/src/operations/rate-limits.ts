@@ -9,7 +9,7 @@ import type { LimitCounters } from "../limits/counters.ts";
 import { type Limited, type LimitedCall, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
-/** The rest of a limit, for the response headers. */
+/** The remaining quota of a limit, for the response headers. */
 export interface Quota {
   readonly name: "caller" | "application" | "address" | "operation" | "events";
   readonly limit: Limit;
@@ -18,7 +18,7 @@ export interface Quota {
   readonly fullInSeconds: number;
 }
 
-/** A call exceeds a limit; the error says when to retry. */
+/** A call exceeds a limit. The error contains the time to wait before a retry. */
 export class RateLimitExceeded extends ApiError {
   readonly quota: Quota;
 
@@ -29,8 +29,8 @@ export class RateLimitExceeded extends ApiError {
 }
 
 /**
- * Counts calls (hostile.md 28, 30). A method returns a promise when it has to wait for the database, because this
- * process borrows tokens of a shared bucket.
+ * Counts calls (hostile.md 28, 30). A method returns a promise if it has to borrow tokens of a shared bucket from the
+ * database.
  */
 export interface RateLimits {
   /**
@@ -45,13 +45,13 @@ export interface RateLimits {
     caller: AnyCaller | undefined,
   ): TokenBucket | undefined | Promise<TokenBucket | undefined>;
   /**
-   * Counts a request whose caller is unknown, whatever its path.
+   * Counts a request without an authenticated caller, whatever its path is.
    *
    * @throws RateLimitExceeded
    */
   admitUnknown(address: string): void;
   /**
-   * Counts a call without a token, once its application is known; its address has been counted before.
+   * Counts a call without a token against the limits of its application. `admit` has counted it against its address.
    *
    * @throws RateLimitExceeded
    */
@@ -69,7 +69,7 @@ export interface RateLimits {
    * @throws RateLimitExceeded
    */
   admitEvents(call: Pick<Call, "address" | "admission">, caller: Caller, count: number): void | Promise<void>;
-  /** Counts the cost of an admitted call as this many further calls. */
+  /** Counts the cost of an admitted call as this many additional calls. */
   charge(bucket: TokenBucket, calls: number): void;
   /**
    * @returns undefined while at least half is left: setting the headers on every response would cost 2 % of the
@@ -83,13 +83,13 @@ export interface KnownApplication {
   readonly policy: ApplicationPolicy;
 }
 
-/** Keeps how much of its limits the busiest device of an application uses. */
+/** Records the peak use of limits by the devices of an application. */
 export interface PeakCounter {
   /**
    * Runs for each admitted call, so it must be cheap.
    *
    * @param limit `caller`, or the name of a limit for operations, such as `POST /checkins`
-   * @param calls how many calls of a device, or of an address, have counted against it within a minute
+   * @param calls the number of calls of a device or address that counted against the limit within a minute
    */
   countPeak(applicationId: string, limit: string, calls: number): void;
 }
@@ -105,7 +105,7 @@ export const unlimited: RateLimits = {
   quotaOf: () => undefined,
 };
 
-/** @param settings undefined turns rate limits off */
+/** @param settings undefined to turn rate limits off */
 export function createRateLimits(
   settings: RateLimitSettings | undefined,
   clock: Clock,

@@ -52,13 +52,13 @@ async function countCheckins(): Promise<number> {
   return body.result.pageResults.length;
 }
 
-/** Sends a request over a connection of its own, and returns all bytes of the answer until it is closed. */
+/** Sends a request over a new connection, and returns all bytes until the connection is closed. */
 function sendRaw(what: string, operation: string, body?: object): Promise<string> {
   const text = body === undefined ? "" : JSON.stringify(body);
   const { promise, resolve } = Promise.withResolvers<string>();
   let received = "";
   const socket = connect(test.port, "127.0.0.1");
-  socket.on("error", () => {}); // a reset counts as an end
+  socket.on("error", () => {}); // a reset counts as closing
   socket.setEncoding("latin1").on("data", (bytes) => {
     received += bytes;
   });
@@ -77,7 +77,7 @@ function sendRaw(what: string, operation: string, body?: object): Promise<string
 }
 
 describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
-  it("has the answer of the catalogue with Rollcall-Rehearsed, and no effect", async () => {
+  it("is answered as in the catalogue, with Rollcall-Rehearsed, and has no effect", async () => {
     const count = await countCheckins();
     const answer = await rehearse("RateLimitExceeded;retry-after=2", "POST /checkins", { body: checkin });
     const { error, errorNumber, status, message } = errorRow("RateLimitExceeded");
@@ -120,7 +120,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal((await test.call("GET /users/me", { token: user.token })).status, 200);
   });
 
-  it("with at=after the operation takes effect, and its own failures are answered as usual", async () => {
+  it("replaces the response with at=after, so that the operation takes effect; real failures are not replaced", async () => {
     const count = await countCheckins();
     const answer = await rehearse("ServiceUnavailable;at=after", "POST /checkins", { body: checkin });
     assert.equal(answer.status, 503);
@@ -130,7 +130,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(wrong.headers["rollcall-rehearsed"], undefined);
   });
 
-  it("with at=before it is not stored under an idempotency key, and with at=after the true response is stored", async () => {
+  it("is not stored under an idempotency key with at=before, and with at=after the real response is stored", async () => {
     const count = await countCheckins();
     for (const key of ["before", "after"]) {
       const headers = { "Idempotency-Key": key };
@@ -143,7 +143,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal(await countCheckins(), count + 2);
   });
 
-  it("does not count as a failed sign-in if it is that of a login, and is not in the audit log", async () => {
+  it("does not count as a failed sign-in, and is not in the audit log", async () => {
     const body = { username: user.userName, password: user.password };
     for (let count = 0; count < 15; count++) {
       const answer = await rehearse("AuthBadUsernameOrPassword", "POST /users/login", {
@@ -168,7 +168,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
     assert.equal((await test.call("POST /devices", after)).status, 503);
   });
 
-  it("is marked in the log, counted by its own metric only, and readable by web pages", async () => {
+  it("is marked in the log, counted only in a separate metric, and readable by web pages", async () => {
     const counts = async () => {
       const series = [...(await scrape(test.port, "a-token-for-metrics"))];
       const ofRequests = series.filter(([name]) => /^rollcall_(?:http_requests_total|errors_total|batch)/.test(name));
@@ -186,7 +186,7 @@ describe("a rehearsed error: spec/rehearsal#rehearse-an-error", () => {
 });
 
 describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
-  it("cut closes the connection without an answer, before or after the call", async () => {
+  it("cut closes the connection without a response, before or after the call", async () => {
     for (const [at, done] of [
       ["before", 0],
       ["after", 1],
@@ -236,14 +236,14 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
     assert.equal(await countCheckins(), count);
   });
 
-  it("slow sends the usual answer later", async () => {
+  it("slow sends the usual response later", async () => {
     const began = performance.now();
     const answer = await rehearse("slow;ms=50", "POST /checkins", { body: checkin });
     assert.deepEqual([answer.status, answer.headers["rollcall-rehearsed"]], [201, "slow"]);
     assert.ok(performance.now() - began >= 49); // timers may be early by a millisecond
   });
 
-  it("slow answers more than 100 simultaneous calls with ServiceUnavailable until clients disconnect", async () => {
+  it("slow refuses more than 100 concurrent calls with ServiceUnavailable, until clients disconnect", async () => {
     const rehearsals = createRehearsals({ isAllowed: true });
     const route = test.app.routes.find(({ operation }) => operation === "getOwnUser");
     assert.ok(route);
@@ -298,7 +298,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
 
   const statusesOf = ({ body }: Answer) => body.result.responses.map(({ status }: { status: number }) => status);
 
-  it("with at=before fails like such an item, and with at=after takes effect", async () => {
+  it("fails with at=before, and takes effect with at=after", async () => {
     let count = await countCheckins();
     for (const [mode, expected, done] of [
       ["independent", [201, 429, 201], 2],
@@ -315,7 +315,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
     }
   });
 
-  it("must exist, with a condition of its operation, and is not stored under the batch's idempotency key", async () => {
+  it("must exist and have a condition of its operation, and is not stored under the batch's idempotency key", async () => {
     const count = await countCheckins();
     const missing = await runBatch('RateLimitExceeded;item="four"', "independent");
     assert.deepEqual([missing.status, missing.body.error], [400, "ParameterOutOfRange"]);
@@ -331,7 +331,7 @@ describe("a rehearsed item of a batch: spec/rehearsal#rehearse-an-item-of-a-batc
 });
 
 describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
-  it("any other value is ParameterOutOfRange, and the message lists the valid ones", async () => {
+  it("other values get ParameterOutOfRange, with the valid values in the message", async () => {
     for (const what of [
       ...[
         "",
@@ -365,7 +365,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
     assert.deepEqual([spaced.status, spaced.headers["retry-after"]], [429, "0"]);
   });
 
-  it("the value is validated after the path, the token and its kind, and before the parameters", async () => {
+  it("the header is validated after the path and the token, and before the parameters", async () => {
     assert.equal((await rehearse("RateLimitExceeded", "GET /nowhere")).status, 404);
     assert.equal((await rehearse("RateLimitExceeded", "GET /users/me", { token: "main.wrong" })).status, 401);
     const device = await rehearse("RateLimitExceeded", "GET /users/me", { token: user.deviceToken });
@@ -374,7 +374,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
     assert.equal(broken.status, 429);
   });
 
-  it("operations without a caller and operations of operators ignore the header", async () => {
+  it("operations without a token and operators' operations ignore the header", async () => {
     const headers = { "Rollcall-Rehearse": "RateLimitExceeded" };
     assert.equal((await test.call("GET /service/ping", { headers })).status, 200);
     assert.equal((await test.call("GET /_/api/applications", { headers, token: operator.token })).status, 200);
@@ -385,7 +385,7 @@ describe("what can be rehearsed: spec/rehearsal#what-can-be-rehearsed", () => {
 describe("where rehearsal is allowed: spec/rehearsal#where-rehearsal-is-allowed", () => {
   const off = "Rehearsal is switched off for the application.";
 
-  it("an application with the setting may rehearse, and the change of the setting is in the audit log", async () => {
+  it("an application with the setting may rehearse, and the audit log records changes of the setting", async () => {
     for (const rehearsal of ["off", null]) {
       await configure(test, operator, { rehearsal });
       assert.equal(await readSwitch(), undefined);

@@ -5,10 +5,10 @@ import { type AnyCaller, conditionsOf, type Route } from "../contract/route.ts";
 import { ApiError, type ErrorCondition, errorCatalogue, errorRow } from "../lib/errors.ts";
 import { errorReply, type Reply, successReply } from "./envelope.ts";
 
-/** Answers calls with the failure that their header Rollcall-Rehearse requests (spec/rehearsal). */
+/** Answers calls with the failure in their header Rollcall-Rehearse (spec/rehearsal). */
 export interface Rehearsals {
   /**
-   * Runs a call that has the header. Its own failures are not replaced.
+   * Runs a call that has the header. Real failures are not replaced.
    *
    * @throws ApiError AuthAPICallDisabledByDeveloper, ParameterOutOfRange, ServiceUnavailable
    */
@@ -21,13 +21,13 @@ export interface Rehearsals {
   ): Promise<Reply>;
 }
 
-/** Reports the rehearsed failure in an answer. */
+/** The response header that names the rehearsed failure. */
 export const rehearsedHeader = "Rollcall-Rehearsed";
 
 export const headerCharactersMax = 200;
 export const slowMsMax = 30_000;
 const retryAfterSecondsMax = 3_600;
-/** The maximum number of calls that a process delays at the same time. */
+/** The maximum number of calls that a process delays concurrently. */
 const slowMax = 100;
 
 const faults = ["cut", "truncated", "html", "slow"] as const;
@@ -39,11 +39,11 @@ interface RehearsalRequest {
   readonly isAfter: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly slowMs: number;
-  /** The key of the item of a batch that is rehearsed. */
+  /** The key of the rehearsed item of a batch. */
   readonly item: string | undefined;
 }
 
-/** @param isAllowed false switches rehearsal off for all applications */
+/** @param isAllowed false to switch rehearsal off for all applications */
 export function createRehearsals({ isAllowed }: { readonly isAllowed: boolean }): Rehearsals {
   let slowCount = 0;
 
@@ -92,7 +92,7 @@ export function createRehearsals({ isAllowed }: { readonly isAllowed: boolean })
   };
 }
 
-/** Ends a call that is answered without being performed. */
+/** Thrown to answer a call without performing it. */
 class Answered extends Error {
   readonly reply: Reply;
 
@@ -111,13 +111,13 @@ async function replaced(reply: Reply, requested: RehearsalRequest, call: Call): 
   return reply.isSuccess ? { ...reply, instead: rehearsedReply(requested, reply) } : reply;
 }
 
-/** Waits for a time, or until the client disconnects. */
+/** Waits for `slowMs`, or until the client disconnects. */
 async function pause({ slowMs }: RehearsalRequest, call: Call): Promise<void> {
   const signal = call.whenGone?.();
   await sleep(slowMs, undefined, signal && { signal }).catch(() => {});
 }
 
-/** @param reply that of the call */
+/** @param reply the reply of the call */
 function rehearsedReply({ what, retryAfterSeconds }: RehearsalRequest, reply: Reply): Reply {
   if (!isFault(what))
     return { ...errorReply(new ApiError(what, undefined, { retryAfterSeconds })), rehearsed: { what } };
@@ -171,14 +171,14 @@ function parse(text: string): RehearsalRequest | undefined {
   };
 }
 
-/** @returns undefined when it is absent, NaN when it is not a number within the bounds */
+/** @returns undefined if it is absent, NaN if it is not a number within the bounds */
 function readInteger(text: string | undefined, minimum: number, maximum: number): number | undefined {
   if (text === undefined) return undefined;
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   return value >= minimum && value <= maximum ? value : Number.NaN;
 }
 
-/** @param itemOfBatch its operation decides which conditions are possible */
+/** @param itemOfBatch the key of the item, whose operation decides which conditions are possible */
 function isPossible(
   { what, item, retryAfterSeconds }: RehearsalRequest,
   itemOfBatch: string | undefined,
@@ -199,7 +199,7 @@ function notPossible(route: Route, isBatch: boolean): ApiError {
   );
 }
 
-/** Whether its answers have the header Retry-After. */
+/** Whether responses have the header Retry-After. */
 function isTemporary(condition: ErrorCondition): boolean {
   return [429, 503].includes(errorRow(condition).status);
 }

@@ -56,7 +56,7 @@ import type { Peers } from "../workers/peers.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
-/** The services that the handlers of operations use. Each process has one of each, which `app.ts` creates. */
+/** The services that the handlers of operations use. `app.ts` creates each once per process. */
 export interface Services {
   readonly config: Config;
   readonly log: Log;
@@ -94,7 +94,7 @@ export interface Services {
   readonly policies: Policies;
   readonly settingsSealer: SettingsSealer;
   findOidcProvider(applicationId: string, name: string): Promise<GuardedProvider | undefined>;
-  /** Whether the application's settings ask for its debugging aids. */
+  /** Whether the application has the setting `debug`. */
   isDebugged(applicationId: string): Promise<boolean>;
 
   readonly regions: Regions;
@@ -112,7 +112,9 @@ export interface Services {
   readonly outgoing: Outgoing;
   readonly webhookSealer: WebhookSealer;
   readonly webhookRunner: WebhookRunner;
-  /** Presents events to systems of operators, each with its current object; see `createOperatorPresenter`. */
+  /**
+   * Returns a presenter of events with their current objects, for operators' systems; see `createOperatorPresenter`.
+   */
   presentEventsOf(locations: "true" | "shown"): PresentEvent;
   readonly mailer: Mailer;
   readonly mails: Outbox;
@@ -133,8 +135,8 @@ export interface Services {
 }
 
 /**
- * The services of the operations that commands run as well. A command has no cache to invalidate, and does follow-up
- * work itself.
+ * The services of operations that commands also run. A command has no cache to invalidate, and does follow-up work
+ * itself.
  */
 export type CommandServices = Pick<
   Services,

@@ -10,19 +10,19 @@ export interface SignedRequest {
   readonly path: string;
 }
 
-/** The signature of a registration, for an application with a shared secret. */
+/** Signs a registration, for an application with a shared secret. */
 export function signRegistration(secret: string, applicationKey: string): string {
   return hmac(secret, `${applicationKey}\n`).toString("hex");
 }
 
-/** The signature after the token in an Authorization header. @returns undefined when there is none */
+/** Returns the signature after the token in an Authorization header, or undefined without one. */
 export function readSignature(header: string | undefined): string | undefined {
   return header?.trim().split(/ +/, 4)[2];
 }
 
 /**
- * Checks the signature after the token: hex HMAC-SHA256(secret, METHOD + "\n" + appid + "\n" + path), with the path as
- * sent or percent-decoded. Applications without a shared secret ignore it.
+ * Checks the signature of a request: hex HMAC-SHA256(secret, METHOD + "\n" + appid + "\n" + path), with the path as
+ * sent or percent-decoded. For applications without a shared secret, the signature is ignored.
  *
  * @throws ApiError AuthSignatureInvalid
  */
