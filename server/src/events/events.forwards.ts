@@ -82,7 +82,7 @@ async function readEvents<Event>(
   while (cursor.position < end.position && events.length < size) {
     const isExhausted = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
     if (isExhausted) return { events, cursor, hasMore: true };
-    const found = await eventLog.list(applicationId, cursor.position, rowsPerStep);
+    const found = await eventLog.list(applicationId, cursor.position, rowsPerReadStep);
     if (found.length === 0) break; // dropped meanwhile, which the next call notices
     for (const event of found) {
       if (events.length === size) break;
