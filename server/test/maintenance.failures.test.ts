@@ -4,7 +4,7 @@ import { maintain, maintainApplication } from "../src/app/maintenance.ts";
 import { deleteApplicationRows, updateApplicationDeleted } from "../src/applications/applications.store.ts";
 import { isForeignKeyViolation } from "../src/db/dialect.ts";
 import { ApiError } from "../src/lib/errors.ts";
-import { keepCounts } from "../src/statistics/statistics.totals.ts";
+import { updateTotals } from "../src/statistics/statistics.totals.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { scrape } from "./scrapes.ts";
 
@@ -80,7 +80,7 @@ describe("a step of maintenance that fails for one application", () => {
     const { appid } = await test.createApplication("Gone");
     await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
     await deleteApplicationRows(appid, test.app);
-    await assert.rejects(keepCounts(appid, test.now(), test.app.database), isForeignKeyViolation);
+    await assert.rejects(updateTotals(appid, test.now(), test.app.database), isForeignKeyViolation);
     await maintainApplication(appid, test.app, async (_step, _application, work) => void (await work()));
   });
 });

@@ -30,7 +30,7 @@ import { deleteOldMetrics } from "../metrics/engine/retention.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
 import { listApplicationRegions } from "../regions/regions.directory.store.ts";
 import { compactStatistics } from "../statistics/statistics.compaction.ts";
-import { keepCounts } from "../statistics/statistics.totals.ts";
+import { updateTotals } from "../statistics/statistics.totals.ts";
 import { deleteRareVersions } from "../statistics/statistics.versions.ts";
 import { eraseOldOrphans } from "../storage/orphaned-objects.ts";
 import { loadGuardedSettings, retentionOf } from "../tenancy/application-settings.ts";
@@ -215,7 +215,7 @@ export async function maintainApplication(appid: string, app: App, run: Run, sig
       deleteOldCrashReports(appid, clock.now() - (await loadRetention()).crashReportsDays * dayMs, database, signal),
     compactStatistics: () => compactStatistics(appid, clock.now(), database, signal),
     deleteRareVersions: () => deleteRareVersions(appid, database),
-    keepCounts: () => keepCounts(appid, clock.now(), database, signal),
+    keepCounts: () => updateTotals(appid, clock.now(), database, signal),
     deleteOldMetrics: async () =>
       deleteOldMetrics(appid, clock.now() - (await loadRetention()).metricsDays * dayMs, database, signal),
   };

@@ -11,13 +11,13 @@ export interface Activity {
   readonly callsPerMinute: number;
   readonly calls: number;
   readonly errors: number;
-  /** Calls of each of the last 24 hours, in order. */
+  /** Calls per hour of the last 24 hours, in order. */
   readonly hours: number[];
-  readonly devices: Some;
-  readonly users: Some;
+  readonly devices: RoughCount;
+  readonly users: RoughCount;
 }
 
-interface Some {
+interface RoughCount {
   readonly count: number;
   readonly isExact: boolean;
 }
@@ -25,7 +25,7 @@ interface Some {
 const recentMinutes = 15;
 const hoursShown = 24;
 
-/** Reads no more than the counts of intervals, and at most a thousand rows for each number. */
+/** Reads only the counts of intervals, and at most a thousand rows per number. */
 export async function listActivity(
   applicationIds: readonly string[],
   now: number,
@@ -65,7 +65,7 @@ interface Sums {
   readonly errors: Sum;
 }
 
-/** By hour: whole hours, and the minutes that are part of none yet. */
+/** Returns complete hours, and the minutes of the current hour. */
 async function listHours(
   applicationIds: readonly string[],
   since: number,
@@ -110,13 +110,13 @@ function listKept(applicationIds: readonly string[], queries: Queries): Promise<
     .execute();
 }
 
-/** Many counts are from last night; few rows are counted now. */
+/** Counts many objects as of last night, and few by their rows. */
 async function findTotal(
   table: "devices" | "users",
   applicationId: string,
   kept: readonly KeptRow[],
   queries: Queries,
-): Promise<Some> {
+): Promise<RoughCount> {
   const last =
     kept.find(({ application_id, kind }) => application_id === applicationId && kind === table)?.counted ?? 0;
   if (last > countMax) return { count: last, isExact: false };

@@ -5,16 +5,16 @@ import {
   findPending,
   hasOldStatistics,
   lockTotal,
+  markMerged,
   putTotal,
-  takePending,
 } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
 
-/** The time for which the intervals of each length are kept. */
-const keptMs = { minute: 2 * spans.day, hour: 90 * spans.day, day: 3 * 365 * spans.day } as const;
+/** The retention of intervals of each length. */
+const retentionMs = { minute: 2 * spans.day, hour: 90 * spans.day, day: 3 * 365 * spans.day } as const;
 const bytesMax = 65_536;
 
-/** The intervals that become part of longer ones, shorter ones first. */
+/** The intervals that are merged into longer ones, shorter ones first. */
 const steps = [
   { from: "minute", into: "hour" },
   { from: "hour", into: "day" },
@@ -22,9 +22,8 @@ const steps = [
 type Step = (typeof steps)[number];
 
 /**
- * Adds up the minutes of each past hour, and the hours of each past day, and deletes intervals that are no longer kept.
- * Works in
- * bounded steps, so that it can be stopped at any moment and resumed.
+ * Merges the minutes of each past hour and the hours of each past day, and deletes intervals after their retention.
+ * Works in bounded steps, so that it can be stopped at any moment and resumed.
  *
  * @param applicationId empty for all applications together
  */
@@ -40,23 +39,31 @@ export async function compactStatistics(
       const before = startOf(step.into, now);
       const found = await findPending(applicationId, spans[step.from], before, database.reads);
       if (found === undefined) break;
-      await addUp(applicationId, step, startOf(step.into, found), database);
+      await mergeIntervals(applicationId, step, startOf(step.into, found), database);
     }
   }
   for (const interval of ["minute", "hour", "day"] as const) {
     signal?.throwIfAborted();
-    const before = startOf("hour", now - keptMs[interval]); // once an hour, because each deletion is a transaction
+    const before = startOf("hour", now - retentionMs[interval]); // hourly, because each deletion is a transaction
     if (!(await hasOldStatistics(applicationId, spans[interval], before, database.reads))) continue;
     await database.write(({ queries }) => deleteStatistics(applicationId, spans[interval], before, queries));
   }
 }
 
-/** Adds the pending intervals to the one that begins at a time, in one transaction, so that nothing counts twice. */
-async function addUp(applicationId: string, { from, into }: Step, start: number, database: Database): Promise<void> {
+/**
+ * Merges the pending intervals into the one that starts at a time, in one transaction, so that no interval counts
+ * twice.
+ */
+async function mergeIntervals(
+  applicationId: string,
+  { from, into }: Step,
+  start: number,
+  database: Database,
+): Promise<void> {
   const total = { application_id: applicationId, span: spans[into], starts_at: start };
   await database.write(async ({ queries }) => {
     const before = await lockTotal(total, queries);
-    const parts = await takePending(applicationId, spans[from], { from: start, to: start + spans[into] }, queries);
+    const parts = await markMerged(applicationId, spans[from], { from: start, to: start + spans[into] }, queries);
     const tally = before === undefined ? new Tally() : Tally.read(before.data);
     for (const { data } of parts) tally.merge(Tally.read(data));
     const counts = { calls: tally.calls, errors: tally.failed, data: tally.write(bytesMax) };

@@ -4,7 +4,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
 import type { Range } from "./statistics.store.ts";
 
-/** The actions of operators that may explain a change in the statistics. */
+/** Operator actions that may explain a change in the statistics. */
 export const markedActions = [
   "changeApplicationSettings",
   "putApplicationSettings",
@@ -30,8 +30,8 @@ export interface MarkerRow {
 }
 
 /**
- * The entries of the audit log about these actions, also those that were refused, in no order. They are found by their
- * action: an application may have a million entries of its users.
+ * Lists the audit log entries of these actions, including refused ones, unordered. Selects by action, because an
+ * application may have a million entries by its users.
  */
 export async function listMarkers(
   applicationId: string,
@@ -47,7 +47,7 @@ export async function listMarkers(
   return rows.map((row) => ({ ...row, at: Number(row.at) }));
 }
 
-/** The crashes that were reported for the first time in a range, the latest first. */
+/** Lists the crashes that were first reported in a range, the latest first. */
 export async function listNewCrashes(
   applicationId: string,
   { from, to }: Range,

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
 import { compactStatistics } from "./statistics.compaction.ts";
-import { keepCounts } from "./statistics.totals.ts";
+import { updateTotals } from "./statistics.totals.ts";
 import { Tally } from "./tally.ts";
 
 let test: TestApp;
@@ -88,13 +88,13 @@ describe("statistics by application key", () => {
     assert.deepEqual(all.body.result.keys, [], "keys of several applications are counted together");
   });
 
-  it("are bounded: beyond a hundred keys, calls are counted together; rows of an earlier version have none", () => {
+  it("are bounded: beyond a hundred keys, calls are counted together; rows of an earlier release have none", () => {
     const tally = new Tally();
     for (let n = 0; n < 150; n += 1) tally.countKey(`apk_${n}`, n % 2 === 0);
     const read = Tally.read(tally.write(16_384));
     assert.ok(read.keys.size <= 101);
     assert.deepEqual(read.keyTotal, { calls: 150, signed: 75, registrations: 0 });
-    const earlier = new Tally().write(16_384).subarray(0, -3); // without the numbers of keys, origins and peaks
+    const earlier = new Tally().write(16_384).subarray(0, -3); // without the counts of keys, origins and peaks
     assert.equal(Tally.read(earlier).keys.size, 0);
   });
 });
@@ -102,7 +102,7 @@ describe("statistics by application key", () => {
 // spec/statistics#origins-of-web-pages
 describe("statistics of the origins of web pages", () => {
   it("count requests with a token by their origin, also after compaction, and never for the deployment", async () => {
-    await test.app.statistics.save(); // the clock has moved
+    await test.app.statistics.save(); // the clock has advanced
     const { appid, appkey } = await test.createApplication();
     const token = await register(appid, appkey);
     const from = (origin: string | undefined, bearer = token) =>
@@ -135,7 +135,7 @@ describe("statistics of the origins of web pages", () => {
     assert.deepEqual(all.body.result.origins, []);
   });
 
-  it("are bounded: invented origins displace no busy one, and a row has space for 4,096 characters of them", () => {
+  it("are bounded: invented origins displace no busy one, and a row stores at most 4,096 characters of them", () => {
     const tally = new Tally();
     for (let n = 0; n < 1_000; n += 1) {
       tally.countOrigin(`https://${n}.example`);
@@ -166,7 +166,7 @@ describe("statistics of the origins of web pages", () => {
 // spec/operators#listed-applications
 describe("GET /_/api/applications?include=activity", () => {
   it("returns the calls, errors, devices and users of each application, by hour, also after compaction", async () => {
-    await test.app.statistics.save(); // the clock has moved
+    await test.app.statistics.save(); // the clock has advanced
     const name = `active ${test.now()}`;
     const { appid, appkey } = await test.createApplication(name);
     const idle = await test.createApplication(`${name} not`);
@@ -188,7 +188,7 @@ describe("GET /_/api/applications?include=activity", () => {
     assert.deepEqual(await find(), [{ ...active, users: { count: 1, isExact: true } }, nothing]);
 
     test.advance(hourMs);
-    await test.app.statistics.save(); // the operator's calls of before
+    await test.app.statistics.save(); // the operator's earlier calls
     await compactStatistics(appid, test.now(), test.app.database);
     await test.call("GET /devices/current", { token });
     await test.app.statistics.save();
@@ -198,7 +198,7 @@ describe("GET /_/api/applications?include=activity", () => {
     assert.deepEqual((await find())[0].hours, [1, ...Array(23).fill(0)]);
 
     const many = { application_id: idle.appid, kind: "users" as const, counted: 5_000, counted_at: test.now() };
-    await keepCounts(idle.appid, test.now(), test.app.database);
+    await updateTotals(idle.appid, test.now(), test.app.database);
     await test.app.database.write(({ queries }) =>
       queries
         .updateTable("kept_counts")

@@ -134,5 +134,5 @@ const readDeploymentStatistics = operation({
   },
 });
 
-/** The activity of clients, for operators (spec/statistics). */
+/** Operators read the activity of clients (spec/statistics). */
 export const statisticsOperations = [readApplicationStatistics, readApplicationOverview, readDeploymentStatistics];

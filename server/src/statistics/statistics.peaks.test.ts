@@ -16,7 +16,7 @@ after(() => test.close());
 
 // spec/statistics#peaks-of-limits
 describe("peaks of limits", () => {
-  it("are the busiest minute of one device for each limit, also after compaction, and never those of the deployment", async () => {
+  it("are the busiest minute of one device for each limit, also after compaction, and not counted for the deployment", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const often = { perSecond: 100, burst: 100 };
@@ -52,7 +52,7 @@ describe("peaks of limits", () => {
       { limit: "caller", calls: 9 }, // four check-ins, the profile, the batch with its two items, the log-in
       { limit: "POST /checkins", calls: 4 },
       { limit: "GET /users/{userId}", calls: 3 },
-      { limit: "POST /users/login", calls: 2 }, // the limit is one of addresses
+      { limit: "POST /users/login", calls: 2 }, // that limit is per address
     ];
     assert.deepEqual(await read(), peaks);
     test.advance(60 * minuteMs);
@@ -63,7 +63,7 @@ describe("peaks of limits", () => {
     assert.deepEqual(all.body.result.peaks, []);
   });
 
-  it("do not have the calls of test devices", async () => {
+  it("exclude the calls of test devices", async () => {
     const { appid } = await test.createApplication();
     const { body } = await test.call(`POST /_/api/applications/${appid}/test-devices`, { token: operator });
     await test.call("GET /devices/current", { token: body.result.accessToken });
@@ -72,7 +72,7 @@ describe("peaks of limits", () => {
     assert.deepEqual((await test.call(`GET ${path}`, { token: operator })).body.result.peaks, []);
   });
 
-  it("are bounded: a row has the 50 highest, in at most 2,048 characters; rows of an earlier version have none", () => {
+  it("are bounded: a row stores the 50 highest in at most 2,048 characters; rows of an earlier release have none", () => {
     const tally = new Tally();
     for (let n = 0; n < 100; n += 1) tally.countPeak(`GET /${n}`, n);
     assert.deepEqual([...Tally.read(tally.write(16_384)).peaks].slice(0, 1), [["GET /99", 99]]);

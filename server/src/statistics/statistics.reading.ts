@@ -16,7 +16,7 @@ import { type KeyTally, Tally } from "./tally.ts";
 
 type Numbers = Readonly<Record<string, number | undefined>>;
 
-/** The names of the available series, with their numbers in an interval. */
+/** The available series, each with the function that reads its numbers from an interval. */
 const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
   calls: ({ byClass: [succeeded, redirected, refused, failed] }) => ({
     "calls.2xx": succeeded,
@@ -43,10 +43,10 @@ const series: Readonly<Record<string, (tally: Tally) => Numbers>> = {
     return { "signatures.signed": signed, "signatures.unsigned": calls - signed };
   },
 };
-/** These are lists for the whole range instead. */
+/** Returned as lists for the complete range instead. */
 const lists = ["operations", "errors", "keys", "origins", "peaks"] as const;
 
-/** Keys whose registrations are answered by interval. */
+/** The number of keys whose registrations are returned per interval. */
 const keysOverTimeMax = 20;
 
 const operationsMax = 100;
@@ -71,7 +71,7 @@ export async function readStatistics(
   const { interval = "minute" } = parameters;
   const names = readNames(parameters.series);
   const range = readRange(interval, parameters, now);
-  const tallies = await addUpIntervals(applicationId, interval, range, queries);
+  const tallies = await sumIntervals(applicationId, interval, range, queries);
   const total = new Tally();
   if (lists.some((name) => names.has(name))) for (const tally of tallies.values()) total.merge(tally);
   return {
@@ -101,7 +101,7 @@ export function readRange(
   { to, from }: { readonly from?: number; readonly to?: number },
   now: number,
 ): Range {
-  const end = to ?? now + 1; // with the interval that begins now
+  const end = to ?? now + 1; // includes the interval that starts now
   const start = from ?? end - defaultMs[interval];
   if (start > end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
   const span = spans[interval];
@@ -112,9 +112,7 @@ export function readRange(
   });
 }
 
-/**
- * Sums of an application since midnight, UTC, and until the same hour of the same weekday before.
- */
+/** Sums the calls of an application since midnight, UTC, and until the same time of the same weekday a week before. */
 export async function readToday(
   applicationId: string,
   now: number,
@@ -128,7 +126,7 @@ export async function readToday(
   };
 }
 
-/** The objects that clients have created since the hour that begins at a time. */
+/** Counts the objects that clients have created since the hour that starts at a time. */
 export async function readAdded(
   applicationId: string,
   since: number,
@@ -139,20 +137,20 @@ export async function readAdded(
   return { devices: newDevices, users: newUsers, checkins };
 }
 
-/** The series of the range of the same length before a range. */
+/** Reads the series of the equally long range before a range. */
 export async function readBefore(
   applicationId: string,
   { interval, from, to }: { readonly interval: Interval; readonly from: number; readonly to: number },
   queries: Queries,
 ): Promise<Series[]> {
   const range = { from: from - (to - from), to: from };
-  const tallies = await addUpIntervals(applicationId, interval, range, queries);
+  const tallies = await sumIntervals(applicationId, interval, range, queries);
   return Object.values(series).flatMap((read) => presentSeries(read, tallies, range, spans[interval]));
 }
 
 async function sumUp(applicationId: string, range: Range, queries: Queries): Promise<Static<typeof DaySums>> {
   const tally = new Tally();
-  for (const each of (await addUpIntervals(applicationId, "hour", range, queries)).values()) tally.merge(each);
+  for (const each of (await sumIntervals(applicationId, "hour", range, queries)).values()) tally.merge(each);
   return {
     calls: tally.calls,
     errors: tally.failed,
@@ -167,8 +165,8 @@ async function sumUp(applicationId: string, range: Range, queries: Queries): Pro
   };
 }
 
-/** The intervals that have calls, by their start. */
-async function addUpIntervals(
+/** Returns the intervals that have calls, by start. */
+async function sumIntervals(
   applicationId: string,
   interval: Interval,
   range: Range,
@@ -188,7 +186,7 @@ async function addUpIntervals(
   return tallies;
 }
 
-/** The activity of clients with each key in the last 24 hours. */
+/** Reads the activity of clients with each key in the last 24 hours. */
 export async function readKeys(
   applicationId: string,
   now: number,
@@ -196,7 +194,7 @@ export async function readKeys(
 ): Promise<ReadonlyMap<string, KeyTally>> {
   const range = { from: startOf("hour", now) - spans.day + spans.hour, to: now + 1 };
   const total = new Tally();
-  for (const tally of (await addUpIntervals(applicationId, "hour", range, queries)).values()) total.merge(tally);
+  for (const tally of (await sumIntervals(applicationId, "hour", range, queries)).values()) total.merge(tally);
   return total.keys;
 }
 
@@ -221,7 +219,7 @@ function presentSeries(
   return found;
 }
 
-/** The keys with most registrations first; those of a whole deployment are counted together. */
+/** Presents the keys with the most registrations first. The keys of a deployment are counted as one. */
 function presentKeys(
   { keys }: Tally,
   tallies: ReadonlyMap<number, Tally>,
@@ -263,7 +261,7 @@ function succeeded({ operations }: Tally, operation: string): number {
   return calls - errors;
 }
 
-/** Milliseconds with three decimals. */
+/** Rounds milliseconds to three decimals. */
 function rounded(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 1_000) / 1_000;
 }

@@ -34,9 +34,9 @@ async function listCalls(appid: string, from: number): Promise<number[]> {
   return (succeeded ?? []).map((value, index) => value + (refused?.[index] ?? 0));
 }
 
-describe("the counts of a process that are not saved yet", () => {
+describe("unsaved counts of a process", () => {
   // spec/statistics#loss-and-delay
-  it("wait while the database is unavailable, and are written minute by minute when it is back", async () => {
+  it("wait while the database is unavailable, and are written minute by minute when it is available again", async () => {
     const { appid } = await test.createApplication();
     const { statistics, goAway } = createOtherStatistics(test);
     const from = test.now();
@@ -54,7 +54,7 @@ describe("the counts of a process that are not saved yet", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("take at most 16 MiB while the database is unavailable, and the oldest minutes are dropped first", async () => {
+  it("occupy at most 16 MiB while the database is unavailable, and the oldest minutes are dropped first", async () => {
     const { appid } = await test.createApplication();
     const { statistics, goAway } = createOtherStatistics(test);
     const from = test.now();
@@ -83,7 +83,7 @@ describe("the counts of a process that are not saved yet", () => {
     for (let n = 0; n < 5; n += 1) count(statistics, appid);
     await statistics.save();
     test.advance(minute);
-    count(statistics, appid); // and the process is gone
+    count(statistics, appid); // then the process is killed
     const next = createOtherStatistics(test);
     count(next.statistics, appid);
     count(next.statistics, appid);
@@ -115,7 +115,7 @@ describe("the counts of a process that are not saved yet", () => {
   });
 });
 
-/** The bytes of the rows of an application, and as many for its part of the deployment. */
+/** Returns the bytes of the rows of an application, and as many for its part of the deployment. */
 async function bytesOf(appid: string): Promise<number> {
   const { reads } = test.app.database;
   const rows = await reads.selectFrom("statistics").select("data").where("application_id", "=", appid).execute();

@@ -11,26 +11,26 @@ export interface StatisticsRow {
   readonly application_id: string;
   readonly span: number;
   readonly starts_at: number;
-  /** Differs for each row that a process writes; empty for all processes together. */
+  /** Unique for each row that a process writes; empty for all processes together. */
   readonly writer: string;
-  /** 1 until the row is part of one of the next longer span. */
+  /** 1 until the row is merged into the next longer span. */
   readonly is_pending: number;
   readonly calls: number;
   readonly errors: number;
   readonly data: Uint8Array;
 }
 
-/** The rows of one application, or those of the deployment. */
+/** Returns the table for one application, or for the deployment. */
 function tableOf(applicationId: string): "statistics" | "deployment_statistics" {
   return applicationId === "" ? "deployment_statistics" : "statistics";
 }
 
-/** Adds rows that do not exist yet, in one transaction. Rows of applications that no longer exist here are omitted. */
+/** Inserts new rows in one transaction. Skips rows of applications that no longer exist here. */
 export function insertStatistics(rows: readonly StatisticsRow[], { write }: Database): Promise<void> {
   return write(async ({ queries }) => {
-    const living = await listLiving(rows, queries);
+    const existing = await listExisting(rows, queries);
     for (const table of ["statistics", "deployment_statistics"] as const) {
-      const added = rows.filter((row) => tableOf(row.application_id) === table && living.has(row.application_id));
+      const added = rows.filter((row) => tableOf(row.application_id) === table && existing.has(row.application_id));
       if (added.length === 0) continue;
       const insert = queries.insertInto(table).values(added);
       await insert.onConflict((conflict) => conflict.doNothing()).execute();
@@ -38,12 +38,12 @@ export function insertStatistics(rows: readonly StatisticsRow[], { write }: Data
   });
 }
 
-/** The applications of these rows that exist here, and the empty id. */
-export async function listLiving(
+/** Returns which applications of these rows exist here, and the empty id. */
+export async function listExisting(
   rows: readonly { readonly application_id: string }[],
   queries: Queries,
 ): Promise<ReadonlySet<string>> {
-  const living = await queries
+  const existing = await queries
     .selectFrom("applications")
     .select("application_id")
     .where(
@@ -53,16 +53,16 @@ export async function listLiving(
     )
     .where("deleted_at", "is", null)
     .execute();
-  return new Set(["", ...living.map(({ application_id }) => application_id)]);
+  return new Set(["", ...existing.map(({ application_id }) => application_id)]);
 }
 
 export interface Range {
   readonly from: number;
-  /** Not in the range. */
+  /** Exclusive upper bound. */
   readonly to: number;
 }
 
-/** The rows that make up the intervals of a range, several for an interval, in no order. */
+/** Lists the rows of the intervals in a range, unordered, possibly several per interval. */
 export function listStatistics(
   applicationId: string,
   interval: Interval,
@@ -76,7 +76,7 @@ export function listStatistics(
     .where("starts_at", ">=", from)
     .where("starts_at", "<", to);
   const span = spans[interval];
-  // One statement, so that no row is read both before and after it became part of another.
+  // One statement, so that it does not read a row both before and after a merge.
   return rows
     .where("span", "=", span)
     .unionAll(rows.where("is_pending", "=", 1).where("span", "<", span))
@@ -86,7 +86,7 @@ export function listStatistics(
 const busiestMs = 900_000;
 const busiestMax = 100;
 
-/** The applications with the most calls in the last 15 minutes, the busiest first. */
+/** Lists the applications with the most calls in the last 15 minutes, the busiest first. */
 export function listBusiest(
   now: number,
   queries: Queries,
@@ -106,7 +106,7 @@ export function listBusiest(
     .execute();
 }
 
-/** When the earliest interval began that is not yet part of a longer one, if that was before a time. */
+/** Returns the start of the earliest pending interval, if it is before a time. */
 export async function findPending(
   applicationId: string,
   span: Span,
@@ -126,8 +126,8 @@ export async function findPending(
   return first?.starts_at;
 }
 
-/** Marks the intervals of a range as part of a longer one, and returns them. */
-export function takePending(
+/** Marks the intervals of a range as merged, and returns them. */
+export function markMerged(
   applicationId: string,
   span: Span,
   { from, to }: Range,
@@ -145,7 +145,7 @@ export function takePending(
     .execute();
 }
 
-/** The row of all processes together, which stays locked until the transaction ends. */
+/** Reads and locks the row of all processes together until the transaction commits. */
 export function lockTotal(
   { application_id, span, starts_at }: Pick<StatisticsRow, "application_id" | "span" | "starts_at">,
   queries: Queries,
@@ -161,7 +161,7 @@ export function lockTotal(
     .executeTakeFirst();
 }
 
-/** Adds a row of all processes together, or replaces it. */
+/** Inserts or replaces a row of all processes together. */
 export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Queries): Promise<void> {
   const { is_pending, calls, errors, data } = row;
   await queries
@@ -175,7 +175,7 @@ export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Quer
     .execute();
 }
 
-/** Whether there are intervals that {@link deleteStatistics} would delete. */
+/** Whether {@link deleteStatistics} would delete anything. */
 export async function hasOldStatistics(
   applicationId: string,
   span: Span,
@@ -194,7 +194,7 @@ export async function hasOldStatistics(
   return old !== undefined;
 }
 
-/** Deletes intervals that began before a time and are part of longer ones. */
+/** Deletes merged intervals that started before a time. */
 export async function deleteStatistics(
   applicationId: string,
   span: Span,

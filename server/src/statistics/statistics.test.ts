@@ -4,7 +4,7 @@ import { type Answer, longSessions, startTestApp, type TestApp } from "../../tes
 import { dataPart, upload } from "../../test/uploads.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
 import { compactStatistics } from "./statistics.compaction.ts";
-import { keepCounts } from "./statistics.totals.ts";
+import { updateTotals } from "./statistics.totals.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -35,7 +35,7 @@ async function read(query: string, application?: NewApplication): Promise<Statis
   return body.result;
 }
 
-/** The sum of each series over the range. */
+/** Sums each series over the range. */
 function sums({ series }: Statistics): Record<string, number> {
   return Object.fromEntries(
     series.map(({ name, points }) => [name, points.reduce((total, { value }) => total + value, 0)]),
@@ -45,7 +45,7 @@ function sums({ series }: Statistics): Record<string, number> {
 const counts =
   "calls,rateLimited,registrations,activeDevices,newDevices,newUsers,signUps,logins,failedLogins,checkins,files,bytes";
 
-/** Makes a call of each kind that has a series. */
+/** Makes one call for each series. */
 async function useApplication(application: NewApplication): Promise<void> {
   const { token, userName, password, deviceToken } = await test.signUp("jane", application);
   const login = { userName, password };
@@ -94,7 +94,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#statistics-of-the-deployment
-  it("are part of those of the deployment, which also have the calls of operators", async () => {
+  it("are included in those of the deployment, which also count the calls of operators", async () => {
     const application = await test.createApplication();
     for (let n = 0; n < 3; n += 1) await test.registerDevice(application);
     await test.call("GET /_/api/applications", { token: operator });
@@ -109,7 +109,7 @@ describe("statistics of an application", () => {
     );
   });
 
-  it("have a point for each interval, in UTC, without the end of the range", async () => {
+  it("have a point for each interval, in UTC, excluding the end of the range", async () => {
     const { series } = await read(`interval=hour&series=checkins&from=${2 * hour + 1}&to=${4 * hour}`);
     assert.deepEqual(series, [
       {
@@ -137,10 +137,10 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#loss-and-delay
-  it("are added up over processes, and written by a process that shuts down", async () => {
+  it("are summed over processes, and written by a process that shuts down", async () => {
     const application = await test.createApplication();
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
-    // The clocks of tests stand still, and the range that is read ends with the one of this process.
+    // The clocks of tests stand still, and the requested range ends with the time of this process.
     test.advance(Math.max(0, other.now() - test.now()));
     try {
       const token = await test.registerDevice(application);
@@ -156,12 +156,12 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#statistics-retention
-  it("are added up to hours and days exactly once, and are deleted when they are too old", async () => {
+  it("are merged into hours and days exactly once, and deleted after their retention", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { database } = test.app;
-    await test.app.statistics.save(); // ends the minute of the tests before
-    test.advance(day - (test.now() % day)); // begins a day
+    await test.app.statistics.save(); // writes the minute of the tests before
+    test.advance(day - (test.now() % day)); // advances to the start of a day
     const began = test.now();
     const token = await test.registerDevice(application);
     for (let n = 0; n < 3; n += 1) {
@@ -228,7 +228,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#overview-of-an-application
-  it("are in the overview, with the application's totals and the same weekday before", async () => {
+  it("are in the overview, with the application's totals and the same weekday a week before", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const none = {
@@ -249,7 +249,7 @@ describe("statistics of an application", () => {
       return body.result;
     };
     const nothing = { count: 0, isExact: true };
-    await test.app.statistics.save(); // ends the minute of the tests before
+    await test.app.statistics.save(); // writes the minute of the tests before
     const empty = await readOverview();
     assert.deepEqual(empty.totals, { devices: nothing, users: nothing, checkins: nothing, files: 0, bytes: 0 });
     assert.deepEqual([empty.today, empty.weekBefore], [none, none]);
@@ -285,11 +285,11 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#overview-of-an-application
-  it("are in the overview with the range before, changes of the application, and new crashes", async () => {
+  it("are in the overview with the previous range, changes of the application, and new crashes", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const path = `/_/api/applications/${appid}`;
-    await test.app.statistics.save(); // ends the minute of the tests before
+    await test.app.statistics.save(); // writes the minute of the tests before
     const token = await test.registerDevice(application);
     await test.app.statistics.save();
     test.advance(hour);
@@ -322,7 +322,7 @@ describe("statistics of an application", () => {
   });
 
   // spec/statistics#totals-of-an-application
-  it("count many devices once a night, and add those registered since", async () => {
+  it("count many devices once a night, and add the devices registered since", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { database, ids } = test.app;
@@ -347,9 +347,9 @@ describe("statistics of an application", () => {
       return body.result.totals;
     };
     assert.deepEqual((await readTotals()).devices, { count: 1_000, isExact: false });
-    await test.app.statistics.save(); // ends the minute of the tests before
-    test.advance(day - (test.now() % day)); // begins a day
-    await keepCounts(appid, test.now(), database);
+    await test.app.statistics.save(); // writes the minute of the tests before
+    test.advance(day - (test.now() % day)); // advances to the start of a day
+    await updateTotals(appid, test.now(), database);
     const { devices, users } = await readTotals();
     assert.deepEqual(
       [devices, users],
@@ -361,10 +361,10 @@ describe("statistics of an application", () => {
 
     await test.registerDevice(application);
     await test.app.statistics.save();
-    await keepCounts(appid, test.now(), database); // not again before the next night
+    await updateTotals(appid, test.now(), database); // not again before the next night
     assert.deepEqual((await readTotals()).devices, { count: 1_102, isExact: false });
     test.advance(day);
-    await keepCounts(appid, test.now(), database);
+    await updateTotals(appid, test.now(), database);
     assert.deepEqual((await readTotals()).devices, { count: 1_102, isExact: false });
   });
 });

@@ -12,7 +12,7 @@ export type CountedKind = (typeof kinds)[number];
 /** The number of an application's objects of a kind. */
 export interface Total {
   readonly count: number;
-  /** Otherwise the count is that of the last night, plus the objects created since. */
+  /** False if the count is last night's, plus the objects created since. */
   readonly isExact: boolean;
 }
 
@@ -21,15 +21,15 @@ interface Totals extends Readonly<Record<CountedKind, Total>> {
   readonly bytes: number;
 }
 
-/** Rows that one statement of maintenance counts. */
+/** The number of rows that maintenance counts per statement. */
 const rowsPerStep = 10_000;
 /**
- * Above this, a stored count is returned without counting rows: fewer than {@link countMax} are unlikely to be left.
+ * Above this, a stored count is returned without counting rows, because fewer than {@link countMax} rows are unlikely.
  */
-const certainlyMany = 2 * countMax;
+const clearlyAboveMax = 2 * countMax;
 
 /**
- * Reads at most a thousand rows for each number; files are counted when they are stored.
+ * Reads at most a thousand rows per number. The number of files is stored.
  *
  * @param readAdded counts the objects created since a time
  */
@@ -41,7 +41,7 @@ export async function findTotals(
   const kept = await listKeptCounts(applicationId, queries);
   async function find(kind: CountedKind): Promise<Total> {
     const last = kept.find((each) => each.kind === kind);
-    if (last === undefined || last.counted <= certainlyMany) {
+    if (last === undefined || last.counted <= clearlyAboveMax) {
       const { count, isMore } = await countRows(countedRows(kind, applicationId), queries);
       if (!isMore) return { count, isExact: true };
     }
@@ -63,10 +63,8 @@ function listKeptCounts(
     .execute();
 }
 
-/**
- * Counts an application's objects once a day, in bounded steps. When it is stopped, it begins again in the next round.
- */
-export async function keepCounts(
+/** Counts an application's objects once a day, in bounded steps. If stopped, it restarts in the next round. */
+export async function updateTotals(
   applicationId: string,
   now: number,
   database: Database,
@@ -99,7 +97,7 @@ async function countAll(
 
 interface CountedStep {
   readonly counted: number | bigint | string;
-  /** The last id that was counted; null if there was none. */
+  /** The last id that was counted, if any. */
   readonly last: string | null;
 }
 

@@ -17,34 +17,34 @@ export interface Statistics {
   countFile(applicationId: string, bytes: number): void;
   countNew(applicationId: string, kind: "newDevices" | "newUsers"): void;
   countRegistration(applicationId: string, keyId: string): void;
-  /** A device has reported that it runs this version of the app. */
+  /** Counts a device's report of its app version. */
   countVersion(applicationId: string, appVersion: string, platform: string): void;
-  /** A device has made this many calls within a minute that count against a limit. Runs for each call. */
+  /** Records how many calls of a device within a minute counted against a limit. Runs for each call. */
   countPeak(applicationId: string, limit: string, calls: number): void;
-  /** The activity of clients with each key in the last 24 hours, by its id. */
+  /** Returns the activity of clients with each key in the last 24 hours, by key id. */
   readKeys(applicationId: string): Promise<ReadonlyMap<string, KeyTally>>;
-  /** The activity of applications in the last 24 hours, by their ids. */
+  /** Returns the activity of applications in the last 24 hours, by id. */
   readActivity(applicationIds: readonly string[]): Promise<ReadonlyMap<string, Activity>>;
-  /** The ids of the applications with the most calls in the last 15 minutes, the busiest first. */
+  /** Returns the ids of the applications with the most calls in the last 15 minutes, the busiest first. */
   readBusiest(): Promise<readonly string[]>;
-  /** Writes the current counts. Logs a failure, and tries again with the next call. */
+  /** Writes the current counts. Logs a failure; the next call tries again. */
   save(): Promise<void>;
 }
 
 /** The counts of one application since the last save. */
 interface Counted {
   readonly tally: Tally;
-  /** Devices that are in the tally, so that each is hashed once. */
+  /** The devices in the tally, so that each is hashed once. */
   readonly devices: Set<string>;
 }
 
-/** Some 2 KB each; when there are more, they are saved before the minute ends. */
+/** About 2 KB each. Above this number, they are saved before the minute is over. */
 const operationsMax = 10_000;
-/** Some 50 bytes each, in each application. */
+/** About 50 bytes each, per application. */
 const devicesMax = 1_000;
 const rowBytesMax = 16_384;
-const rowsAtOnce = 500;
-/** The bytes that may wait while the database does not answer; the oldest rows are dropped first. */
+const rowsPerStatement = 500;
+/** The bytes that may wait while the database is unavailable; the oldest rows are dropped first. */
 const waitingBytesMax = 16 * 2 ** 20;
 /** Yields to the event loop after this much work. */
 const workMsMax = 5;
@@ -75,8 +75,8 @@ export function createStatistics(services: {
     return found;
   }
 
-  /** Ends the interval that is being counted, and adds its rows to those that wait. */
-  async function takeRows(): Promise<void> {
+  /** Closes the current interval, and queues its rows for writing. */
+  async function closeInterval(): Promise<void> {
     const [ended, starts_at] = [counted, startsAt];
     counted = new Map();
     startsAt = undefined;
@@ -104,7 +104,7 @@ export function createStatistics(services: {
 
   async function writeRows(): Promise<void> {
     while (waiting.length > 0) {
-      const rows = waiting.slice(0, rowsAtOnce);
+      const rows = waiting.slice(0, rowsPerStatement);
       await insertStatistics(rows, database);
       waiting = waiting.slice(rows.length);
     }
@@ -120,7 +120,7 @@ export function createStatistics(services: {
   }
 
   async function saveNow(): Promise<void> {
-    await takeRows();
+    await closeInterval();
     try {
       await writeRows();
       await versions.save();
@@ -138,7 +138,7 @@ export function createStatistics(services: {
   return {
     save,
     count(call) {
-      if (call.rehearsed !== undefined) return; // rehearsed errors say nothing about the application
+      if (call.rehearsed !== undefined) return; // rehearsed errors are no measure of the application
       const { operation = notOperations.unknown, caller } = call;
       const isOperator = caller !== undefined && "operatorId" in caller;
       const holder = isOperator ? undefined : (caller ?? call.refused);
@@ -157,7 +157,7 @@ export function createStatistics(services: {
         tally.devices.add(hashOf(caller.deviceId));
       }
       if (operations < operationsMax || isFull) return;
-      isFull = true; // until a save that may still be in progress has ended
+      isFull = true; // until the current save, if any, has finished
       void save();
     },
     countFile(applicationId, bytes) {
@@ -195,7 +195,7 @@ function hashOf(text: string): number {
   return (low & 0xfffff) * 2 ** 32 + (high >>> 0);
 }
 
-/** Saves at the end of each minute, so that rows hold whole minutes. */
+/** Saves at the end of each minute, so that rows cover complete minutes. */
 export function startStatistics({ statistics, clock }: { readonly statistics: Statistics; readonly clock: Clock }): {
   stop(): void;
 } {

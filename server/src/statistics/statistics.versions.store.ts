@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import { listLiving, type Range } from "./statistics.store.ts";
+import { listExisting, type Range } from "./statistics.store.ts";
 
-/** The reports of a version, as in the table `app_versions`. */
+/** The reports of a version, as stored in `app_versions`. */
 export interface VersionReports {
   readonly application_id: string;
   readonly app_version: string;
@@ -13,21 +13,21 @@ export interface VersionReports {
 }
 
 const deletedAtOnce = 500;
-/** Of one version; any client can report any platform. */
+/** Per version, because a client can report any platform. */
 const platformsMax = 10;
 const platformCharactersMax = 50;
 
-/** The platforms of both, of which the first ones stay when there are too many; longer names are omitted. */
+/** Merges platforms. If there are too many, the first ones stay; longer names are omitted. */
 export function joinPlatforms(known: readonly string[], added: readonly string[]): readonly string[] {
   const fitting = added.filter(({ length }) => length <= platformCharactersMax);
   return [...new Set([...known, ...fitting])].slice(0, platformsMax);
 }
 
-/** Adds reports of different versions, in one transaction. Those of applications that no longer exist here are omitted. */
+/** Adds reports of different versions in one transaction. Skips those of applications that no longer exist here. */
 export function addVersionReports(rows: readonly VersionReports[], { write }: Database): Promise<void> {
   return write(async ({ queries }) => {
-    const living = await listLiving(rows, queries);
-    const added = rows.filter(({ application_id }) => living.has(application_id)).sort(byKey);
+    const existing = await listExisting(rows, queries);
+    const added = rows.filter(({ application_id }) => existing.has(application_id)).sort(byKey);
     if (added.length === 0) return;
     const stored = await queries
       .insertInto("app_versions")
@@ -55,13 +55,15 @@ export function addVersionReports(rows: readonly VersionReports[], { write }: Da
   });
 }
 
-/** One order in all processes, so that they do not wait for each other's rows. */
+/** The same order in all processes, to prevent deadlocks. */
 function byKey(one: VersionReports, other: VersionReports): number {
   if (one.application_id !== other.application_id) return one.application_id < other.application_id ? -1 : 1;
   return one.app_version < other.app_version ? -1 : 1;
 }
 
-/** The versions that were first reported in a range, those with the most reports; never the first one of an application. */
+/**
+ * Lists the versions first reported in a range, the most reported first, except the first version of an application.
+ */
 export async function listNewVersions(
   applicationId: string,
   { from, to }: Range,
@@ -88,7 +90,7 @@ export async function listNewVersions(
   return rows.map((row) => ({ ...row, platforms: JSON.parse(row.platforms) }));
 }
 
-/** Some of the versions of an application beyond so many, those with the fewest reports. */
+/** Lists some of an application's versions in excess of `count`, the least reported first. */
 export async function listVersionsBeyond(count: number, applicationId: string, queries: Queries): Promise<string[]> {
   const rows = await queries
     .selectFrom("app_versions")

@@ -71,7 +71,7 @@ describe("a version of the app", () => {
     );
   });
 
-  it("is new once when several processes see it, at the earliest time that one of them saw it", async () => {
+  it("is new once when several processes receive it, at the earliest of their times", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const processes = [createOtherStatistics(test), createOtherStatistics(test), createOtherStatistics(test)];
@@ -91,7 +91,7 @@ describe("a version of the app", () => {
     ]);
   });
 
-  it("has each of up to ten platforms whose devices reported it, in one process or another", async () => {
+  it("lists up to ten platforms whose devices reported it, in any process", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const [one, other] = [createOtherStatistics(test), createOtherStatistics(test)];
@@ -114,7 +114,7 @@ describe("a version of the app", () => {
     assert.ok(platforms.includes("Android") && platforms.includes("iOS"));
   });
 
-  it("waits while the database is unavailable, and keeps the time of its first report", async () => {
+  it("waits while the database is unavailable, and preserves the time of its first report", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { statistics, goAway } = createOtherStatistics(test);
@@ -151,7 +151,7 @@ describe("a version of the app", () => {
 });
 
 describe("invented versions", () => {
-  it("do not displace a real one, of which there are more reports, from the overview or the database", async () => {
+  it("do not displace a real one with more reports, neither from the overview nor from the database", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const { statistics } = createOtherStatistics(test);

@@ -7,11 +7,11 @@ import {
   type VersionReports,
 } from "./statistics.versions.store.ts";
 
-/** Counts the reports of app versions in memory, until they are saved (spec/statistics#new-versions-of-the-app). */
+/** Counts the reports of app versions in memory until they are saved (spec/statistics#new-versions-of-the-app). */
 export interface VersionCounts {
   add(applicationId: string, appVersion: string, platform: string, at: number): void;
   /**
-   * Writes the counts; what could not be written is kept for the next call.
+   * Writes the counts. After a failure, the next call tries again.
    *
    * @throws ApiError ServiceUnavailable
    */
@@ -24,12 +24,12 @@ interface Reports {
   readonly platforms: readonly string[];
 }
 
-/** Versions of one application between two saves. */
+/** The number of versions of one application between two saves. */
 const versionsPerSave = 20;
-/** Versions of all applications that may wait while the database does not answer; some 300 bytes each. */
+/** The number of versions of all applications that may wait while the database is unavailable; about 300 bytes each. */
 const waitingMax = 10_000;
-const rowsAtOnce = 500;
-/** Versions of one application in the database. */
+const rowsPerStatement = 500;
+/** The number of versions of one application in the database. */
 const versionsMax = 1_000;
 
 export function createVersionCounts(database: Database): VersionCounts {
@@ -52,7 +52,10 @@ export function createVersionCounts(database: Database): VersionCounts {
     waiting += versions.size - before;
   }
 
-  /** A new version replaces the rarest one, unless all have more reports: a flood of invented ones displaces no real one. */
+  /**
+   * A new version replaces the rarest one, unless all have more reports, so that a flood of invented versions cannot
+   * displace a real one.
+   */
   function dropRarest(versions: Map<string, Reports>, reports: number): boolean {
     const [rarest, least] = [...versions].reduce((one, other) => (other[1].reports < one[1].reports ? other : one));
     if (least.reports > reports) return false;
@@ -83,8 +86,8 @@ export function createVersionCounts(database: Database): VersionCounts {
       let rows = takeRows();
       try {
         while (rows.length > 0) {
-          await addVersionReports(rows.slice(0, rowsAtOnce), database);
-          rows = rows.slice(rowsAtOnce);
+          await addVersionReports(rows.slice(0, rowsPerStatement), database);
+          rows = rows.slice(rowsPerStatement);
         }
       } catch (error) {
         for (const { application_id, app_version, first_seen_at, reports, platforms } of rows)
@@ -95,7 +98,7 @@ export function createVersionCounts(database: Database): VersionCounts {
   };
 }
 
-/** Deletes the versions with the fewest reports of an application that has more than a thousand. */
+/** Deletes the least reported versions of an application that has more than a thousand. */
 export async function deleteRareVersions(applicationId: string, database: Database): Promise<void> {
   const rare = await listVersionsBeyond(versionsMax, applicationId, database.reads);
   if (rare.length > 0) await database.write(({ queries }) => deleteVersions(applicationId, rare, queries));

@@ -17,7 +17,7 @@ function busyTally(): Tally {
 }
 
 describe("tallies", () => {
-  it("are written within a size, and keep every count", () => {
+  it("are serialized within a size limit, and preserve every count", () => {
     const tally = busyTally();
     for (const bytesMax of [16_384, 65_536]) {
       const bytes = tally.write(bytesMax);
@@ -36,7 +36,7 @@ describe("tallies", () => {
     }
   });
 
-  it("add up to the tally of all calls", () => {
+  it("sum to the tally of all calls", () => {
     const [sum, twice] = [new Tally(), new Tally()];
     for (const tally of [busyTally(), Tally.read(busyTally().write(16_384))]) sum.merge(tally);
     twice.merge(busyTally());
@@ -47,7 +47,7 @@ describe("tallies", () => {
     assert.equal(sum.devices.count(), busyTally().devices.count());
   });
 
-  it("keep at most 200 characters of a message, and no reference of a batch", () => {
+  it("store at most 200 characters of a message, and no reference of a batch", () => {
     const tally = new Tally();
     const message = `The reference {{secret.value}} does not resolve. ${"𝒳".repeat(300)}`;
     tally.count("getUser", { status: 424, ms: 1, failure: new ApiError("BatchItemNotRun", message) });

@@ -7,13 +7,13 @@ import { binOf, QuantileSketch } from "../lib/quantile-sketch.ts";
 /** The calls of one operation. */
 interface OperationTally {
   calls: number;
-  /** Those that were refused or failed. */
+  /** Calls that were refused or failed. */
   errors: number;
-  /** Their milliseconds; undefined if there was no space for it, see {@link Tally.write}. */
+  /** In milliseconds; undefined if there was no space, see {@link Tally.write}. */
   latency: QuantileSketch | undefined;
 }
 
-/** Equal failures. */
+/** Identical failures. */
 export interface ErrorTally {
   readonly operation: string;
   readonly error: string;
@@ -23,39 +23,39 @@ export interface ErrorTally {
 
 /** The activity of clients with the tokens of one application key. */
 export interface KeyTally {
-  /** Requests with a token; a batch is one. */
+  /** Requests with a token; a batch counts once. */
   calls: number;
-  /** Those that were signed. */
+  /** Signed requests. */
   signed: number;
   registrations: number;
 }
 
-/** Sums that are plain numbers, in the order in which they are written. */
+/** Counters stored as plain numbers, in this order. */
 const sums = ["rateLimited", "failedLogins", "newDevices", "newUsers", "files", "bytes", "otherErrors"] as const;
 
 const devicePrecision = 12;
-/** Above the size of any stored tally. */
+/** Larger than any stored tally. */
 const storedBytesMax = 262_144;
-/** Operations are known to the code; a tally of a day may have those of several releases. */
+/** Operations are defined by the code; the tally of a day may contain those of several releases. */
 const operationsMax = 1_000;
-/** Different failures are counted up to this number, and further ones together. */
+/** Above this number, further distinct failures are counted together. */
 const errorsInMemoryMax = 200;
 const errorsWrittenMax = 50;
 const operationsWithLatencyMax = 100;
 const messageCharactersMax = 200;
-/** As many as can be active; further ones are counted together. */
+/** The maximum number of active keys; further ones are counted together. */
 const keysMax = 100;
 const otherKeys = "";
-/** Of more origins, the rarest are not counted. */
+/** Above this number, the rarest origins are not counted. */
 const originsMax = 100;
 const originCharactersMax = 200;
-/** All origins together take a quarter of a row at most. */
+/** All origins together occupy at most a quarter of a row. */
 const originsWrittenCharactersMax = 4_096;
-/** Of more limits for operations, the least used are not kept. */
+/** Above this number, the lowest peaks are dropped. */
 const peaksMax = 50;
 const peaksWrittenCharactersMax = 2_048;
 
-/** The activity in an interval of time. Tallies add up: over intervals, processes and applications. */
+/** The activity in a time interval. Tallies can be merged over intervals, processes and applications. */
 export class Tally {
   /** Calls answered with 1xx or 2xx, 3xx, 4xx, and 5xx. */
   readonly byClass: [number, number, number, number] = [0, 0, 0, 0];
@@ -71,14 +71,14 @@ export class Tally {
   bytes = 0;
   /** Failures that are not in {@link errors}. */
   otherErrors = 0;
-  /** By the id of the key; of all applications, and beyond a hundred keys, without an id. */
+  /** By key id. The empty id stands for all keys above the limit of a hundred, and for several applications. */
   readonly keys = new Map<string, KeyTally>();
-  /** Requests of web pages by the origin of the page; a page can send any, as far as an origin can have the form. */
+  /** Requests of web pages by origin. Pages can send any value that has the form of an origin. */
   readonly origins = new Map<string, number>();
-  /** The most calls of one device within a minute that counted against a limit: `caller`, or one for operations. */
+  /** The most calls of one device within a minute that counted against a limit: `caller`, or a limit of operations. */
   readonly peaks = new Map<string, number>();
   readonly #errors = new Map<string, ErrorTally>();
-  /** The latency of operations that have none of their own. */
+  /** The latency of operations without separate latency. */
   readonly #otherLatency = new QuantileSketch();
   #hasOtherLatency = false;
 
@@ -96,7 +96,7 @@ export class Tally {
     return [...this.#errors.values()].sort((a, b) => b.count - a.count);
   }
 
-  /** Allocates nothing for a call that succeeds, apart from the first one of its operation. */
+  /** Allocates nothing for a successful call, except for the first one of its operation. */
   count(operation: string, { status, ms, failure }: Pick<AnsweredCall, "status" | "ms" | "failure">): void {
     this.byClass[status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3] += 1;
     const counts = this.#operation(operation);
@@ -120,7 +120,7 @@ export class Tally {
     this.#key(keyId).registrations += 1;
   }
 
-  /** Ignores texts that no list of origins could name. */
+  /** Ignores strings that are not valid in a list of origins. */
   countOrigin(origin: string): void {
     const calls = this.origins.get(origin);
     if (calls !== undefined) this.origins.set(origin, calls + 1);
@@ -131,7 +131,7 @@ export class Tally {
     if (calls > (this.peaks.get(limit) ?? 0)) this.peaks.set(limit, calls);
   }
 
-  /** Counts all keys together and drops origins and peaks, because single ones of several applications have no meaning. */
+  /** Merges all keys and drops origins and peaks, because across applications they have no meaning. */
   joinApplications(): void {
     const all = this.keyTotal;
     this.keys.clear();
@@ -150,7 +150,7 @@ export class Tally {
     for (const [keyId, counts] of other.keys) addTo(this.#key(keyId), counts);
     for (const [origin, calls] of other.origins) this.#addOrigin(origin, calls);
     for (const [limit, calls] of other.peaks) this.countPeak(limit, calls);
-    for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // of four
+    for (const [index, count] of other.byClass.entries()) this.byClass[index as 0 | 1 | 2 | 3] += count; // four entries
     for (const name of sums) this[name] += other[name];
     for (const [operation, { calls, errors, latency }] of other.operations) {
       const counts = this.#operation(operation);
@@ -179,8 +179,8 @@ export class Tally {
   }
 
   /**
-   * Returns the tally as bytes. Counts are always complete; as far as `bytesMax` demands it, rare failures are counted
-   * together, and the latency of operations with few calls too.
+   * Serializes the tally. Counts are always complete; to stay within `bytesMax`, it merges rare failures and the
+   * latency of operations with few calls.
    */
   write(bytesMax: number): Uint8Array {
     for (let share = 1; ; share /= 2) {
@@ -194,7 +194,7 @@ export class Tally {
     if (bytes.length > storedBytesMax) throw new MalformedBytesError(`A tally has ${bytes.length} bytes`);
     const reader = new ByteReader(bytes);
     const tally = new Tally();
-    if (reader.integer() !== format) return tally; // of a later version, which is still being rolled out
+    if (reader.integer() !== format) return tally; // of a later release, during a rolling upgrade
     for (const index of [0, 1, 2, 3] as const) tally.byClass[index] = reader.integer();
     for (const name of sums) tally[name] = reader.integer();
     for (let left = reader.integer(operationsMax); left > 0; left -= 1) {
@@ -208,15 +208,15 @@ export class Tally {
     }
     if (reader.integer(1) === 1) tally.#addOtherLatency(QuantileSketch.read(reader));
     tally.devices.merge(DistinctCounter.read(devicePrecision, reader));
-    if (reader.isAtEnd) return tally; // of a version that did not count by key
+    if (reader.isAtEnd) return tally; // of a release that did not count by key
     for (let left = reader.integer(keysMax + 1); left > 0; left -= 1) {
       const keyId = reader.text();
       const [calls, signed, registrations] = [reader.integer(), reader.integer(), reader.integer()];
       tally.keys.set(keyId, { calls, signed, registrations });
     }
-    if (reader.isAtEnd) return tally; // of a version that did not count by origin
+    if (reader.isAtEnd) return tally; // of a release that did not count by origin
     for (let left = reader.integer(originsMax); left > 0; left -= 1) tally.origins.set(reader.text(), reader.integer());
-    if (reader.isAtEnd) return tally; // of a version that did not keep peaks
+    if (reader.isAtEnd) return tally; // of a release without peaks
     for (let left = reader.integer(peaksMax); left > 0; left -= 1) tally.peaks.set(reader.text(), reader.integer());
     return tally;
   }
@@ -238,7 +238,10 @@ export class Tally {
     return counts;
   }
 
-  /** A new origin replaces the rarest one, unless all have more calls: a flood of invented ones displaces no busy one. */
+  /**
+   * A new origin replaces the rarest one, unless all have more calls, so that a flood of invented origins cannot
+   * displace a busy one.
+   */
   #addOrigin(origin: string, calls: number): void {
     const known = this.origins.get(origin) ?? 0;
     if (known === 0 && this.origins.size >= originsMax) {
@@ -262,7 +265,7 @@ export class Tally {
     this.#otherLatency.merge(sketch);
   }
 
-  /** @param share of the failures and of the operations with a latency of their own */
+  /** @param share of the failures, and of the operations with separate latency */
   #writeShare(share: number): Uint8Array {
     const { errors } = this;
     const named = errors.slice(0, Math.floor(errorsWrittenMax * share));
@@ -315,7 +318,7 @@ const format = 2;
 
 type NamedNumbers = readonly (readonly [name: string, number: number])[];
 
-/** The highest numbers, as many as there is space for. */
+/** Returns the highest numbers that fit. */
 function highest(numbers: ReadonlyMap<string, number>, max: number, charactersMax: number): NamedNumbers {
   let characters = 0;
   return [...numbers]
@@ -345,7 +348,7 @@ function keyOf(operation: string, error: string, message: string): string {
   return `${operation}\n${error}\n${message}`;
 }
 
-/** A message without the references of a batch, which are texts of the client. */
+/** Returns a message without the references of a batch, which contain client data. */
 function shownMessage(message: string): string {
   const shown = message.replaceAll(/\{\{.*?\}\}/g, "{{…}}");
   return shown.length <= messageCharactersMax ? shown : Array.from(shown).slice(0, messageCharactersMax).join("");
