@@ -168,7 +168,7 @@ describe("loadConfig", () => {
     });
   });
 
-  it("treats an empty or blank setting as unset, and trims blanks around a value", () => {
+  it("treats an empty or blank setting as unset, and trims values", () => {
     const blank = Object.fromEntries(settings.map(({ name }) => [name, "  "]));
     assert.deepEqual(loadConfig(blank), loadConfig({}));
     assert.equal(loadConfig({ PORT: " 81 ", REGION: "\teu\n" }).port, 81);
@@ -188,7 +188,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("reports all problems at once, each with its setting's name and rule", () => {
+  it("reports all problems together, each with the setting's name and rule", () => {
     const environment = {
       ...Object.fromEntries(integers.map(([name]) => [name, "many"])),
       PAGE_ITEMS_DEFAULT: "0",
@@ -236,7 +236,7 @@ describe("loadConfig", () => {
     assert.equal(problemsOf({ DATABASE_URL: "nonsense" }).length, 1);
   });
 
-  it("makes IN_FLIGHT_BYTES_MAX large enough for several of the largest bodies, by default in proportion to their size", () => {
+  it("requires an IN_FLIGHT_BYTES_MAX for several of the largest bodies, and derives the default from their size", () => {
     const rule = "IN_FLIGHT_BYTES_MAX must be at least 8 times BODY_BYTES_MAX";
     assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388607" }), [rule]);
     assert.deepEqual(problemsOf({ IN_FLIGHT_BYTES_MAX: "8388608" }), []);
@@ -256,7 +256,7 @@ describe("loadConfig", () => {
     }
   });
 
-  it("never reveals a value, which could be a secret", () => {
+  it("never reveals a value, because it could be a secret", () => {
     const environment = {
       ROLLCALL_SECRET: "hunter2",
       DATABASE_URL: "mysql://user:hunter2@host/",
@@ -277,7 +277,7 @@ describe("loadConfig", () => {
     });
   }
 
-  it("limits a page to PAGE_ITEMS_MAX items, even when the client gives no limit", () => {
+  it("limits a page to PAGE_ITEMS_MAX items, even if the client sets no limit", () => {
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "50", PAGE_ITEMS_MAX: "50" }), []);
     const rule = "PAGE_ITEMS_DEFAULT must not be above PAGE_ITEMS_MAX";
     assert.deepEqual(problemsOf({ PAGE_ITEMS_DEFAULT: "51", PAGE_ITEMS_MAX: "50" }), [rule]);
@@ -318,7 +318,7 @@ describe("loadConfig", () => {
     for (const value of ["a".repeat(15), `${a},short`]) assert.equal(problemsOf({ ROLLCALL_SECRET: value }).length, 1);
   });
 
-  it("requires ROLLCALL_SECRET on PostgreSQL, because a file in DATA_DIR would differ on every machine", () => {
+  it("requires ROLLCALL_SECRET on PostgreSQL, because each machine would have a different file in DATA_DIR", () => {
     for (const ROLLCALL_SECRET of [undefined, "", " ", ","]) {
       const problems = problemsOf({ DATABASE_URL: "postgres://h/d", ROLLCALL_SECRET });
       assert.deepEqual(problems, ["ROLLCALL_SECRET must be set when DATABASE_URL names PostgreSQL"]);

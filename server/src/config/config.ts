@@ -8,14 +8,14 @@ import { BrokenRule } from "./reader.ts";
 import { keyedRegions, mainRegion } from "./regions.ts";
 import { rows, type Settings, settings } from "./settings.ts";
 
-/** A setting that is valid alone, but not in combination with another. */
+/** A setting that is valid, but not in combination with other settings. */
 interface Conflict {
   readonly name: string;
-  /** Follows the setting's name: "must be …". */
+  /** The text after the setting's name: "must be …". */
   readonly rule: string;
 }
 
-/** One caller may hold a third of the bytes in flight, and a buffer doubles while a body arrives. */
+/** One caller may hold a third of the bytes in flight, and the buffer of a body doubles while it arrives. */
 const bodiesInFlightMin = 8;
 
 /** @param values the valid settings */
@@ -88,7 +88,7 @@ interface ChangedSetting {
   readonly about: string;
 }
 
-/** User information in a URL, written plainly or percent-encoded. */
+/** Matches user information in a URL, plain or percent-encoded. */
 const credentials = /\/\/.*@|%40/;
 
 function listChangedSettings(environment: Readonly<Record<string, string | undefined>>): ChangedSetting[] {
@@ -99,7 +99,7 @@ function listChangedSettings(environment: Readonly<Record<string, string | undef
   });
 }
 
-/** All settings, read once at start-up; the rows of `settings` document each of them. */
+/** All settings, read once at start-up. The rows of `settings` document them. */
 export interface Config
   extends Omit<
     Settings,
@@ -121,26 +121,26 @@ export interface Config
   readonly filesUrl: string;
   readonly inFlightBytesMax: number;
   readonly passwordHashThreads: number;
-  /** The certificate and its key; undefined means "http". */
+  /** The certificate and its key; undefined for http. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** The destination of traces; undefined turns tracing off. */
+  /** The destination of traces; undefined to turn tracing off. */
   readonly traces: TracesConfig | undefined;
-  /** The settings that differ from their defaults, for operators: without secrets. */
+  /** The settings that differ from their defaults, for operators, without secrets. */
   readonly changedSettings: readonly ChangedSetting[];
 }
 
 export interface TracesConfig {
-  /** The OTLP/HTTP base URL, without a signal's path and without a trailing slash. */
+  /** The OTLP/HTTP base URL, without the path of a signal and without a trailing slash. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
   /** An OpenTelemetry sampler name. */
   readonly sampler: string;
-  /** The share of traces to record, for the samplers that use a ratio. */
+  /** The share of traces to record, for samplers with a ratio. */
   readonly ratio: number;
 }
 
-/** The settings are invalid; `problems` has one line for each invalid setting. */
+/** The settings are invalid; `problems` has a line for each invalid setting. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -156,7 +156,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads the settings. Pure: the result depends only on the arguments.
  *
- * @param fromFile the names of the variables that come from `.env`, a file that only this server reads
+ * @param fromFile the names of the variables from `.env`, a file that only this server reads
  * @throws ConfigError with all problems, not only the first
  */
 export function loadConfig(environment: Environment, fromFile: ReadonlySet<string> = new Set()): Config {
@@ -237,8 +237,8 @@ function defaultHashThreads(workers: number): number {
 }
 
 const eventsPollMsDefault = 250;
-/** No connection receives notifications behind a pooler. */
+/** Behind a pooler, connections receive no notifications. */
 const eventsPollMsPooled = 50;
 const inFlightBytesDefault = 67_108_864;
-/** Each upload to a bucket holds a part of up to 8 MiB. */
+/** An upload to a bucket buffers up to 8 MiB. */
 const inFlightBytesWithS3 = 268_435_456;

@@ -4,7 +4,7 @@ import { addressOf } from "../db/postgres/address.ts";
 import { databaseUrl } from "./database-url.ts";
 
 describe("DATABASE_URL", () => {
-  it("takes the folder of a Unix socket in every spelling of libpq", () => {
+  it("accepts the folder of a Unix socket in every spelling of libpq", () => {
     const socket = "postgres://u:p%25@localhost/db?host=%2Frun%2Fpg";
     for (const given of [
       "postgres://u:p%25@/db?host=/run/pg",
@@ -19,7 +19,7 @@ describe("DATABASE_URL", () => {
     assert.deepEqual(options, { path: "/run/pg/.s.PGSQL.5433", database: "my db" });
   });
 
-  it("leaves other URLs as they are, and takes a host or a port as a parameter", () => {
+  it("accepts other URLs unchanged, and a host or a port as a parameter", () => {
     for (const url of [
       "postgres://user:p%2Fw%23%40%3F@h:5433/d?sslmode=require",
       "postgresql://h/d",
@@ -33,7 +33,7 @@ describe("DATABASE_URL", () => {
     assert.deepEqual(addressOf("postgres://h/d").options, { database: "d" });
   });
 
-  it("names the rule for characters that are not percent-encoded, and shows no password", () => {
+  it("explains the rule for characters that are not percent-encoded, without showing a password", () => {
     for (const password of ["S3cret100%", "S3cret#1", "S3/cret", "S3?cret", "S3@cret", "S3%ffcret", "S3%zzcret"]) {
       assert.throws(
         () => databaseUrl(`postgres://plain:${password}@127.0.0.1/db`),

@@ -11,12 +11,12 @@ const rule = "must be a URL that begins with postgres:// or file:/// (an absolut
 const encodingRule =
   "must have these characters of its user, password and database percent-encoded: % as %25, # as %23, / as %2F, ? as %3F, @ as %40";
 
-/** None of the parts contains a character that separates them. */
+/** No part contains a separator. */
 const postgresPattern = /^(postgres(?:ql)?:\/\/)(?:([^/?#@]*)@)?([^/?#@]*)(?:\/([^/?#@]*))?(?:\?([^#@]*))?$/;
 
 /**
- * A URL of PostgreSQL or of a file. The folder of a Unix socket may stand in place of the host (`@%2Frun%2Fpostgresql/db`)
- * or in the parameter `host` (`?host=/run/postgresql`), as libpq accepts it; it is read as the latter.
+ * Reads a URL of PostgreSQL or of a file. As in libpq, the folder of a Unix socket may replace the host
+ * (`@%2Frun%2Fpostgresql/db`) or be the parameter `host` (`?host=/run/postgresql`); the result has the parameter.
  */
 export const databaseUrl: Reader<string> = (given) => {
   if (!isPostgresUrl(given)) {
@@ -47,7 +47,7 @@ function isEncoded(text = ""): boolean {
   return !/%(?![0-9A-Fa-f]{2})/.test(text) && isDecodable(text);
 }
 
-/** False for bytes that are not UTF-8. */
+/** Whether the escapes are UTF-8. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

@@ -10,8 +10,8 @@ import { workerNumber } from "./worker-number.ts";
  * Adds the variables of the file `.env` in the working directory to `process.env`. A variable that is set in the real
  * environment, even to an empty value, takes precedence.
  *
- * @returns the names that come from the file; none in a worker, which inherits the variables of its supervisor
- * @throws PlainFailure when the file cannot be read
+ * @returns the names from the file; empty in a worker, which inherits the variables of the supervisor
+ * @throws PlainFailure if the file cannot be read
  */
 export function loadEnvironmentFile(folder = process.cwd()): ReadonlySet<string> {
   if (workerNumber !== undefined) return new Set();
@@ -24,7 +24,7 @@ export function loadEnvironmentFile(folder = process.cwd()): ReadonlySet<string>
 
 function readEnvironmentFile(file: string): NodeJS.Dict<string> {
   try {
-    // A Python virtual environment is often a folder of this name.
+    // Ignores a folder `.env`, which is often a Python virtual environment.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return {};
     const text = readFileSync(file, "utf8").replace(/^\ufeff/, "");
     const variables = parseEnv(text);
@@ -37,7 +37,8 @@ function readEnvironmentFile(file: string): NodeJS.Dict<string> {
 }
 
 /**
- * Refuses lines that begin with the name of a setting and set nothing, such as `PORT: 8080`, which the parser skips.
+ * Refuses lines that begin with the name of a setting without an assignment, such as `PORT: 8080`, which the parser
+ * skips.
  *
  * @throws PlainFailure
  */

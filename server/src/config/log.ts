@@ -5,8 +5,8 @@ import { workerNumber } from "./worker-number.ts";
 
 export type Log = Logger & {
   /**
-   * Writes a line at level info, like `info`, for lines as frequent as requests: the general serializer costs as much as
-   * a look-up in the database.
+   * Writes a line at level info without the general serializer, for lines as frequent as requests: the serializer would
+   * cost as much as a database look-up.
    *
    * @param members as JSON, without the braces
    */
@@ -15,17 +15,17 @@ export type Log = Logger & {
   readonly losses: { readonly at: number | undefined };
 };
 
-/** Lines are buffered for at most this long, because one write per line would cost more than the requests. */
+/** Lines are buffered for at most this long, because a write per line would cost more than the requests. */
 const gatherMs = 100;
-/** Writes of several processes to one pipe are atomic only up to PIPE_BUF; a single process may buffer more. */
+/** Writes of several processes to one pipe are atomic only up to PIPE_BUF. A single process may write more. */
 const gathered =
   workerNumber === undefined
     ? { gatheredBytes: 32_768, writeBytesMax: 65_536 }
     : { gatheredBytes: 2_048, writeBytesMax: 4_096 };
-/** The bound of the buffer when the reader of standard output is stalled or the disk is full. */
+/** Bounds the buffer if the reader of standard output stalls or the disk is full. */
 const waitingBytesMax = 16_777_216;
 
-/** The structured log: JSON lines on standard output, or readable lines when that is a terminal. */
+/** Creates the structured log: JSON lines on standard output, or readable lines on a terminal. */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const losses: { at: number | undefined } = { at: undefined };
   const stream =
@@ -44,7 +44,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   });
 }
 
-/** A log that writes nothing before `release` is called. */
+/** Creates a log that buffers its lines until `release`. */
 export function createHeldLog(level: string): { readonly log: Log; release(): void } {
   const stream = defaultDestination((lines) => warnOfLostLines(lines, log));
   let held: string[] | undefined = [];
@@ -64,14 +64,14 @@ function warnOfLostLines(lines: number, log: Logger): void {
   log.warn({ lines }, "log lines were dropped, because standard output did not accept them in time");
 }
 
-/** A failing log must neither stop the server nor prevent it from exiting. */
+/** A failing log must neither stop the server nor prevent its exit. */
 function defaultDestination(onLost: (lines: number) => void): DestinationStream & Partial<LineWriter> {
-  process.stdout.on("error", () => {}); // other writers of standard output fail too
+  process.stdout.on("error", () => {}); // from other writers to standard output
   if (process.stdout.isTTY) return readableLines();
   return createLineWriter(1, { gatherMs, ...gathered, waitingBytesMax, onLost });
 }
 
-/** Starts a worker thread with a file of the package pino, which is therefore not loaded from a bundle. */
+/** Loads pino from its package, because it starts a worker thread with another file of the package. */
 function readableLines(): DestinationStream {
   const installed: typeof import("pino") = createRequire(import.meta.url)("pino");
   return installed.transport({ target: "pino-pretty", options: { ignore: "pid,hostname" } });

@@ -74,7 +74,7 @@ describe("a misspelt setting", () => {
     }
   });
 
-  it("is reported together with the other problems of the settings", () => {
+  it("is reported together with other problems of settings", () => {
     assert.throws(
       () => loadConfig({ DATABASE_UR: "postgres://x", PORT: "http", LOGLEVEL: "debug" }, new Set(["LOGLEVEL"])),
       (error) => {
@@ -187,7 +187,7 @@ const surroundings: Readonly<Record<string, Readonly<Record<string, string>> | r
 
 describe("the environment of other programs", () => {
   for (const [name, variables] of Object.entries(surroundings)) {
-    it(`contains no variable that is mistaken for a setting: ${name}`, () => {
+    it(`contains no variable that counts as a misspelt setting: ${name}`, () => {
       const values = Array.isArray(variables)
         ? Object.fromEntries(variables.map((each: string) => [each, "x"]))
         : (variables as Readonly<Record<string, string>>);

@@ -7,21 +7,21 @@ export interface MisspeltSetting {
   readonly meant: string;
 }
 
-/** The prefix of this program's settings. */
+/** The prefix of settings of this program. */
 const ownPrefix = "ROLLCALL_";
-/** Other programs define names with these prefixes, so only a typing mistake counts. */
+/** Other programs have names with these prefixes, so only typing mistakes are reported. */
 const sharedFamilies = ["AWS_", "OTEL_"];
-/** Common variables of other programs that resemble our settings. */
+/** Common variables of other programs that resemble settings. */
 const foreignNames = new Set(["SSL_CERT_FILE", "SSL_KEY_FILE"]);
-/** Variables that scripts use to find the program, or clients to find a deployment. */
+/** Variables by which scripts find the program, or clients find a deployment. */
 const aboutUs = /^ROLLCALL_(?:BIN|DIR|HOME|IMAGE|PATH|REPO|ROOT|TAG|VERSION|URL|BASE_URL|APPID|APPKEY|TOKEN|ENV_\w+)$/;
 
 /**
- * Finds variables that are probably meant to be settings: a typing mistake in a name, our own prefix, or the first
- * words of a setting with another ending. Without this check, a misspelt DATABASE_URL would silently serve an empty
- * embedded database.
+ * Finds variables that are probably misspelt settings: with a typing mistake, with the prefix, or with the first words
+ * of a setting. Without this check, a server with a misspelt DATABASE_URL would silently use an empty embedded
+ * database.
  *
- * @param strict the names from a file that is written for this server, where a weaker resemblance is enough
+ * @param strict the names from `.env`, which is for this server only, so that a weaker resemblance is enough
  */
 export function findMisspeltSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -55,7 +55,7 @@ function findMeant(name: string, known: readonly string[], isStrict: boolean): s
   )[0]?.word;
 }
 
-/** No word whose length differs by more is within any tolerance. */
+/** The maximum of `toleranceOf`; words whose lengths differ by more cannot match. */
 const toleranceMax = 3;
 
 function toleranceOf(name: string, known: string, isStrict: boolean): number {
@@ -65,8 +65,8 @@ function toleranceOf(name: string, known: string, isStrict: boolean): number {
 }
 
 /**
- * Whether the name is a typing mistake. HOSTS, PORTS, POST and SORT are common: short names match only with a missing,
- * doubled or transposed letter.
+ * Whether a short name is a typing mistake: with a missing, doubled or transposed letter. Other similar names are
+ * common, such as HOSTS, PORTS, POST and SORT.
  */
 function isSlip(name: string, known: string): boolean {
   const sorted = (word: string) => [...word].sort().join("");
@@ -75,7 +75,7 @@ function isSlip(name: string, known: string): boolean {
 }
 
 /**
- * Whether the name begins like a setting of three or more words (RATE_LIMIT_…), or lacks a setting's last word
+ * Whether the name has the first two words of a setting of three or more words (RATE_LIMIT_…), or all but the last
  * (TLS_KEY).
  */
 function sharesBeginning(name: string, known: string): boolean {
@@ -84,7 +84,7 @@ function sharesBeginning(name: string, known: string): boolean {
   return name.startsWith(`${words.slice(0, 2).join("_")}_`) || name === words.slice(0, -1).join("_");
 }
 
-/** Whether Kubernetes or a Docker link sets the variable, for each service near a container. */
+/** Whether Kubernetes or a Docker link sets the variable, to describe a service. */
 function isServiceLink(name: string, value: string): boolean {
   return (
     /_SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(name) ||

@@ -14,7 +14,7 @@ export const networks = checked(
   "must be IP addresses and blocks of them (10.0.0.0/8), separated by commas; not all addresses (/0)",
 );
 
-/** An IP address, or a block that does not contain all addresses. */
+/** Whether the string is an IP address, or a block that does not contain all addresses. */
 function isAddressBlock(given: string): boolean {
   const [, address = "", mask] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(given) ?? [];
   const family = isIP(address);

@@ -1,9 +1,8 @@
-import { checked, list, type Reader, text } from "./reader.ts";
+import { checked, list, type Reader, secretCharactersMin, secretRule, text } from "./reader.ts";
 import { isRegionKey, parseRegionKey } from "./region-keys.ts";
-import { secretCharactersMin, secretRule } from "./secrets.ts";
 import { isRootUrl } from "./urls.ts";
 
-/** The region that clients call first, and that knows the region of each application. */
+/** The region that clients call first, with the directory of the applications' regions. */
 export const mainRegion = "main";
 
 export const regionName = checked(text, isRegionName, "must be 1 to 32 of a-z, 0-9 and -");
@@ -12,7 +11,7 @@ function isRegionName(given: string): boolean {
   return /^[a-z0-9-]{1,32}$/.test(given);
 }
 
-/** The root URL of each region, without a trailing slash, by region name. */
+/** Reads the root URLs of regions, without a trailing slash, by name. */
 export const regions: Reader<ReadonlyMap<string, string>> = (given) => new Map(regionEntries(given));
 
 const regionEntries = checked(
@@ -22,7 +21,7 @@ const regionEntries = checked(
   "must be name=root pairs separated by commas, each name once, each root an http(s) URL of a host and perhaps a path",
 );
 
-/** Parses `eu=https://eu.example.org/`, without the trailing slash. */
+/** Parses `eu=https://eu.example.org/`, and removes the trailing slash. */
 function readRegion(entry: string): readonly [name: string, root: string] {
   const [name = "", ...root] = entry.split("=");
   return [name.trim(), root.join("=").trim().replace(/\/+$/, "")];
@@ -34,7 +33,7 @@ export const regionSecrets = checked(
   secretRule,
 );
 
-/** The regions that the keys belong to; undefined for a malformed key. */
+/** Returns the other region of each key; undefined for a malformed key. */
 export function keyedRegions(secrets: readonly string[]): readonly (string | undefined)[] {
   return secrets.filter(isRegionKey).map((entry) => parseRegionKey(entry)?.region);
 }

@@ -1,10 +1,10 @@
-/** The roles of operators; each includes the permissions of those before it. */
+/** The roles of operators. Each includes the permissions of the previous ones. */
 export const operatorRoles = ["viewer", "editor", "owner"] as const;
 
-/** A viewer changes nothing, an editor everything except operators, an owner everything. */
+/** A viewer can only read, an editor can change everything except operators, and an owner everything. */
 export type OperatorRole = (typeof operatorRoles)[number];
 
-/** Whether a role includes the permissions of another one. */
+/** Whether a role includes the permissions of `required`. */
 export function mayDo(role: OperatorRole, required: OperatorRole): boolean {
   return operatorRoles.indexOf(role) >= operatorRoles.indexOf(required);
 }

@@ -11,10 +11,10 @@ import { PlainFailure } from "./failure.ts";
 type SecretSettings = Pick<Config, "secrets" | "dataDir">;
 
 /**
- * Loads the secrets of a process of a deployment, and seals as the deployment does.
+ * Loads the secrets of a process, and seals with the current secret of its deployment.
  *
- * @param recorded the fingerprint of the secret that the deployment seals with; undefined for a new deployment
- * @throws PlainFailure if they are not those of the deployment
+ * @param recorded the fingerprint of the deployment's current secret; undefined for a new deployment
+ * @throws PlainFailure if the process does not have the deployment's secret
  */
 export function openSecrets(config: SecretSettings, recorded: string | undefined): OwnSecrets {
   if (recorded !== undefined && config.secrets === undefined && !existsSync(secretFile(config.dataDir))) {
@@ -27,7 +27,7 @@ export function openSecrets(config: SecretSettings, recorded: string | undefined
   return secrets;
 }
 
-/** Seals with the recorded secret. @throws PlainFailure if it is none of these secrets */
+/** Seals with the recorded secret. @throws PlainFailure if the process does not have it */
 export function requireKnownSecret(recorded: string | undefined, secrets: OwnSecrets, config: SecretSettings): void {
   if (recorded === undefined || secrets.sealWith(recorded)) return;
   const where = config.secrets === undefined ? `DATA_DIR: ${secretFile(config.dataDir)} has` : "ROLLCALL_SECRET is";
@@ -40,8 +40,8 @@ const wayOut =
   "`rollcall accept --new-secret`. Then all tokens end: users and operators must sign in again, and shared secrets of signed requests, `mail.smtpUrl` and secrets of webhooks must be set again.";
 
 /**
- * The secrets that seal tokens, newest first: those of ROLLCALL_SECRET, else the lines of the file `secret` in
- * DATA_DIR, which is created on first use with mode 0600. To rotate, put a new line on top.
+ * Returns the secrets that seal tokens, newest first: from ROLLCALL_SECRET, or else the lines of the file `secret` in
+ * DATA_DIR, which is created at its first use with mode 0600. To rotate, insert a new first line.
  */
 export function loadSecrets(config: SecretSettings): readonly string[] {
   if (config.secrets !== undefined) return config.secrets;
@@ -50,19 +50,19 @@ export function loadSecrets(config: SecretSettings): readonly string[] {
   return readSecretFile(file);
 }
 
-/** The file with the secrets, when they do not come from the environment. */
+/** Returns the path of the file with the secrets that are not in the environment. */
 export function secretFile(dataDir: string): string {
   return join(dataDir, "secret");
 }
 
-/** @throws Error when the file contains no secret */
+/** @throws Error if the file contains no secret */
 export function readSecretFile(file: string): readonly string[] {
   const lines = secretLines(readFileSync(file, "utf8"));
   if (lines.length === 0) throw new Error(`${file} holds no secret`);
   return lines;
 }
 
-/** Parses the text of a secret file. */
+/** Parses the content of a secret file. */
 export function secretLines(text: string): readonly string[] {
   return text
     .split("\n")
@@ -79,7 +79,8 @@ export function replaceSecretFile(dataDir: string, text: string): void {
 }
 
 /**
- * Creates the file atomically. When several processes start at once, only one succeeds: a link never replaces a file.
+ * Creates the file atomically. When several processes start concurrently, one succeeds, because `link` never replaces a
+ * file.
  */
 function createSecretFile(dataDir: string, file: string): void {
   makeFolder(dataDir);

@@ -2,20 +2,31 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { databaseUrl } from "./database-url.ts";
 import { networks, trustedProxies } from "./networks.ts";
-import { integer, oneOf, optional, type Reader, share, text, truth } from "./reader.ts";
+import {
+  authSchemes,
+  headers,
+  integer,
+  metricsToken,
+  oneOf,
+  optional,
+  type Reader,
+  secrets,
+  sender,
+  share,
+  text,
+  truth,
+} from "./reader.ts";
 import { regionName, regionSecrets, regions } from "./regions.ts";
-import { metricsToken, secrets } from "./secrets.ts";
 import { filesUrl, httpUrl, rootUrl, smtpUrl } from "./urls.ts";
-import { authSchemes, headers, sender } from "./words.ts";
 
-/** One environment variable. `.env.example` and the docs are generated from these rows. */
+/** An environment variable. `.env.example` and the docs are generated from these rows. */
 export interface Setting<Value> {
   readonly name: string;
-  /** The default, as text in the environment; empty when there is none. */
+  /** The default, as in the environment; empty for no default. */
   readonly default: string;
   readonly about: string;
   readonly read: Reader<Value>;
-  /** The value is shown nowhere. */
+  /** The value is never shown. */
   readonly isSecret?: true;
 }
 
@@ -26,7 +37,7 @@ const tebibyte = 1_099_511_627_776;
 const trillion = 1_000_000_000_000;
 const perSecond = integer(1, 1_000_000);
 
-/** Every setting, by its name in {@link Settings}; the names contain the units. */
+/** Every setting, by its name in {@link Settings}, which contains the unit. */
 export const rows = {
   host: { name: "HOST", default: "127.0.0.1", about: "Address to listen on.", read: text },
   port: { name: "PORT", default: "8080", about: "Port to listen on; 0 for a free one.", read: integer(0, 65_535) },
@@ -611,7 +622,7 @@ export const rows = {
   },
 } satisfies Record<string, Setting<unknown>>;
 
-/** The value of each setting, as its reader returns it. */
+/** The value of each setting, from its reader. */
 export type Settings = { readonly [Key in keyof typeof rows]: ReturnType<(typeof rows)[Key]["read"]> };
 
 export const settings: readonly Setting<unknown>[] = Object.values(rows);

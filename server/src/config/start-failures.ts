@@ -18,9 +18,9 @@ interface Details {
 }
 
 /**
- * Explains a failure that a setting causes: the setting, the target, the cause and what to do. Returns undefined for
- * any other failure. Never contains a password: of a URL, only the host, the port and the names of user and database
- * are shown.
+ * Explains a failure that a setting causes: the setting, the target, the cause and the remedy. Returns undefined for
+ * other failures. Never contains a password: of a URL, it shows only the host, the port and the names of user and
+ * database.
  */
 export function explainSetting(error: unknown, config: Settings): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -37,7 +37,7 @@ export function explainSetting(error: unknown, config: Settings): string | undef
   return typeof details.path === "string" ? explainPath(details, details.path, config) : undefined;
 }
 
-/** Whether the name to listen on could not be resolved. */
+/** Whether the host name to listen on could not be resolved. */
 function isOfHost({ syscall, hostname }: Details, { host, metricsHost }: Settings): boolean {
   return syscall === "getaddrinfo" && (hostname === host || hostname === metricsHost);
 }
@@ -131,9 +131,11 @@ export const pathProblems: Readonly<Record<string, string>> = {
   ELOOP: "its symbolic links form a loop",
 };
 
-/** Explains an error whose path lies in the folder of a setting, or is a parent folder that could not be created. */
+/**
+ * Explains an error whose path is within the folder of a setting, or is its parent folder and could not be created.
+ */
 function explainPath({ code, syscall }: Details, path: string, config: Settings): string | undefined {
-  if (code === "ENOENT" && syscall === "open") return undefined; // a file given on the command line: folders of settings are created first
+  if (code === "ENOENT" && syscall === "open") return undefined; // a file of the command line, because folders of settings exist
   const settingPaths: [setting: string, path: string][] = [["DATA_DIR", config.dataDir]];
   if (config.databaseUrl.startsWith("file:"))
     settingPaths.push(["DATABASE_URL", dirname(fileURLToPath(config.databaseUrl))]);

@@ -7,7 +7,7 @@ function isUrl(given: string, protocols: readonly string[]): boolean {
 
 const withoutSlash: Reader<string> = (given) => given.replace(/\/+$/, "");
 
-/** An http or https URL without its trailing slash. */
+/** Reads an http or https URL without its trailing slash. */
 export const httpUrl = checked(
   withoutSlash,
   (url) => isUrl(url, ["http:", "https:"]),
@@ -20,7 +20,7 @@ export const smtpUrl = checked(
   "must be an smtp:// or smtps:// URL with a host",
 );
 
-/** The root of a service: an http(s) URL of a host, and perhaps a path. */
+/** Whether the string is the root URL of a service: http(s), a host, and an optional path. */
 export function isRootUrl(given: string): boolean {
   if (!isUrl(given, ["http:", "https:"])) return false;
   const { username, password, search, hash } = new URL(given);
@@ -33,7 +33,7 @@ export const rootUrl = checked(
   "must be an http:// or https:// URL of a host and perhaps a path, without a query or a fragment",
 );
 
-/** S3 keys have at most 1,024 bytes, and the keys of files use fewer than 800 of them (`checkKey`). */
+/** S3 keys have at most 1,024 bytes, of which the keys of files use fewer than 800 (`checkKey`). */
 const prefixCharactersMax = 200;
 
 export const filesUrl = checked(
@@ -45,7 +45,7 @@ export const filesUrl = checked(
 function isFilesUrl(given: string): boolean {
   if (!isUrl(given, ["s3:", "file:"])) return false;
   const { protocol, username, password, port, hostname, pathname, hash, searchParams } = new URL(given);
-  // The URL parser would accept a relative path as an absolute one, which is never intended.
+  // The URL parser would read a relative path as absolute, which is never intended.
   if (protocol === "file:") return absoluteFilePattern.test(given) && pathname !== "/";
   const endpoint = searchParams.get("endpoint");
   return (

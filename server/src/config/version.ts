@@ -6,10 +6,13 @@ import { readGitCommit } from "../lib/git-commit.ts";
 /** The release number, from package.json. */
 export const version: string = manifest.version;
 
-/** The release number with the commit, if it is known: tells the builds of one release apart. */
+/** The release number and the commit, if available, which identifies the build. */
 export const build: string = [version, findCommit()?.slice(0, 12)].filter(Boolean).join("+");
 
-/** Of a package or an image from the file that `scripts/compile.ts` has written, of a checkout from its `.git`. */
+/**
+ * Reads the commit of a package or an image from the file that `scripts/compile.ts` writes, and of a checkout from
+ * `.git`.
+ */
 function findCommit(): string | undefined {
   const file = join(import.meta.dirname, "commit");
   if (existsSync(file)) return readFileSync(file, "utf8").trim();

@@ -1,4 +1,4 @@
-/** Set by the supervisor, only for its workers. */
+/** The variable that the supervisor sets for its workers. */
 export const workerVariable = "ROLLCALL_WORKER";
 
 /** The number of this worker, from 1; undefined in a process without a supervisor. */
