@@ -2,8 +2,8 @@ import { workerNumber } from "../config/worker-number.ts";
 import { onSupervisorMessage, sendToSupervisor } from "./worker.ts";
 
 /**
- * The processes that serve together on this machine (`WORKERS`), each with its own memory. A process asks all of them a
- * named question; questions and answers travel as JSON through the supervisor.
+ * The worker processes of this machine (`WORKERS`), which share no memory. A worker asks all of them a named question;
+ * the supervisor forwards questions and answers as JSON.
  *
  * ```
  * worker 1 ── ask ──▶ supervisor ── question ──▶ worker 1, worker 2 …
@@ -12,13 +12,16 @@ import { onSupervisorMessage, sendToSupervisor } from "./worker.ts";
  */
 export interface Peers {
   /**
-   * Queries all processes, including this one. A single process answers itself.
+   * Asks all workers, including this one. A process without a supervisor answers itself.
    *
-   * @param argument a text that the answerers receive
-   * @returns the answers that arrive within `timeoutMs`, in no order; only of processes that know the question
+   * @param argument a string for the answerers
+   * @returns the answers that arrive within `timeoutMs`, in any order, from processes with an answerer
    */
   ask(question: string, timeoutMs: number, argument?: string): Promise<readonly unknown[]>;
-  /** Registers the answer of this process to a question, as a JSON value. A failing answerer gives no answer. */
+  /**
+   * Registers the function that answers a question in this process, with a JSON value. If it throws, there is no
+   * answer.
+   */
   answer(question: string, answerer: (argument: string) => unknown): void;
 }
 
@@ -59,7 +62,7 @@ export function createPeers(): Peers {
           asked.delete(id);
           resolve(answers);
         };
-        // The supervisor enforces the timeout; this one is for a supervisor that does not answer at all.
+        // The supervisor enforces the time-out; this one is for a supervisor that does not answer.
         const timer = setTimeout(end, timeoutMs * 2, []);
         asked.set(id, end);
         sendToSupervisor({ kind: "ask", id, question, timeoutMs });

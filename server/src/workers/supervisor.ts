@@ -5,33 +5,34 @@ import type { Config } from "../config/config.ts";
 import { createLog, type Log } from "../config/log.ts";
 import { workerVariable } from "../config/worker-number.ts";
 import { onStop } from "../lib/stop-signals.ts";
-import type { ToSupervisor, ToWorker } from "./messages.ts";
+import type { ToSupervisor, ToWorker } from "./worker.ts";
 
-/** A worker slot; a worker that dies is replaced in its slot. */
+/** The slot of a worker, in which it is replaced after an exit. */
 interface WorkerSlot {
   readonly number: number;
   worker: Worker | undefined;
   isListening: boolean;
-  /** Consecutive exits, each shortly after a start. */
+  /** The number of consecutive exits shortly after a start. */
   quickExits: number;
 }
 
 const restartMsMin = 100;
 const restartMsMax = 10_000;
-/** A worker that lived this long did not fail at its start. */
+/** A worker that has run this long did not fail at its start. */
 const longLifeMs = 60_000;
 /**
- * The time beyond the requests' grace period that a worker may take to exit, for background work and the last writes.
+ * The time for background work and the last writes, in addition to the grace period of requests, before a worker is
+ * killed.
  */
-const endMsMax = 15_000;
+const exitMsMax = 15_000;
 
 /**
  * Serves with several processes on this machine until SIGTERM or SIGINT. The supervisor serves no requests: it starts
- * the workers, reslots those that die, and exits when they have exited. Resolves once all workers listen, or the start
- * has failed.
+ * the workers, replaces workers that exit, and exits after them. Resolves when all workers listen, or the start has
+ * failed.
  *
- * The first worker starts alone, because it creates what a new deployment starts with; if it fails, no other would
- * start.
+ * The first worker starts before the others, because it creates the tables and files of a new deployment; if it fails,
+ * the others would fail too.
  */
 export async function supervise(config: Config, fallbacks: FallbackAnswers = {}): Promise<void> {
   const log = createLog(config.logLevel);
@@ -50,7 +51,7 @@ export async function supervise(config: Config, fallbacks: FallbackAnswers = {})
     return slots.filter((slot) => slot.isListening);
   }
 
-  /** Resolves when the worker listens, or has exited before that. */
+  /** Resolves when the worker listens or has exited. */
   function start(slot: WorkerSlot): Promise<void> {
     const worker = cluster.fork({ [workerVariable]: slot.number, PORT: port });
     const startedAt = performance.now();
@@ -64,7 +65,7 @@ export async function supervise(config: Config, fallbacks: FallbackAnswers = {})
         ipcRequests.take(message, worker);
       }
     });
-    worker.on("error", () => {}); // of its IPC channel: the worker is exiting
+    worker.on("error", () => {}); // an error of the IPC channel: the worker is exiting
     worker.once("exit", (code, signal) => {
       slot.worker = undefined;
       slot.isListening = false;
@@ -81,17 +82,17 @@ export async function supervise(config: Config, fallbacks: FallbackAnswers = {})
     return promise;
   }
 
-  /** @returns whether all workers exited before they were killed */
+  /** @returns whether all workers exited without being killed */
   async function stopAll(): Promise<boolean> {
     isStopping = true;
-    const ended = slots.map(({ worker, isListening }) => worker && stopWorker(worker, isListening, config));
-    return (await Promise.all(ended)).every((isClean) => isClean !== false);
+    const stopped = slots.map(({ worker, isListening }) => worker && stopWorker(worker, isListening, config));
+    return (await Promise.all(stopped)).every((isClean) => isClean !== false);
   }
 
   async function stop(signal: string): Promise<void> {
     if (isStopping) return;
     log.info({ signal }, "shutting down the workers");
-    end(log, (await stopAll()) ? 0 : 1);
+    exit(log, (await stopAll()) ? 0 : 1);
   }
   onStop(stop);
   if (config.tls !== undefined) {
@@ -105,29 +106,29 @@ export async function supervise(config: Config, fallbacks: FallbackAnswers = {})
   if (first?.isListening === true) await Promise.all(others.map(start));
   isStarted = true;
   if (isStopping || listening().length === slots.length) return;
-  await stopAll(); // the worker that could not start has logged the reason
-  end(log, 1);
+  await stopAll(); // the worker that failed has logged the reason
+  exit(log, 1);
 }
 
-/** @returns false when the worker had to be killed, or exited with an error */
+/** @returns false if the worker had to be killed, or exited with an error */
 async function stopWorker(worker: Worker, isListening: boolean, config: Config): Promise<boolean> {
   const exited = once(worker, "exit");
-  // A starting worker does not read messages yet; a signal ends it.
+  // A worker that is starting does not read messages yet, but a signal stops it.
   if (isListening) sendToWorker(worker, { kind: "stop" });
   else worker.process.kill("SIGTERM");
-  const timer = setTimeout(() => worker.process.kill("SIGKILL"), config.shutdownGraceMs + endMsMax);
+  const timer = setTimeout(() => worker.process.kill("SIGKILL"), config.shutdownGraceMs + exitMsMax);
   const [code] = await exited;
   clearTimeout(timer);
   return code === 0 || !isListening;
 }
 
-function end(log: Log, code: number): void {
+function exit(log: Log, code: number): void {
   log.flush(() => process.exit(code));
 }
 
 /**
- * Finds the port for all workers. Probing it fails if another server uses the port, which the workers could otherwise
- * share with it by mistake.
+ * Finds the port for all workers. Listening on it fails if another server uses the port, which the workers could
+ * otherwise share by mistake.
  */
 async function findPort({ host, port }: Config): Promise<number> {
   const probe = createServer().listen(port, host);
@@ -138,31 +139,31 @@ async function findPort({ host, port }: Config): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** The supervisor's side of IPC requests: sends a question to all workers and collects their answers. */
+/** The supervisor's side of IPC requests: sends a question to all workers, and collects their answers. */
 interface IpcRequests {
   /**
-   * @returns the answers that arrive within `timeoutMs`, and for each silent worker the value that `FallbackAnswers` defines; a
-   * worker that does not know the question has none
+   * @returns the answers that arrive within `timeoutMs`, and for each silent worker the value of `FallbackAnswers`;
+   * workers without an answerer are omitted
    */
   ask(question: string, timeoutMs: number): Promise<readonly unknown[]>;
-  /** Handles a message of a worker; ignores other messages. */
+  /** Handles the `ask` and `answer` messages of a worker. */
   take(message: ToSupervisor, from: Worker): Promise<void>;
-  /** Stops waiting for the answers of a worker that has ended. */
+  /** Stops waiting for the answers of a worker that has exited. */
   forget(worker: Worker): void;
 }
 
 /**
- * For each question, the value to report for a worker that does not answer: computed from its last answer and from the
- * value kept for the workers that ended before it. Questions without an entry report nothing.
+ * For each question, computes the value for workers that do not answer, from the last answer of the worker and the
+ * value so far of the workers that have exited. Other questions have no such value.
  */
-type FallbackAnswers = Readonly<Record<string, (kept: unknown, last: unknown) => unknown>>;
+type FallbackAnswers = Readonly<Record<string, (exited: unknown, last: unknown) => unknown>>;
 
 interface Asked {
   readonly question: string;
   readonly answers: unknown[];
-  /** The workers that may still answer. */
-  readonly left: Set<Worker>;
-  /** The previous answers of the workers that have not answered yet. */
+  /** The workers that have not answered. */
+  readonly pending: Set<Worker>;
+  /** The previous answers of the workers that have not answered. */
   readonly before: Map<Worker, unknown>;
   end(): void;
 }
@@ -170,9 +171,10 @@ interface Asked {
 /** @param workers returns the current workers */
 function createIpcRequests(workers: () => readonly Worker[], fallbacks: FallbackAnswers = {}): IpcRequests {
   const open = new Map<number, Asked>();
-  /** By question. */
+  /** The last answer of each worker, by question. */
   const last = new Map<string, Map<Worker, unknown>>(Object.keys(fallbacks).map((question) => [question, new Map()]));
-  const kept = new Map<string, unknown>();
+  /** The value of the workers that have exited, by question. */
+  const exited = new Map<string, unknown>();
   let count = 0;
 
   function ask(question: string, timeoutMs: number): Promise<readonly unknown[]> {
@@ -182,8 +184,8 @@ function createIpcRequests(workers: () => readonly Worker[], fallbacks: Fallback
     return new Promise((resolve) => {
       const answers: unknown[] = [];
       const before = new Map(last.get(question));
-      // A snapshot, so that a worker that answers and then ends is not counted twice.
-      const gone = kept.has(question) ? [kept.get(question)] : [];
+      // A snapshot, so that a worker that answers and then exits is not counted twice.
+      const gone = exited.has(question) ? [exited.get(question)] : [];
       function end(): void {
         clearTimeout(timer);
         open.delete(id);
@@ -191,14 +193,14 @@ function createIpcRequests(workers: () => readonly Worker[], fallbacks: Fallback
         resolve([...answers, ...silent, ...gone]);
       }
       const timer = setTimeout(end, timeoutMs);
-      open.set(id, { question, answers, left: new Set(asked), before, end });
+      open.set(id, { question, answers, pending: new Set(asked), before, end });
       for (const worker of asked) sendToWorker(worker, { kind: "question", id, question });
       if (asked.length === 0) end();
     });
   }
 
   function stopWaiting(asked: Asked, worker: Worker): void {
-    if (asked.left.delete(worker) && asked.left.size === 0) asked.end();
+    if (asked.pending.delete(worker) && asked.pending.size === 0) asked.end();
   }
 
   return {
@@ -221,14 +223,14 @@ function createIpcRequests(workers: () => readonly Worker[], fallbacks: Fallback
     forget(worker) {
       for (const [question, answers] of last) {
         const answer = answers.get(worker);
-        if (answers.delete(worker)) kept.set(question, fallbacks[question]?.(kept.get(question), answer));
+        if (answers.delete(worker)) exited.set(question, fallbacks[question]?.(exited.get(question), answer));
       }
       for (const asked of [...open.values()]) stopWaiting(asked, worker);
     },
   };
 }
 
-/** Sends a message. A worker that is disconnecting does not need it. */
+/** Sends a message, unless the worker is disconnecting. */
 function sendToWorker(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {});
 }

@@ -1,9 +1,8 @@
 import { workerNumber } from "../config/worker-number.ts";
-import type { ToSupervisor, ToWorker } from "./messages.ts";
 
 /** Sends a message to the supervisor; does nothing in a process without one. */
 export function sendToSupervisor(message: ToSupervisor): void {
-  // A supervisor that exits takes its workers along, so a failure to send can be ignored.
+  // Workers exit with the supervisor, so a failure to send can be ignored.
   if (workerNumber !== undefined) process.send?.(message, undefined, undefined, () => {});
 }
 
@@ -13,7 +12,21 @@ export function onSupervisorMessage<Kind extends ToWorker["kind"]>(
 ): void {
   if (workerNumber === undefined) return;
   process.on("message", (message: ToWorker) => {
-    // The check narrows the message; TypeScript cannot infer that from the type parameter.
+    // The check narrows the message, but TypeScript cannot infer that from the type parameter.
     if (message.kind === kind) listener(message as Extract<ToWorker, { kind: Kind }>);
   });
 }
+
+/** The messages from the supervisor to a worker. */
+export type ToWorker =
+  /** Refuse new requests, finish the requests in flight, and exit. */
+  | { readonly kind: "stop" }
+  | { readonly kind: "question"; readonly id: number; readonly question: string }
+  /** The answers to a question of this worker. */
+  | { readonly kind: "answers"; readonly id: number; readonly answers: readonly unknown[] };
+
+/** The messages from a worker to the supervisor. */
+export type ToSupervisor =
+  | { readonly kind: "listening" }
+  | { readonly kind: "ask"; readonly id: number; readonly question: string; readonly timeoutMs: number }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: unknown };
