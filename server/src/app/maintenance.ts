@@ -21,10 +21,10 @@ import { eraseTestDevice } from "../devices/devices.erasure.ts";
 import { settleUploads } from "../files/files.resumable.finish.ts";
 import { deleteExpiredReplies } from "../idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "../idempotency/idempotency.usage.ts";
-import { endLease, takeLease } from "../jobs/leases.ts";
+import { releaseLease, takeLease } from "../jobs/leases.ts";
 import { finishErasure, listUnfinishedErasures } from "../jobs/metadata-erasure.ts";
 import { runInCall } from "../lib/current-call.ts";
-import { deleteExpiredCounters } from "../limits/expired-counters.ts";
+import { deleteExpiredCounters } from "../limits/counters.ts";
 import { deleteExpiredMailLimits } from "../mail/mail-limits.ts";
 import { deleteOldMetrics } from "../metrics/engine/retention.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
@@ -91,7 +91,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
       else log.warn({ err }, "maintenance failed, and continues in a minute");
     } finally {
       clearInterval(renewal);
-      await database.write(({ queries }) => endLease(lease, nextAt, queries));
+      await database.write(({ queries }) => releaseLease(lease, nextAt, queries));
     }
     log.debug({ ms: clock.now() - startedAt }, "maintenance");
   }

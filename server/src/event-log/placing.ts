@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
-import { endLease, takeLease } from "../jobs/leases.ts";
+import { releaseLease, takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { EventLog } from "./event-log.ts";
@@ -67,7 +67,7 @@ export function startPlacing({
       clearInterval(timer);
       await running;
       if (!holdsLease) return;
-      await database.write(({ queries }) => endLease(lease, clock.now(), queries)).catch(() => {}); // the lease expires anyway
+      await database.write(({ queries }) => releaseLease(lease, clock.now(), queries)).catch(() => {}); // the lease expires anyway
     },
   };
 }

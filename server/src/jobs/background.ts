@@ -2,21 +2,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../config/log.ts";
 import { runInCall } from "../lib/current-call.ts";
 
-/** Work that continues after its request has been answered. It runs in bounded steps and can be resumed later. */
+/** Runs work that continues after the response, in bounded steps that can be resumed later. */
 export interface Background {
   /**
-   * Starts the work once the writes before it are on disk.
+   * Starts the work when the previous writes are on disk.
    *
-   * @param work stops after its current step when the signal is aborted; errors are logged
+   * @param work must stop after its current step when the signal is aborted; its errors are logged
    */
   run(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
-  /** The number of tasks under way. */
+  /** The number of running tasks. */
   readonly runningCount: number;
-  /** Starts no further work and resolves when the current steps are done, or after `graceMs`. */
+  /** Starts no further work, and resolves when the current steps are done, or after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** @param afterwards runs an effect once the writes before it are on disk (see `Database`) */
+/** @param afterwards runs an effect when the previous writes are on disk (see `Database`) */
 export function createBackground(log: Log, afterwards: (effect: () => void) => void): Background {
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();

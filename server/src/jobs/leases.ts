@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 
 /**
- * The upper bound of a lease and of the clock skew between processes. A lease that ends later was taken by a process
- * with a wrong clock; without the bound it would block others until that time.
+ * The upper bound of a lease and of the clock skew between processes. A lease that expires later was taken by a process
+ * with a wrong clock; without the bound, it would block other processes until then.
  */
 export const leaseMsMax = 3_600_000;
 
@@ -12,24 +12,24 @@ export function isHeld(endsAt: number, now: number): boolean {
 }
 
 export interface Lease {
-  /** The work that one process at a time does. */
+  /** The name of work that only one process may do at a time. */
   readonly name: string;
   readonly holder: string;
 }
 
 /**
- * Releases a lease, and keeps every process from taking it before `nextAt`. Does nothing if another process has taken
- * it since.
+ * Releases a lease, and prevents every process from taking it before `nextAt`. Does nothing if another process has
+ * taken it.
  */
-export async function endLease({ name, holder }: Lease, nextAt: number, queries: Queries): Promise<void> {
+export async function releaseLease({ name, holder }: Lease, nextAt: number, queries: Queries): Promise<void> {
   await sql`update leases set holder = '', ends_at = ${nextAt} where name = ${name} and holder = ${holder}`.execute(
     queries,
   );
 }
 
 /**
- * Takes a free or expired lease, or extends one of the same holder. Times come from the clocks of the processes: clock
- * skew makes a lease end earlier or later, up to the bound of `isHeld`.
+ * Takes a free or expired lease, or extends a lease of the same holder. Times come from the clocks of the processes:
+ * with clock skew, a lease expires earlier or later, up to the bound of `isHeld`.
  *
  * @returns false if another process holds it
  */

@@ -7,15 +7,15 @@ import type { AttachedTable } from "../db/tables.ts";
 import { deleteSomeRows } from "./owned-rows.ts";
 
 /**
- * Deleting an object hides its metadata at once. A bounded number of rows is deleted in the same transaction, the rest
- * in the background or by maintenance.
+ * Deleting an object hides its metadata immediately. The transaction deletes this many rows; background work or
+ * maintenance deletes the rest.
  */
 const rowsPerStep = 250;
 
 /**
  * Deletes the metadata of an object in the transaction that deletes the object, up to a bounded number of rows.
  *
- * @returns false if rows are left: they are recorded, and {@link finishErasure} deletes them
+ * @returns false if rows remain, which are recorded for {@link finishErasure}
  */
 export async function eraseMetadataOf(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   if (await eraseSome(applicationId, objectId, queries)) return true;
@@ -43,7 +43,7 @@ export async function finishErasure(
   }
 }
 
-/** Deleted objects with remaining metadata, of all applications. */
+/** Lists deleted objects with remaining metadata, of all applications. */
 export function listUnfinishedErasures(
   count: number,
   queries: Queries,
@@ -51,7 +51,7 @@ export function listUnfinishedErasures(
   return queries.selectFrom("unfinished_erasures").selectAll().limit(count).execute();
 }
 
-/** @returns true if nothing is left */
+/** @returns true if no row remains */
 async function eraseSome(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const owner = { application_id: applicationId, object_id: objectId };
   for (const table of attachedTables(objectId)) {
@@ -60,14 +60,14 @@ async function eraseSome(applicationId: string, objectId: string, queries: Queri
   return true;
 }
 
-/** Deletes some of the metadata that a user keeps in their own slots, on any object. @returns the number of rows */
+/** Deletes some of the metadata in a user's slots, on any object. @returns the number of deleted rows */
 export function deleteSomeOwnSlots(
   applicationId: string,
   userId: string,
   count: number,
   queries: Queries,
 ): Promise<number> {
-  // Repeats the condition of the partial index, because SQLite cannot derive it from a bound value.
+  // Repeats the condition of the partial index, which SQLite cannot derive from a bound value.
   return deleteSomeRows(
     "metadata",
     { application_id: applicationId, slot: userId },
@@ -109,7 +109,7 @@ async function forgetPlace(
 /**
  * Deletes some of the metadata of a few objects.
  *
- * @returns false if there may be more
+ * @returns false if rows may remain
  */
 export async function deleteSomeOfObjects(
   applicationId: string,

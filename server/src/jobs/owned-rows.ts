@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 import { isKey, type RowKey } from "../db/search/row-keys.ts";
 import { type ApplicationTable, tableCatalogue } from "../db/table-catalogue.ts";
 
-/** The owner of the rows, by the values of some columns. */
+/** The owner of rows, as values of some columns. */
 interface Owner {
   readonly application_id: string;
   readonly user_id?: string;
@@ -13,11 +13,11 @@ interface Owner {
 }
 
 /**
- * Deletes about `count` of an owner's rows, fewer of large ones. The rows are looked up first: in a single statement,
- * PostgreSQL without table statistics would repeat the lookup for each row of the owner.
+ * Deletes about `count` of an owner's rows, or fewer if they are large. The rows are looked up first: in a single
+ * statement, PostgreSQL without table statistics would repeat the lookup for each row of the owner.
  *
- * @param also restricts the rows, with a condition of a partial index
- * @returns the number of deleted rows, 0 when none were left
+ * @param also an additional condition, such as the condition of a partial index
+ * @returns the number of deleted rows; 0 if no row remains
  */
 export async function deleteSomeRows(
   table: ApplicationTable,
@@ -52,7 +52,10 @@ interface TableStep {
   readonly rowsPerStep?: number;
 }
 
-/** Groups keys that differ only in their last column: PostgreSQL would join a list of multi-column keys row by row. */
+/**
+ * Groups keys that differ only in the last column, because PostgreSQL would join a list of multi-column keys row by
+ * row.
+ */
 function groupByPrefix(columns: readonly string[], rows: readonly RowKey[]): readonly (readonly RowKey[])[] {
   const others = columns.slice(0, -1);
   return [...Map.groupBy(rows, (row) => JSON.stringify(others.map((column) => row[column]))).values()];

@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
+import { deleteEnded } from "../db/ended-rows.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
@@ -10,25 +12,27 @@ import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
 import { lendTokens } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 
-/** Keeps shared counters in the database. While it does not answer in time, each process counts for itself. */
+/**
+ * Stores shared counters in the database. While the database does not answer in time, each process counts separately.
+ */
 interface Ledger {
-  readonly isAway: boolean;
-  /** True at most once a second while the ledger is unavailable: the caller tries whether it is available again. */
+  readonly isUnavailable: boolean;
+  /** Returns true at most once a second while the database is unavailable; then the caller should probe it. */
   shouldProbe(): boolean;
   /**
-   * Runs work in a transaction of its own, outside of that of the call.
+   * Runs work in a separate transaction, outside of the transaction of the call.
    *
-   * @param onOverdue is called when the result takes so long that callers should no longer wait for it
-   * @returns undefined when it failed
+   * @param onOverdue called when the result is so late that callers should no longer wait for it
+   * @returns undefined if it failed
    */
   run<T>(work: (transaction: Transaction) => Promise<T>, onOverdue: () => void): Promise<T | undefined>;
   /**
-   * The same for callers that wait for the database in any case.
+   * Runs work as `run` does, for callers that wait for the database in any case.
    *
-   * @returns undefined when it failed
+   * @returns undefined if it failed
    */
   runPatiently<T>(work: (transaction: Transaction) => Promise<T>): Promise<T | undefined>;
-  /** How many times the ledger has become unavailable. */
+  /** The number of times that the database has become unavailable. */
   readonly outages: number;
 }
 
@@ -49,7 +53,7 @@ const probeEveryMs = 1_000;
 
 export function createLedger({ database, log }: LedgerServices, { overdueMs }: LedgerOptions): Ledger {
   const outsideOfCalls = AsyncLocalStorage.snapshot();
-  let isAway = false;
+  let isUnavailable = false;
   let outages = 0;
   let probeAt = 0;
 
@@ -57,30 +61,30 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
     return outsideOfCalls(() => runInCall({ work: "limits" }, () => database.write(work)));
   }
 
-  function leave(err?: unknown): void {
+  function markUnavailable(err?: unknown): void {
     probeAt = performance.now() + probeEveryMs;
-    if (isAway) return;
-    isAway = true;
+    if (isUnavailable) return;
+    isUnavailable = true;
     outages += 1;
     log.warn({ err }, "the database does not answer in time: limits are counted by each process for itself");
   }
 
-  function comeBack(): void {
-    if (!isAway) return;
-    isAway = false;
+  function markAvailable(): void {
+    if (!isUnavailable) return;
+    isUnavailable = false;
     log.info("limits are counted by all processes together again");
   }
 
   return {
-    get isAway() {
-      return isAway;
+    get isUnavailable() {
+      return isUnavailable;
     },
     get outages() {
       return outages;
     },
     shouldProbe() {
       const now = performance.now();
-      if (!isAway || now < probeAt) return false;
+      if (!isUnavailable || now < probeAt) return false;
       probeAt = now + probeEveryMs;
       return true;
     },
@@ -88,16 +92,16 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
       let isOverdue = false;
       const timer = setTimeout(() => {
         isOverdue = true;
-        leave();
+        markUnavailable();
         onOverdue();
       }, overdueMs);
       timer.unref();
       try {
         const result = await write(work);
-        if (!isOverdue) comeBack();
+        if (!isOverdue) markAvailable();
         return result;
       } catch (err) {
-        if (!isForeignKeyViolation(err)) leave(err); // the application of the counter has just been deleted
+        if (!isForeignKeyViolation(err)) markUnavailable(err); // a violation: the application has been deleted
         return undefined;
       } finally {
         clearTimeout(timer);
@@ -107,11 +111,9 @@ export function createLedger({ database, log }: LedgerServices, { overdueMs }: L
   };
 }
 
-/** The counters of limits: shared by all processes on PostgreSQL, in the memory of each process on SQLite. */
+/** The counters of limits: shared by all processes on PostgreSQL, and in the memory of each process on SQLite. */
 export interface LimitCounters {
-  /**
-   * The processes among which this one has to take its share of a limit, because their counters are not shared.
-   */
+  /** The number of processes that divide a limit, because their counters are not shared; else 1. */
   readonly processes: number;
   /**
    * Creates buckets in memory.
@@ -119,15 +121,15 @@ export interface LimitCounters {
    * @param kind distinguishes equal keys of different limits
    */
   createBuckets(kind: string, bucketsMax: number): TokenBuckets;
-  /** Undefined where processes do not share their counters. */
+  /** Undefined if processes do not share counters. */
   readonly shared: SharedCounters | undefined;
-  /** How many times the counters could not be shared because the database did not answer in time. */
+  /** The number of times that counters could not be shared, because the database did not answer in time. */
   readonly outages: number;
 }
 
-/** Counters that are read and changed in the database each time. */
+/** Counters without a copy in memory: each access is a statement. */
 export interface SharedCounters extends Pick<Ledger, "runPatiently"> {
-  /** The digest under which a counter is stored. */
+  /** Returns the digest under which a counter is stored. */
   keyOf(name: string): string;
 }
 
@@ -147,22 +149,22 @@ export function createLocalCounters(processes: number): LimitCounters {
   };
 }
 
-/** The part of the longest wait for the database that a call may wait for its counters. */
+/** The fraction of the database time-out for which a call waits for its counters. */
 const overdueShare = 1 / 5;
 
 export function createLimitCounters(
   { workers, databaseTimeoutMs }: Pick<Config, "workers" | "databaseTimeoutMs">,
   { database, secrets, log }: CounterServices,
 ): LimitCounters {
-  // Without row locks every counter would wait for all other writes.
+  // Without row locks, a counter would wait for all other writes.
   if (!database.dialect.hasRowLocks) return createLocalCounters(workers);
   const ledger = createLedger({ database, log }, { overdueMs: databaseTimeoutMs * overdueShare });
   const { sign } = createSigner(secrets, "limits");
   const tokens: TokenLedger = {
-    get isAway() {
-      return ledger.isAway;
+    get isUnavailable() {
+      return ledger.isUnavailable;
     },
-    shareAlone: 1 / workers,
+    unsharedFraction: 1 / workers,
     shouldProbe: ledger.shouldProbe,
     exchange: ({ applicationId, name }, loan, onOverdue) =>
       ledger.run(({ queries }) => lendTokens(applicationId, sign(name), loan, queries), onOverdue),
@@ -186,4 +188,17 @@ export function createLimitCounters(
       return ledger.outages;
     },
   };
+}
+
+const tables = [
+  "limit_buckets",
+  "deployment_limit_buckets",
+  "guess_counts",
+  "deployment_guess_counts",
+  "region_nonces",
+] as const;
+
+/** Deletes full buckets, expired failures, and nonces of calls that can no longer be replayed. */
+export async function deleteExpiredCounters(now: number, database: Database, signal?: AbortSignal): Promise<void> {
+  for (const table of tables) await deleteEnded(table, sql`"ends_at" < ${now}`, database, signal);
 }

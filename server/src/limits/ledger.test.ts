@@ -18,7 +18,7 @@ const back = "limits are counted by all processes together again";
 
 // spec/limits#several-processes
 describe("Ledger", () => {
-  it("logs a failing database once, probes it once a second, and logs when it is back", async () => {
+  it("logs an unavailable database once, probes it once a second, and logs when it is available again", async () => {
     const { database, lines, ledger } = start();
     assert.equal(ledger.shouldProbe(), false);
     const run = () =>
@@ -27,24 +27,24 @@ describe("Ledger", () => {
         () => assert.fail("overdue"),
       );
     assert.deepEqual([await run(), await run()], [undefined, undefined]);
-    assert.deepEqual([ledger.isAway, ledger.outages, lines], [true, 1, [left]]);
+    assert.deepEqual([ledger.isUnavailable, ledger.outages, lines], [true, 1, [left]]);
     assert.equal(ledger.shouldProbe(), false, "within the second");
     const answer: unknown = 7;
     database.write = async <T>() => answer as T;
     assert.equal(await run(), 7);
-    assert.deepEqual([ledger.isAway, ledger.outages, lines], [false, 1, [left, back]]);
+    assert.deepEqual([ledger.isUnavailable, ledger.outages, lines], [false, 1, [left, back]]);
   });
 
-  it("does not delay calls when the database is slow, and counts its late answer", async () => {
+  it("does not make calls wait for a slow database, and uses its late answer", async () => {
     const { database, ledger } = start();
     const { promise, resolve } = Promise.withResolvers<unknown>();
     database.write = <T>() => promise as Promise<T>;
     const overdue = Promise.withResolvers<void>();
     const late = ledger.run(async () => 7, overdue.resolve);
     await overdue.promise;
-    assert.equal(ledger.isAway, true);
+    assert.equal(ledger.isUnavailable, true);
     resolve(7);
     assert.equal(await late, 7);
-    assert.equal(ledger.isAway, true, "until an answer comes in time");
+    assert.equal(ledger.isUnavailable, true, "until an answer comes in time");
   });
 });

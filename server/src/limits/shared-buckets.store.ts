@@ -6,40 +6,39 @@ import { type Limit, tolerance } from "../lib/token-buckets.ts";
 export interface CounterKey {
   /** Empty for counters of the deployment. */
   readonly applicationId: string;
-  /** In the database, a keyed digest: names of users and addresses of clients are not stored. */
+  /** Stored as a keyed digest, so that the database contains no user names and addresses of clients. */
   readonly name: string;
 }
 
-/** The report of a process about a bucket, with the tokens that it requests. */
+/** The report of a process about a bucket, and its request for tokens. */
 export interface Loan {
   readonly limit: Limit;
   readonly now: number;
-  /** Tokens that the process has handed out since the last loan; negative for borrowed ones that it returns. */
+  /** The tokens that the process has handed out since the last loan; negative to return borrowed tokens. */
   readonly used: number;
   readonly wanted: number;
 }
 
 /** The state of a bucket after a loan. */
 export interface Lent {
-  /** 0 when the bucket is empty; more than wanted while much is left. */
+  /** The number of lent tokens: 0 if the bucket is empty; more than `wanted` while many are left. */
   readonly lent: number;
-  /** Tokens that are missing, including the lent ones. */
+  /** The missing tokens, including the lent ones. */
   readonly missing: number;
   /** The time for which `missing` holds. */
   readonly at: number;
 }
 
-/** A time this far ahead was written by a process with a wrong clock. */
+/** A time further ahead was written by a process with a wrong clock. */
 const skewMsMax = 60_000;
 /**
- * The part of the available tokens that a process may borrow at once: the tokens that others miss while it holds them,
- * and those that it may hand out too late, stay within a few percent.
+ * The fraction of the available tokens that one loan may have. It bounds the tokens that other processes lack, or that
+ * are handed out late, to a few percent.
  */
 export const loanShare = 1 / 64;
 
 /**
- * Lends the requested tokens, or more to save further loans: at most a share, and at most what the bucket gains within
- * a second.
+ * Lends the requested tokens, or more to save further loans: at most `loanShare`, and at most the refill of a second.
  */
 export function lend(bucket: Pick<Lent, "missing" | "at">, { limit, now, used, wanted }: Loan): Lent {
   const at = bucket.at > now + skewMsMax ? now : bucket.at;
@@ -51,7 +50,7 @@ export function lend(bucket: Pick<Lent, "missing" | "at">, { limit, now, used, w
   return { lent, missing: missing + lent, at: Math.max(at, now) };
 }
 
-/** Reports used tokens and borrows others. The row stays locked until the transaction ends. */
+/** Reports used tokens and borrows others. The row is locked until the end of the transaction. */
 export async function lendTokens(applicationId: string, key: string, loan: Loan, queries: Queries): Promise<Lent> {
   const table = applicationId === "" ? "deployment_limit_buckets" : "limit_buckets";
   const bucket = await queries

@@ -9,19 +9,19 @@ import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 
 const key = { applicationId: "app", name: "name" };
 
-/** A ledger of one bucket, which several buckets in memory share as those of processes do. */
+/** A ledger of one bucket, shared by several `SharedBucket`s in place of processes. */
 function createTestLedger() {
   let stored: Pick<Lent, "missing" | "at"> = { missing: 0, at: 0 };
-  const ledger = { isAway: false, isFailing: false, probes: 0, exchanges: 0 };
+  const ledger = { isUnavailable: false, isFailing: false, probes: 0, exchanges: 0 };
   const tokens: TokenLedger = {
-    get isAway() {
-      return ledger.isAway;
+    get isUnavailable() {
+      return ledger.isUnavailable;
     },
-    shareAlone: 1 / 4,
+    unsharedFraction: 1 / 4,
     shouldProbe: () => ledger.probes-- > 0,
     async exchange(_key, loan) {
       ledger.exchanges += 1;
-      if (ledger.isAway || ledger.isFailing) return undefined;
+      if (ledger.isUnavailable || ledger.isFailing) return undefined;
       const lent = lend(stored, loan);
       stored = lent;
       return lent;
@@ -31,7 +31,7 @@ function createTestLedger() {
   return { ledger, open };
 }
 
-/** Takes a token as a call does. @returns false when the call is refused */
+/** Takes a token as a call does. @returns false if the call is refused */
 async function call(bucket: TokenBucket, now: number, count = 1): Promise<boolean> {
   for (;;) {
     if (bucket.waitMs(now, count) > 0) return false;
@@ -45,7 +45,7 @@ async function call(bucket: TokenBucket, now: number, count = 1): Promise<boolea
 
 // spec/limits#several-processes
 describe("SharedBucket", () => {
-  it("lets four processes together admit what one process admits, to a few percent", async () => {
+  it("admits the same in four processes as in one, to a few percent", async () => {
     const { open } = createTestLedger();
     const limit = { perSecond: 10, burst: 2_000 };
     const processes = Array.from({ length: 4 }, () => open(limit));
@@ -59,7 +59,7 @@ describe("SharedBucket", () => {
     assert.ok(admitted <= exact * 1.05 && admitted >= exact * 0.95, `${admitted} instead of ${exact}`);
   });
 
-  it("lets one process admit exactly what its own bucket would, in simultaneous calls too", async () => {
+  it("admits exactly as a local bucket in a single process, even concurrent calls", async () => {
     const steps = fc.array(fc.record({ waitMs: fc.nat(3_000), calls: fc.integer({ min: 1, max: 9 }) }), {
       maxLength: 60,
     });
@@ -81,7 +81,7 @@ describe("SharedBucket", () => {
     );
   });
 
-  it("sends no request for a caller far below the limit, and few for a busy one", async () => {
+  it("requests no loan for a caller far below the limit, and few for a busy one", async () => {
     const { ledger, open } = createTestLedger();
     const limit = { perSecond: 200, burst: 2_000 };
     const [quiet, busy] = [open(limit), open(limit)];
@@ -91,7 +91,7 @@ describe("SharedBucket", () => {
     assert.ok(ledger.exchanges < 300, `${ledger.exchanges} for 6,000 calls`);
   });
 
-  it("reports the calls that it admitted without a request with its next request", async () => {
+  it("reports the calls that it admitted without a loan with its next loan", async () => {
     const { open } = createTestLedger();
     const limit = { perSecond: 0.001, burst: 128 };
     const [one, other] = [open(limit), open(limit)];
@@ -102,7 +102,7 @@ describe("SharedBucket", () => {
     assert.equal(admitted, 130, "the share of the other process");
   });
 
-  it("returns the tokens of a call that did not happen, and borrowed ones after a second without calls", async () => {
+  it("returns the tokens of a call that did not happen, and borrowed tokens after a second without calls", async () => {
     const { open } = createTestLedger();
     const limit = { perSecond: 100, burst: 640 };
     const [one, other] = [open(limit), open(limit)];
@@ -110,13 +110,13 @@ describe("SharedBucket", () => {
       assert.ok(await call(one, 0));
       one.giveBack();
     }
-    assert.ok(await call(one, 1_000, 30)); // returns what it has borrowed, and borrows again
+    assert.ok(await call(one, 1_000, 30)); // returns the borrowed tokens, and borrows again
     let admitted = 0;
     for (let n = 0; n < 640; n += 1) if (await call(other, 1_000)) admitted += 1;
     assert.ok(admitted >= 590, `${admitted}`);
   });
 
-  it("delays no call when a loan fails, and retries after a second", async () => {
+  it("does not delay calls when a loan fails, and retries after a second", async () => {
     const { ledger, open } = createTestLedger();
     const bucket = open({ perSecond: 0.001, burst: 10 });
     ledger.isFailing = true;
@@ -126,16 +126,16 @@ describe("SharedBucket", () => {
     assert.deepEqual([await call(bucket, 1_000), ledger.exchanges], [true, 2]);
   });
 
-  it("admits the process's own share while the ledger is unavailable, and reports it afterwards", async () => {
+  it("admits a process's share while the ledger is unavailable, and reports it afterwards", async () => {
     const { ledger, open } = createTestLedger();
     const limit = { perSecond: 0.001, burst: 100 };
     const [one, other] = [open(limit), open(limit)];
-    ledger.isAway = true;
+    ledger.isUnavailable = true;
     let admitted = 0;
     for (let n = 0; n < 100; n += 1) if (await call(one, 0)) admitted += 1;
     assert.equal(admitted, 25);
     assert.equal(ledger.exchanges, 0);
-    ledger.isAway = false;
+    ledger.isUnavailable = false;
     for (let n = 0; n < 200; n += 1) if (await call(one, 0)) admitted += 1;
     assert.equal(admitted, 100);
     assert.equal(await call(other, 0), true, "the share of the other process");
