@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { compareVersions } from "./app-versions.ts";
 
 // spec/devices#crash-states
-it("versions are compared by their numbers; versions without numbers cannot be compared", () => {
+it("versions are compared by their numbers, and versions without numbers are not comparable", () => {
   const ascending = ["0", "0.9", "1.2.3", "1.2.10", "v1.10 (4)", "1.10 (12)", `2.${"9".repeat(200)}`, "3"];
   for (const [index, version] of ascending.entries()) {
     assert.equal(compareVersions(version, version), 0);

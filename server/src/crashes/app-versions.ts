@@ -1,7 +1,7 @@
 /**
- * Compares two versions of an app by the numbers in their texts, part by part; a missing part counts as 0.
+ * Compares two versions of an app by their numbers, part by part; a missing part counts as 0.
  *
- * @returns below 0 if the first is older, 0 if they are alike, undefined if either has no numbers
+ * @returns below 0 if the first is older, 0 if they are equal, undefined if one has no numbers
  */
 export function compareVersions(one: string, other: string): number | undefined {
   const [left, right] = [numbersOf(one), numbersOf(other)];

@@ -242,7 +242,7 @@ const bugs: readonly Bug[] = [
 // spec/devices#crash-groups
 describe("identifyCrash", () => {
   for (const { runtime, same, others, title } of bugs) {
-    it(`gives reports of one bug the same fingerprint, and those of another bug a different one: ${runtime}`, () => {
+    it(`gives reports of one bug the same fingerprint, and reports of other bugs different ones: ${runtime}`, () => {
       const [first = ""] = same;
       const expected = fingerprintOf(first);
       assert.match(expected, /^[0-9a-f]{32}$/);
@@ -271,7 +271,7 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(deep(5, "walk")), fingerprintOf(deep(5, "run")));
   });
 
-  it("considers only the innermost 30 frames, which are the last ones in Python", () => {
+  it("reads only the innermost 30 frames, which are the last ones in Python", () => {
     const frames = (from: number) =>
       Array.from({ length: 40 }, (_, n) => `f${String.fromCharCode(97 + (((n + from) % 60) % 26))}${n + from}`);
     const javascript = (end: string) =>
@@ -283,18 +283,18 @@ describe("identifyCrash", () => {
     assert.notEqual(fingerprintOf(lines("a", "z")), fingerprintOf(lines("a", "y")));
   });
 
-  it("considers the type of an exception's cause too, in the format of Node.js", () => {
+  it("reads the type of an exception's cause, in the format of Node.js", () => {
     const caused = (type: string) => `Error: x\n    at f (a.js:1:1) {\n  [cause]: ${type}: y\n      at g (b.js:1:1)\n}`;
     assert.notEqual(fingerprintOf(caused("Timeout")), fingerprintOf(caused("Refused")));
   });
 
-  it("identifies a text that is empty without its numbers by the text itself", () => {
+  it("identifies text that is empty without its numbers by the complete text", () => {
     const texts = ["17", "18", "0x1f", "0x2f", " ", "😀", "😁", "---", "#0", "__proto__", "constructor"];
     assert.equal(new Set(texts.map(fingerprintOf)).size, texts.length);
     assert.equal(fingerprintOf(" 17\r\n"), fingerprintOf("17"));
   });
 
-  it("takes the title from the exception's line, else the message, else the top frame, in one short line", () => {
+  it("uses the exception's line, else the message, else the top frame as a title of one short line", () => {
     const frames = "    at a (a.js:1:2)\n    at b (a.js:3:4)";
     assert.equal(identifyCrash(`Error: x\n${frames}`, "y").title, "Error: x");
     assert.equal(identifyCrash(frames, " y\u001b[31m\tz\nmore").title, "y z");
@@ -303,7 +303,7 @@ describe("identifyCrash", () => {
     assert.equal(identifyCrash(`Error: ${"😀".repeat(1_000)}`, null).title, `Error: ${"😀".repeat(249)}`);
   });
 
-  it("takes milliseconds for any 65,536 characters", () => {
+  it("takes some milliseconds for any 65,536 characters", () => {
     const length = 65_536;
     const pieces = [
       "a",

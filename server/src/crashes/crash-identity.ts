@@ -3,15 +3,15 @@ import { isPythonFrame, readFrame } from "./stack-frames.ts";
 
 /** Groups crash reports by bug. */
 export interface CrashIdentity {
-  /** 32 hexadecimal digits, equal for every report of the bug. */
+  /** 32 hexadecimal digits, equal for all reports of the bug. */
   readonly fingerprint: string;
   /** A line of at most 256 characters that describes the bug to people. */
   readonly title: string;
 }
 
-/** Bounded, so that the depth of a recursion or of the app's callers does not change the fingerprint. */
+/** Bounded, so that the depth of a recursion or of the calling framework does not change the fingerprint. */
 const framesMax = 30;
-/** Of a longer text, only the beginning and the end are read: the innermost frames are at one of them. */
+/** A longer trace is read only at its beginning and end, because the innermost frames are at one of them. */
 const linesMax = 2_000;
 const lineCharactersMax = 1_000;
 const titleCharactersMax = 256;
@@ -19,8 +19,8 @@ const titleCharactersMax = 256;
 /**
  * Reads a stack trace of any runtime, in linear time.
  *
- * The fingerprint covers the types of the exceptions and the innermost frames, each once. Without any frame, it covers
- * the text without its numbers, or the text itself when nothing else is left.
+ * The fingerprint covers the types of the exceptions and the innermost frames, each once. Without frames, it covers the
+ * text without numbers, or the complete text if it has no letters otherwise.
  */
 export function identifyCrash(stackTrace: string, message: string | null): CrashIdentity {
   const lines = linesOf(stackTrace);
@@ -70,7 +70,7 @@ function readLines(lines: readonly string[]): Reading {
 }
 
 /** Escape sequences of terminals; other control characters count as spaces. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what they begin with
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
 const ansi = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 function linesOf(text: string): string[] {
@@ -105,9 +105,9 @@ const otherTypes: readonly RegExp[] = [
 ];
 
 /**
- * The type of the exception that a line names.
+ * Returns the type of the exception that a line names.
  *
- * @param isFirst whether the line is where runtimes print the type, so that any name before a colon is one
+ * @param isFirst whether runtimes print the type in this line, so that any name before a colon is a type
  */
 function readType(line: string, isFirst: boolean): string | undefined {
   for (const pattern of otherTypes) {
@@ -121,7 +121,7 @@ function readType(line: string, isFirst: boolean): string | undefined {
   return isExpected || usualEnding.test(name) ? name : undefined;
 }
 
-/** A line of a text without frames, without the parts that vary between runs. */
+/** Removes the parts of a line that vary between runs, in a text without frames. */
 function withoutNumbers(line: string): string {
   return line
     .split(" ")

@@ -1,11 +1,11 @@
 /**
- * Reads single lines of stack traces of any runtime. Lines are trimmed, with single spaces and a bounded length; every
- * pattern here takes linear time.
+ * Reads single lines of stack traces of any runtime. Lines must be trimmed, with single spaces and a bounded length;
+ * every pattern takes linear time.
  */
 
 /**
  * Reads the frame in a line: function and file name, without the parts that vary between runs, builds and devices (line
- * numbers, addresses, folders, build hashes). Returns undefined for a line that is not a frame.
+ * numbers, addresses, folders, build hashes). Returns undefined for other lines.
  *
  * @param next the following line, which distinguishes a Go frame from other text
  */
@@ -18,8 +18,8 @@ export function readFrame(line: string, next: string): string | undefined {
 }
 
 /**
- * Whether the line is like `File "a.py", line 1, in f`: Python prints the innermost frame last, and the source below
- * each.
+ * Whether the line is a frame such as `File "a.py", line 1, in f`. Python prints the innermost frame last, and the
+ * source below each frame.
  */
 export function isPythonFrame(line: string): boolean {
   return pythonFrame.test(line);
@@ -83,7 +83,7 @@ function withoutSourceLine(position: string): string {
   return /:line \d+$/.test(position) ? position.slice(0, position.lastIndexOf(" in ")) : position;
 }
 
-/** A qualified method, without its module and compiler-generated numbers. */
+/** Returns a qualified method without its module and compiler-generated numbers. */
 function nameOfMethod(text: string): string {
   const name = text.replace(/\$\$Lambda[^.]*/g, "$$$$Lambda"); // the original contains a slash
   return name
@@ -130,7 +130,7 @@ function readMozilla(line: string): string | undefined {
   return join(line.slice(0, at), fileOf(location));
 }
 
-/** A function, with its source position in the next line. */
+/** Reads a function whose source position is in the next line. */
 function readGo(line: string, next: string): string | undefined {
   if (!/\.(go|s|c):\d+( \+0x[0-9a-f]+)?$/.test(next) || isGoSource(line)) return undefined;
   const name = line.replace(/ in goroutine \d+$/, "");
@@ -157,7 +157,7 @@ function readRuby(line: string): string | undefined {
   return join(name, fileOf(line.slice(start, end)));
 }
 
-/** The name of a file, without its folders, query, position and bundler hash. */
+/** Returns the name of a file, without its folders, query, position and bundler hash. */
 function fileOf(location: string): string {
   const [path = ""] = location.split(/[?#]/, 1);
   const position = path.replace(/(?::\d+){1,2}$/, "").replace(/^index \d+$/, "index");
@@ -169,3 +169,38 @@ function fileOf(location: string): string {
 function join(name: string, position: string): string {
   return name === "" ? position : position === "" ? name : `${name} ${position}`;
 }
+
+const linesMax = 1_000;
+const lineCharactersMax = 1_000;
+
+/**
+ * Returns the lines of a stack trace, from 0, that are frames of the app's code and not of the system, a library or a
+ * runtime, which are recognized by their usual names and folders.
+ */
+export function listAppFrames(stackTrace: string): number[] {
+  const lines = stackTrace.split("\n", linesMax).map((line) => line.slice(0, lineCharactersMax).trim());
+  return lines.flatMap((line, index) => {
+    const isFrame = readFrame(line.replaceAll(/\s+/g, " "), lines[index + 1] ?? "") !== undefined;
+    return isFrame && !system.some((pattern) => pattern.test(line)) ? [index] : [];
+  });
+}
+
+const system: readonly RegExp[] = [
+  // Java and Kotlin
+  /^at (?:java|javax|jdk|sun|kotlin|kotlinx|android|androidx|dalvik|com\.android|com\.google\.android|libcore)\./,
+  // Android's native code and other system libraries
+  /^#\d+ pc [0-9a-f]+ \/?(?:system|apex|vendor|product)\//i,
+  // Apple's images
+  /^\d+ +(?:lib[\w.+-]+\.dylib|libsystem_\w+|dyld|(?:UIKit|SwiftUI|Foundation|Core|AppKit|CFNetwork|Graphics|QuartzCore|Network)\w*|\?\?\?) /,
+  // JavaScript
+  /\bnode:internal\/|\(node:|at node:|\/node_modules\/|\[native code\]|<anonymous>\)?$/,
+  // Python
+  /^File "[^"]*(?:\/(?:site|dist)-packages\/|\/lib\/python\d[\d.]*\/|<frozen )/,
+  // .NET
+  /^at (?:System|Microsoft|Mono|Xamarin|UnityEngine|UnityEditor)\./,
+  // Dart and Flutter
+  /\((?:dart:|package:flutter\/)/,
+  // Go, Rust and Ruby
+  /\/(?:usr\/local\/go|go\/pkg\/mod|rustc\/[0-9a-f]+|\.cargo\/registry|gems)\//,
+  /^\d+: (?:std|core|alloc|backtrace|rust_begin_unwind|__rust)\b/,
+];

@@ -16,7 +16,7 @@ import {
   WireDate,
   WireLocation,
 } from "../contract/wire.ts";
-import { listAppFrames } from "../crashes/app-frames.ts";
+import { listAppFrames } from "../crashes/stack-frames.ts";
 import type {
   CrashGroupDayRow,
   CrashGroupRow,

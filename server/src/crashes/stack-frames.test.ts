@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { listAppFrames } from "./app-frames.ts";
+import { listAppFrames } from "./stack-frames.ts";
 
 const traces: Readonly<Record<string, readonly [trace: string, frames: readonly number[]]>> = {
   Java: [
@@ -52,7 +52,7 @@ describe("frames of the app", () => {
     });
   }
 
-  it("are not found in a text without frames, and are searched only in the first lines of a long text", () => {
+  it("are not found in text without frames, and searched only in the first lines of long text", () => {
     assert.deepEqual(listAppFrames("something happened"), []);
     assert.equal(listAppFrames("    at a (/app/a.js:1:1)\n".repeat(5_000)).length, 1_000);
   });
