@@ -10,7 +10,7 @@ import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
 import type { Migration } from "../src/db/migrations/migration.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { prepare } from "../src/db/prepared.ts";
+import { prepareLookup } from "../src/db/prepared.ts";
 import { ApiError } from "../src/lib/errors.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { startTestApp } from "./harness.ts";
@@ -66,14 +66,12 @@ describe("PostgreSQL", { skip }, () => {
   }
 
   it("lookups whose shared statement loses every connection fail, and are not sent again one by one", async () => {
-    const find = prepare<{ applicationId: string; name: string }, object>(
-      (queries, parameter) =>
-        queries
-          .selectFrom("applications")
-          .select("name")
-          .where("application_id", "=", parameter("applicationId"))
-          .where("name", "=", parameter("name")),
-      { isLookup: true },
+    const find = prepareLookup<{ applicationId: string; name: string }, object>((queries, parameter) =>
+      queries
+        .selectFrom("applications")
+        .select("name")
+        .where("application_id", "=", parameter("applicationId"))
+        .where("name", "=", parameter("name")),
     );
     proxy.cutAt("lateral", "before", Number.POSITIVE_INFINITY);
     const looked = await Promise.allSettled(

@@ -1,6 +1,6 @@
 import type { Caller, ClientKind } from "../contract/route.ts";
 import type { Database } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepareLookup } from "../db/prepared.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
 import { LruMap } from "../lib/lru-map.ts";
@@ -186,14 +186,12 @@ function requireKind(caller: Caller, required: ClientKind): Caller {
   return caller;
 }
 
-export const findRevision = prepare<{ applicationId: string }, { revision: string }>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("applications")
-      .where("application_id", "=", parameter("applicationId"))
-      .where("deleted_at", "is", null)
-      .select("revision"),
-  { isLookup: true },
+export const findRevision = prepareLookup<{ applicationId: string }, { revision: string }>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .where("application_id", "=", parameter("applicationId"))
+    .where("deleted_at", "is", null)
+    .select("revision"),
 );
 
 /** Whether everything that the token depends on is unchanged since its last check. */
@@ -215,7 +213,7 @@ interface TokenState extends PolicyColumns {
  * Checks the complete kill tree in one statement: no row means that the application, its key or the device revoked the
  * token.
  */
-const findAliveToken = prepare<
+const findAliveToken = prepareLookup<
   {
     applicationId: string;
     keyId: string;
@@ -227,31 +225,29 @@ const findAliveToken = prepare<
     deviceVersion: number;
   },
   TokenState
->(
-  (queries, parameter) =>
-    queries
-      .selectFrom("applications as application")
-      .innerJoin("application_keys as key", "key.application_id", "application.application_id")
-      .innerJoin("devices as device", "device.application_id", "application.application_id")
-      .leftJoin("users as user", (join) =>
-        join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
-      )
-      .leftJoin("user_tokens as token", (join) =>
-        join
-          .onRef("token.application_id", "=", "application.application_id")
-          .on("token.user_id", "=", parameter("userId"))
-          .on("token.id", "=", parameter("tokenId")),
-      )
-      .where("application.application_id", "=", parameter("applicationId"))
-      .where("application.token_version", "=", parameter("applicationVersion"))
-      .where("application.deleted_at", "is", null)
-      .where("key.id", "=", parameter("keyId"))
-      .where("key.token_version", "=", parameter("keyVersion"))
-      .where("device.id", "=", parameter("deviceId"))
-      .where("device.token_version", "=", parameter("deviceVersion"))
-      .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
-      .select(["token.first_uses", "application.renews_tokens", "application.revision", ...policyColumns]),
-  { isLookup: true },
+>((queries, parameter) =>
+  queries
+    .selectFrom("applications as application")
+    .innerJoin("application_keys as key", "key.application_id", "application.application_id")
+    .innerJoin("devices as device", "device.application_id", "application.application_id")
+    .leftJoin("users as user", (join) =>
+      join.onRef("user.application_id", "=", "application.application_id").on("user.id", "=", parameter("userId")),
+    )
+    .leftJoin("user_tokens as token", (join) =>
+      join
+        .onRef("token.application_id", "=", "application.application_id")
+        .on("token.user_id", "=", parameter("userId"))
+        .on("token.id", "=", parameter("tokenId")),
+    )
+    .where("application.application_id", "=", parameter("applicationId"))
+    .where("application.token_version", "=", parameter("applicationVersion"))
+    .where("application.deleted_at", "is", null)
+    .where("key.id", "=", parameter("keyId"))
+    .where("key.token_version", "=", parameter("keyVersion"))
+    .where("device.id", "=", parameter("deviceId"))
+    .where("device.token_version", "=", parameter("deviceVersion"))
+    .select(["user.token_version as user_version", "user.disabled_at", "token.user_version as token_user_version"])
+    .select(["token.first_uses", "application.renews_tokens", "application.revision", ...policyColumns]),
 );
 
 /** @returns undefined when the token was revoked */

@@ -1,6 +1,6 @@
 import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Database } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepareLookup } from "../db/prepared.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import { type Policies, type PolicyColumns, policyColumns } from "../tenancy/policies.ts";
 
@@ -24,17 +24,15 @@ export async function findCredentials(
 
 type FoundKey = Omit<ApplicationCredentials, "policy"> & PolicyColumns;
 
-const findKey = prepare<{ applicationId: string; digest: string }, FoundKey>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("application_keys as key")
-      .innerJoin("applications as application", "application.application_id", "key.application_id")
-      .where("key.application_id", "=", parameter("applicationId"))
-      .where("key.digest", "=", parameter("digest"))
-      .where("application.deleted_at", "is", null)
-      .where("key.retired_at", "is", null)
-      .whereRef("key.generation", "=", "application.key_generation")
-      .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
-      .select(policyColumns),
-  { isLookup: true },
+const findKey = prepareLookup<{ applicationId: string; digest: string }, FoundKey>((queries, parameter) =>
+  queries
+    .selectFrom("application_keys as key")
+    .innerJoin("applications as application", "application.application_id", "key.application_id")
+    .where("key.application_id", "=", parameter("applicationId"))
+    .where("key.digest", "=", parameter("digest"))
+    .where("application.deleted_at", "is", null)
+    .where("key.retired_at", "is", null)
+    .whereRef("key.generation", "=", "application.key_generation")
+    .select(["key.id as keyId", "application.token_version as applicationVersion", "key.token_version as keyVersion"])
+    .select(policyColumns),
 );

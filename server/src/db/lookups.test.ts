@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type RawBuilder, sql } from "kysely";
 import { type OpenTestDatabase, openTestDatabase } from "../../test/databases.ts";
 import type { Database } from "./database.ts";
-import { prepare } from "./prepared.ts";
+import { prepareLookup } from "./prepared.ts";
 
 const isPostgres = process.env["TEST_DATABASE_URL"] !== undefined;
 
@@ -28,74 +28,62 @@ interface Found {
   readonly deleted_at: number | null;
 }
 
-const find = prepare<Key, Found>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("applications")
-      .select(["application_id", "name", "created_at", "deleted_at"])
-      .where("application_id", "=", parameter("applicationId"))
-      .where("name", "=", parameter("name"))
-      .where("created_at", ">=", parameter("least")),
-  { isLookup: true },
+const find = prepareLookup<Key, Found>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .select(["application_id", "name", "created_at", "deleted_at"])
+    .where("application_id", "=", parameter("applicationId"))
+    .where("name", "=", parameter("name"))
+    .where("created_at", ">=", parameter("least")),
 );
 
-const findNamed = prepare<{ "row.application_id": string }, { name: string }>(
-  (queries, parameter) =>
-    queries.selectFrom("applications").select("name").where("application_id", "=", parameter("row.application_id")),
-  { isLookup: true },
+const findNamed = prepareLookup<{ "row.application_id": string }, { name: string }>((queries, parameter) =>
+  queries.selectFrom("applications").select("name").where("application_id", "=", parameter("row.application_id")),
 );
 
-const findAnywhere = prepare<{ name: string }, { application_id: string }>(
-  (queries, parameter) =>
-    queries.selectFrom("applications").select("application_id").where("name", "=", parameter("name")),
-  { isLookup: true },
+const findAnywhere = prepareLookup<{ name: string }, { application_id: string }>((queries, parameter) =>
+  queries.selectFrom("applications").select("application_id").where("name", "=", parameter("name")),
 );
 
-const findWhole = prepare<{ applicationId: string }, object>(
-  (queries, parameter) =>
-    queries.selectFrom("applications").selectAll().where("application_id", "=", parameter("applicationId")),
-  { isLookup: true },
+const findWhole = prepareLookup<{ applicationId: string }, object>((queries, parameter) =>
+  queries.selectFrom("applications").selectAll().where("application_id", "=", parameter("applicationId")),
 );
 
-const findNewest = prepare<{ applicationId: string; least: number }, Pick<Found, "name">>(
+const findNewest = prepareLookup<{ applicationId: string; least: number }, Pick<Found, "name">>(
   (queries, parameter) =>
     queries
       .selectFrom("applications")
       .select("name")
       .where("application_id", "=", parameter("applicationId"))
       .where("created_at", ">=", parameter("least")),
-  { isLookup: true, isCommon: true },
+  { isCommon: true },
 );
 
 /** Values of every type that a column of ours, or an expression of a lookup, has. */
-const findTypes = prepare<{ applicationId: string; name: string }, object>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("applications")
-      .select(["name", "deleted_at"])
-      .select(sql`-9007199254740991::bigint`.as("bigint"))
-      .select(sql`7::integer`.as("integer"))
-      .select(sql`-0.1::double precision`.as("double"))
-      .select(sql`1.5e300::double precision`.as("large"))
-      .select(sql`1.5::numeric`.as("numeric"))
-      .select(sql`true`.as("yes"))
-      .select(sql`false`.as("no"))
-      .select(sql`''::text`.as("empty"))
-      .select(sql`repeat('é', 100000)`.as("long"))
-      .select(sql`'\\x00ff'::bytea`.as("bytes"))
-      .where("application_id", "=", parameter("applicationId"))
-      .where("name", "=", parameter("name")),
-  { isLookup: true },
+const findTypes = prepareLookup<{ applicationId: string; name: string }, object>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .select(["name", "deleted_at"])
+    .select(sql`-9007199254740991::bigint`.as("bigint"))
+    .select(sql`7::integer`.as("integer"))
+    .select(sql`-0.1::double precision`.as("double"))
+    .select(sql`1.5e300::double precision`.as("large"))
+    .select(sql`1.5::numeric`.as("numeric"))
+    .select(sql`true`.as("yes"))
+    .select(sql`false`.as("no"))
+    .select(sql`''::text`.as("empty"))
+    .select(sql`repeat('é', 100000)`.as("long"))
+    .select(sql`'\\x00ff'::bytea`.as("bytes"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("name", "=", parameter("name")),
 );
 
 /** Divides, so that a value can make the statement fail. */
-const divide = prepare<{ applicationId: string; by: number }, { quotient: number }>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("applications")
-      .select(sql<number>`created_at / cast(${parameter("by")} as bigint)`.as("quotient"))
-      .where("application_id", "=", parameter("applicationId")),
-  { isLookup: true },
+const divide = prepareLookup<{ applicationId: string; by: number }, { quotient: number }>((queries, parameter) =>
+  queries
+    .selectFrom("applications")
+    .select(sql<number>`created_at / cast(${parameter("by")} as bigint)`.as("quotient"))
+    .where("application_id", "=", parameter("applicationId")),
 );
 
 const names = [

@@ -38,25 +38,11 @@ export interface Addition {
   readonly keys: readonly { readonly column: string; readonly index: number }[];
 }
 
-export interface PrepareOptions {
-  /**
-   * The statement finds few rows by an index, its values are texts and integers, and the application's id is one of
-   * them. Several of them may be sent as one statement.
-   */
-  readonly isLookup?: boolean;
-  /**
-   * For a lookup that many callers run with the same values: equal ones of a tick are sent once. Its rows must not be
-   * changed, because these callers share them.
-   */
-  readonly isCommon?: boolean;
-  /** The statement adds one row, all columns of which are parameters. Several of them may be sent as one statement. */
-  readonly isAddition?: boolean;
-  /**
-   * For an addition that returns its row: unique columns, with parameters of the same name. A returned row has one of
-   * their values, and none of them twice.
-   */
-  readonly keys?: readonly string[];
-}
+/** What else is known of a statement, so that an engine may send several of a tick as one. */
+type StatementKind =
+  | { readonly kind: "any" }
+  | { readonly kind: "lookup"; readonly isCommon: boolean }
+  | { readonly kind: "insert"; readonly keys: readonly string[] };
 
 interface Prepared {
   readonly compiled: CompiledQuery;
@@ -65,27 +51,72 @@ interface Prepared {
   addition?: Addition;
 }
 
+type BuildStatement<Parameters extends object, Row> = (
+  queries: Queries,
+  parameter: <Name extends keyof Parameters & string>(name: Name) => Parameters[Name],
+) => Compilable<Row>;
+
+type RunStatement<Parameters extends object, Row> = (queries: Queries, parameters: Parameters) => Promise<Row[]>;
+
 /**
- * Prepares a statement for the hot path: built and compiled once per engine, then run with values alone. This saves
+ * Prepares a statement for the hot path: built and compiled once per engine, then run with values only. This saves
  * half the time of a point read.
  *
  * @param build builds the statement; `parameter("name")` stands for the value of that name
  */
 export function prepare<Parameters extends object, Row>(
-  build: (
-    queries: Queries,
-    parameter: <Name extends keyof Parameters & string>(name: Name) => Parameters[Name],
-  ) => Compilable<Row>,
-  options: PrepareOptions = {},
-): (queries: Queries, parameters: Parameters) => Promise<Row[]> {
+  build: BuildStatement<Parameters, Row>,
+): RunStatement<Parameters, Row> {
+  return prepareAs({ kind: "any" }, build);
+}
+
+/**
+ * Prepares a statement that finds few rows by an index. Its values are strings and integers, and the application's id
+ * is one of them. An engine may send several of them as one statement.
+ *
+ * @param options `isCommon`: many callers run it with the same values, so equal ones of a tick are sent once, and the
+ * callers share the rows, which must not be changed
+ */
+export function prepareLookup<Parameters extends object, Row>(
+  build: BuildStatement<Parameters, Row>,
+  { isCommon = false } = {},
+): RunStatement<Parameters, Row> {
+  return prepareAs({ kind: "lookup", isCommon }, build);
+}
+
+/**
+ * Prepares a statement that inserts one row, all columns of which are parameters. An engine may send several of them as
+ * one statement.
+ *
+ * @param keys for a statement that returns its row: unique columns, with parameters of the same name. A returned row has
+ * one of their values, and none of them twice
+ */
+export function prepareInsert<Parameters extends object, Row>(
+  build: BuildStatement<Parameters, Row>,
+  keys: readonly string[] = [],
+): RunStatement<Parameters, Row> {
+  return prepareAs({ kind: "insert", keys }, build);
+}
+
+function prepareAs<Parameters extends object, Row>(
+  kind: StatementKind,
+  build: BuildStatement<Parameters, Row>,
+): RunStatement<Parameters, Row> {
   const statements = new Map<string, Prepared>();
   // `build` asks for the names in Parameters.
   return (queries, parameters) =>
-    run<Row>(statements, "", queries, parameters, options, (name) => build(queries, name as never));
+    run<Row>(statements, "", queries, parameters, kind, (name) => build(queries, name as never));
 }
 
 /** Enough for every shape that a search can have; the bound only guards against unforeseen shapes. */
 const shapesMax = 5_000;
+
+type RunShape = <Row>(
+  queries: Queries,
+  shape: string,
+  parameters: Readonly<Record<string, unknown>>,
+  build: (parameter: (name: string) => never) => Compilable<Row>,
+) => Promise<Row[]>;
 
 /**
  * Prepares statements whose shape depends on the request: each shape is built and compiled once.
@@ -93,18 +124,11 @@ const shapesMax = 5_000;
  * @returns runs the statement of a shape. Two calls with the same shape must build the same statement, except for the
  * values
  */
-export function prepareShapes(
-  options: PrepareOptions = {},
-): <Row>(
-  queries: Queries,
-  shape: string,
-  parameters: Readonly<Record<string, unknown>>,
-  build: (parameter: (name: string) => never) => Compilable<Row>,
-) => Promise<Row[]> {
+export function prepareShapes(kind: StatementKind = { kind: "any" }): RunShape {
   const statements = new Map<string, Prepared>();
   return (queries, shape, parameters, build) => {
     if (statements.size > shapesMax) statements.clear();
-    return run(statements, shape, queries, parameters, options, build);
+    return run(statements, shape, queries, parameters, kind, build);
   };
 }
 
@@ -118,7 +142,7 @@ async function run<Row>(
   shape: string,
   queries: Queries,
   parameters: object,
-  options: PrepareOptions,
+  kind: StatementKind,
   build: (parameter: (name: string) => never) => Compilable<Row>,
 ): Promise<Row[]> {
   const key = engineOf(queries) + shape;
@@ -126,7 +150,7 @@ async function run<Row>(
   if (prepared === undefined) {
     // The builder treats the placeholder as a value and returns it in `parameters`.
     const compiled = build((name) => new Placeholder(name) as never).compile();
-    prepared = { compiled, lookup: options.isLookup === true ? lookupOf(compiled, options) : undefined };
+    prepared = { compiled, lookup: kind.kind === "lookup" ? lookupOf(compiled, kind.isCommon) : undefined };
     statements.set(key, prepared);
   }
   const { compiled, lookup } = prepared;
@@ -136,8 +160,8 @@ async function run<Row>(
   // `Row` is the type that the builder declares for the selected columns.
   if (looked !== undefined) return (await looked) as Row[];
   const values = compiled.parameters.map((bound) => (bound instanceof Placeholder ? named[bound.name] : bound));
-  if (options.isAddition === true && runner?.add !== undefined) {
-    prepared.addition ??= additionOf(compiled, options.keys);
+  if (kind.kind === "insert" && runner?.add !== undefined) {
+    prepared.addition ??= additionOf(compiled, kind.keys);
     return (await runner.add(prepared.addition, values)) as Row[];
   }
   const rows = runner?.run?.(compiled, values);
@@ -162,7 +186,7 @@ export function runPrepared(queries: Queries, runner: PreparedRunner): void {
 }
 
 /** @returns undefined when the statement names no application, or binds a value that is not one of its parameters */
-function lookupOf({ sql, parameters }: CompiledQuery, { isCommon = false }: PrepareOptions): Lookup | undefined {
+function lookupOf({ sql, parameters }: CompiledQuery, isCommon: boolean): Lookup | undefined {
   const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
   const application = names.find((name) => /(^|\.)(applicationId|application_id)$/.test(name));
   if (names.length !== parameters.length || application === undefined) return undefined;
@@ -176,7 +200,7 @@ export function placeholders(after: number, count: number): string {
 }
 
 /** @throws Error unless the statement is an addition */
-function additionOf({ sql, parameters }: CompiledQuery, columns: readonly string[] = []): Addition {
+function additionOf({ sql, parameters }: CompiledQuery, columns: readonly string[]): Addition {
   const columnCount = parameters.length;
   const row = `(${placeholders(0, columnCount)})`;
   const at = sql.indexOf(row);

@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepare, prepareInsert } from "../db/prepared.ts";
 import type { DeviceRow } from "../db/tables.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function updateDevice(
     .execute();
 }
 
-const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version" | "unique_id">>(
+const insertOrUpdate = prepareInsert<DeviceRow, Pick<DeviceRow, "id" | "token_version" | "unique_id">>(
   (queries, parameter) =>
     queries
       .insertInto("devices")
@@ -80,7 +80,7 @@ const insertOrUpdate = prepare<DeviceRow, Pick<DeviceRow, "id" | "token_version"
         })),
       )
       .returning(["id", "token_version", "unique_id"]),
-  { isAddition: true, keys: ["id", "unique_id"] },
+  ["id", "unique_id"],
 );
 
 const findById = prepare<{ applicationId: string; id: string }, DeviceRow>((queries, parameter) =>

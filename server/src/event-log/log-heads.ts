@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepareLookup } from "../db/prepared.ts";
 import type { EventLogRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
@@ -24,10 +24,8 @@ interface HeadServices {
   readonly databaseTimeoutMs: number;
 }
 
-export const findHead = prepare<{ applicationId: string }, EventLogRow>(
-  (queries, parameter) =>
-    queries.selectFrom("event_logs").selectAll().where("application_id", "=", parameter("applicationId")),
-  { isLookup: true },
+export const findHead = prepareLookup<{ applicationId: string }, EventLogRow>((queries, parameter) =>
+  queries.selectFrom("event_logs").selectAll().where("application_id", "=", parameter("applicationId")),
 );
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { compilable, prepare } from "../db/prepared.ts";
+import { compilable, prepare, prepareInsert } from "../db/prepared.ts";
 import type { EventLogRow, EventRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Actor, currentCall } from "../lib/current-call.ts";
@@ -43,14 +43,12 @@ async function insertUnnumbered(row: NewEventRow, queries: Queries): Promise<voi
   await insertRow(queries, row);
 }
 
-const insertRow = prepare<NewEventRow, unknown>(
-  (queries, parameter) =>
-    compilable(
-      sql`insert into events (${sql.join(columns.map((column) => sql.ref(column)))})
+const insertRow = prepareInsert<NewEventRow, unknown>((queries, parameter) =>
+  compilable(
+    sql`insert into events (${sql.join(columns.map((column) => sql.ref(column)))})
         values (${sql.join(columns.map((column) => sql`${parameter(column)}`))})`,
-      queries,
-    ),
-  { isAddition: true },
+    queries,
+  ),
 );
 
 /**

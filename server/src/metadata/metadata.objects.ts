@@ -153,7 +153,7 @@ interface Lock {
 
 const unlocked: Lock = { shape: "unlocked", sql: sql`` };
 
-const runShape = prepareShapes({ isLookup: true });
+const runShape = prepareShapes({ kind: "lookup", isCommon: false });
 
 async function findUser(byId: ById, lock: Lock, queries: Queries): Promise<{ celeb_mode: number } | undefined> {
   const [found] = await runShape<{ celeb_mode: number }>(queries, `user ${lock.shape}`, { ...byId }, (parameter) =>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { prepare, prepareShapes } from "../db/prepared.ts";
+import { prepareLookup, prepareShapes } from "../db/prepared.ts";
 import { locationReadiness } from "../privacy/visibility.ts";
 import type { ReadItem } from "./metadata.contract.ts";
 import type { Bag } from "./metadata.objects.ts";
@@ -61,15 +61,13 @@ export function isLocationShown(application: unknown): RawBuilder<number> {
   )`;
 }
 
-const findByKey = prepare<ByKey, ReadItem>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("metadata")
-      .selectAll()
-      .select(isLocationShown(parameter("applicationId")).as("is_location_shown"))
-      .where("application_id", "=", parameter("applicationId"))
-      .where("object_id", "=", parameter("objectId"))
-      .where("slot", "=", parameter("slot"))
-      .where("key", "=", parameter("key")),
-  { isLookup: true },
+const findByKey = prepareLookup<ByKey, ReadItem>((queries, parameter) =>
+  queries
+    .selectFrom("metadata")
+    .selectAll()
+    .select(isLocationShown(parameter("applicationId")).as("is_location_shown"))
+    .where("application_id", "=", parameter("applicationId"))
+    .where("object_id", "=", parameter("objectId"))
+    .where("slot", "=", parameter("slot"))
+    .where("key", "=", parameter("key")),
 );

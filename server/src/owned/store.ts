@@ -5,8 +5,8 @@ import type { OwnedRow, OwnedTableName } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import { isOwnerThere, isShownToOthers } from "../privacy/visibility.ts";
 
-const runAddition = prepareShapes({ isAddition: true });
-const runLookup = prepareShapes({ isLookup: true });
+const runAddition = prepareShapes({ kind: "insert", keys: [] });
+const runLookup = prepareShapes({ kind: "lookup", isCommon: false });
 const runUpdate = prepareShapes();
 
 export async function insertOwned(table: OwnedTableName, row: OwnedRow, queries: Queries): Promise<void> {

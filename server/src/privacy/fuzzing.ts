@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepareLookup } from "../db/prepared.ts";
 import { equals } from "../db/search/conditions.ts";
 import { rowsInCells, type Scope } from "../db/search/scope.ts";
 import type { LocatedRow } from "../db/tables.ts";
@@ -72,18 +72,16 @@ const nearPlacesMax = 200;
 
 export function createFuzzing({ database, ids }: { database: Database; ids: IdGenerator }): Fuzzing {
   const { dialect } = database;
-  const findOwner = prepare<
+  const findOwner = prepareLookup<
     { applicationId: string; userId: string },
     { location_fuzzing: number; shift_generation: number }
-  >(
-    (queries, parameter) =>
-      queries
-        .selectFrom("users")
-        .select(["location_fuzzing", "shift_generation"])
-        .where("application_id", "=", parameter("applicationId"))
-        .where("id", "=", parameter("userId"))
-        .modifyEnd(dialect.forShare),
-    { isLookup: true },
+  >((queries, parameter) =>
+    queries
+      .selectFrom("users")
+      .select(["location_fuzzing", "shift_generation"])
+      .where("application_id", "=", parameter("applicationId"))
+      .where("id", "=", parameter("userId"))
+      .modifyEnd(dialect.forShare),
   );
 
   async function findOrInsertPlace(placing: Placing, secret: ShiftSecret, queries: Queries): Promise<Place> {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepare, prepareLookup } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { UserRow } from "../db/tables.ts";
 import { formerUserNameKey, userNameKey } from "../lib/user-name-keys.ts";
@@ -199,26 +199,22 @@ const listUnfinished = prepare<{ count: number }, UnfinishedUser>((queries, para
     .limit(rowLimit(parameter("count"))),
 );
 
-const findProfileById = prepare<{ applicationId: string; id: string }, ProfileRow>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("users")
-      .select(profileColumns)
-      .where("application_id", "=", parameter("applicationId"))
-      .where("id", "=", parameter("id"))
-      .where("deleted_at", "is", null),
-  { isLookup: true },
+const findProfileById = prepareLookup<{ applicationId: string; id: string }, ProfileRow>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .select(profileColumns)
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where("deleted_at", "is", null),
 );
 
-const findById = prepare<{ applicationId: string; id: string }, UserRow>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("users")
-      .selectAll()
-      .where("application_id", "=", parameter("applicationId"))
-      .where("id", "=", parameter("id"))
-      .where("deleted_at", "is", null),
-  { isLookup: true },
+const findById = prepareLookup<{ applicationId: string; id: string }, UserRow>((queries, parameter) =>
+  queries
+    .selectFrom("users")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where("deleted_at", "is", null),
 );
 
 const findByName = prepare<{ applicationId: string; userNameKey: string }, UserRow>((queries, parameter) =>

@@ -1,6 +1,6 @@
 import { type Insertable, sql } from "kysely";
 import type { Queries } from "../db/database.ts";
-import { prepare } from "../db/prepared.ts";
+import { prepareLookup } from "../db/prepared.ts";
 import { equals, tieOrder } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
@@ -49,14 +49,12 @@ export async function findWebhook(
   return row;
 }
 
-const findById = prepare<OfWebhook, WebhookRow>(
-  (queries, parameter) =>
-    queries
-      .selectFrom("webhooks")
-      .selectAll()
-      .where("application_id", "=", parameter("applicationId"))
-      .where("id", "=", parameter("id")),
-  { isLookup: true },
+const findById = prepareLookup<OfWebhook, WebhookRow>((queries, parameter) =>
+  queries
+    .selectFrom("webhooks")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id")),
 );
 
 export async function updateWebhook(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { reopenForEachTest } from "../../../test/databases.ts";
 import { isUniqueViolation } from "../dialect.ts";
-import { prepare } from "../prepared.ts";
+import { prepareInsert } from "../prepared.ts";
 
 /** Behaviour of PostgreSQL alone: rows that are added at the same time share statements. */
 
@@ -17,23 +17,21 @@ interface Row {
 }
 
 /** A statement of its own each time, with types of its columns that are not known yet. */
-const prepareInsert = () =>
-  prepare<Row, never>(
-    (queries, parameter) =>
-      queries.insertInto("applications").values({
-        application_id: parameter("application_id"),
-        name: parameter("name"),
-        token_version: parameter("token_version"),
-        created_at: parameter("created_at"),
-        deleted_at: parameter("deleted_at"),
-      }),
-    { isAddition: true },
+const newInsert = () =>
+  prepareInsert<Row, never>((queries, parameter) =>
+    queries.insertInto("applications").values({
+      application_id: parameter("application_id"),
+      name: parameter("name"),
+      token_version: parameter("token_version"),
+      created_at: parameter("created_at"),
+      deleted_at: parameter("deleted_at"),
+    }),
   );
 
-const insert = prepareInsert();
+const insert = newInsert();
 
 /** Adds a row, or renames the one that has the id. */
-const insertOrRename = prepare<Row, Pick<Row, "application_id" | "name" | "created_at">>(
+const insertOrRename = prepareInsert<Row, Pick<Row, "application_id" | "name" | "created_at">>(
   (queries, parameter) =>
     queries
       .insertInto("applications")
@@ -48,7 +46,7 @@ const insertOrRename = prepare<Row, Pick<Row, "application_id" | "name" | "creat
         conflict.column("application_id").doUpdateSet(({ ref }) => ({ name: ref("excluded.name") })),
       )
       .returning(["application_id", "name", "created_at"]),
-  { isAddition: true, keys: ["application_id"] },
+  ["application_id"],
 );
 
 describe("rows that are added at the same time", { skip }, () => {
@@ -103,7 +101,7 @@ describe("rows that are added at the same time", { skip }, () => {
   });
 
   it("share statements of lists before the types of their columns are known", async () => {
-    const insertUnknown = prepareInsert();
+    const insertUnknown = newInsert();
     const rows = Array.from({ length: 37 }, () => newRow());
     await untilArrays();
     const earlier = statements();

@@ -38,8 +38,8 @@ export interface Scope {
 }
 
 const runShape = prepareShapes();
-const runFew = prepareShapes({ isLookup: true });
-const runFewForAll = prepareShapes({ isLookup: true, isCommon: true });
+const runFew = prepareShapes({ kind: "lookup", isCommon: false });
+const runFewForAll = prepareShapes({ kind: "lookup", isCommon: true });
 /** Up to this many rows are few enough to be read together with those of other calls. */
 const fewRowsMax = 101;
 

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Queries } from "../../db/database.ts";
-import { prepare, prepareShapes } from "../../db/prepared.ts";
+import { prepare, prepareInsert, prepareShapes } from "../../db/prepared.ts";
 import { rowLimit } from "../../db/row-limit.ts";
 import type { Tables } from "../../db/tables.ts";
 
@@ -9,15 +9,13 @@ export type InboxRow = Pick<Selectable<Tables["metric_inbox"]>, "application_id"
 /** A row that waits for compaction. */
 export type WaitingRow = Omit<InboxRow, "application_id">;
 
-const insertPrepared = prepare<InboxRow, never>(
-  (queries, parameter) =>
-    queries.insertInto("metric_inbox").values({
-      application_id: parameter("application_id"),
-      id: parameter("id"),
-      received_at: parameter("received_at"),
-      payload: parameter("payload"),
-    }),
-  { isAddition: true },
+const insertPrepared = prepareInsert<InboxRow, never>((queries, parameter) =>
+  queries.insertInto("metric_inbox").values({
+    application_id: parameter("application_id"),
+    id: parameter("id"),
+    received_at: parameter("received_at"),
+    payload: parameter("payload"),
+  }),
 );
 
 /** Stores the events of a request in the inbox, from which the compaction takes them. */
