@@ -141,7 +141,7 @@ describe("PostgreSQL", { skip }, () => {
       },
       { isSplittable: false },
     );
-    assert.deepEqual([value, await stored("nestTransactions")], [2, ["together 1", "together 2"]]);
+    assert.deepEqual([value, await stored("together")], [2, ["together 1", "together 2"]]);
   });
 
   it("an outer transaction that breaks at its start releases its slot and its connection", async () => {
