@@ -30,7 +30,7 @@ async function endOfLog(): Promise<number> {
   return (await test.app.eventLog.findEnd(test.application.appid)).position;
 }
 
-/** The rows that the work wrote, events and revocations. */
+/** Returns the rows that `work` writes, events and revocations. */
 async function rowsOf(work: () => Promise<unknown>): Promise<readonly PlacedEvent[]> {
   const { appid } = test.application;
   const before = await endOfLog();
@@ -39,7 +39,7 @@ async function rowsOf(work: () => Promise<unknown>): Promise<readonly PlacedEven
   return test.app.eventLog.list(appid, before, 1_000);
 }
 
-/** The events that a reader receives of the work. */
+/** Returns the events of `work` that a reader receives. */
 async function seenBy(token: string, work: () => Promise<unknown>) {
   const { currentToken } = await call("GET /events", token);
   await work();
@@ -47,7 +47,7 @@ async function seenBy(token: string, work: () => Promise<unknown>) {
   return pageResults as { type: string; objectID: string; key?: string; object?: unknown }[];
 }
 
-/** The rows as an operator sees them. */
+/** Presents rows to an operator. */
 async function shownToOperators(rows: readonly PlacedEvent[], locations: "true" | "shown" = "true") {
   const present = createOperatorPresenter({ locations }, test.app);
   const shown = await Promise.all(rows.map(present));
@@ -62,7 +62,7 @@ describe("events of accounts and devices: spec/events#types", () => {
   const login = () => test.call("POST /users/login", { token: ben.deviceToken, body: credentialsOf(ann) });
   const credentialsOf = ({ userName, password }: TestUser) => ({ username: userName, password });
 
-  it("a user receives sign-ins, sign-outs and identities of the own account, and other users do not", async () => {
+  it("only the user of an account receives its sign-ins, sign-outs and identities", async () => {
     const work = async () => {
       const { accessToken } = (await login()).body.result;
       await call("POST /users/me/logout", accessToken);
@@ -71,7 +71,7 @@ describe("events of accounts and devices: spec/events#types", () => {
       const { id } = tokens.find((token: { isCurrent?: boolean }) => token.isCurrent !== true);
       await call("POST /users/me/identities/crm", next, { identityId: "7" });
       await call("DELETE /users/me/identities/crm/7", next);
-      await call("DELETE /users/me/identities/crm/7", next); // there is none
+      await call("DELETE /users/me/identities/crm/7", next); // it does not exist
       assert.equal(typeof id, "string");
       await call("POST /users/me/logout", next);
     };
@@ -86,7 +86,7 @@ describe("events of accounts and devices: spec/events#types", () => {
     assert.equal(own[3]?.key, "crm");
   });
 
-  it("a device receives its registration, and the end of its tokens once it has registered again", async () => {
+  it("a device receives its registration, and the revocation of its tokens after it registers again", async () => {
     const { currentToken } = await call("GET /events", ann.token);
     const body = { ...test.application, platform: "test", uniqueId: "phone-1" };
     const token = (await test.call("POST /devices", { body })).body.result.accessToken;
@@ -101,7 +101,7 @@ describe("events of accounts and devices: spec/events#types", () => {
     assert.deepEqual((await call(`GET /events?after=${currentToken}`, ben.token)).pageResults, []);
   });
 
-  it("no client receives operators' events, or may request them", async () => {
+  it("no client receives operators' events, and a request for them is refused", async () => {
     const work = async () => {
       const { id } = await call(`POST ${root}/users`, operator.token, { username: "Cal", password: "correct horse" });
       await call(`POST ${root}/users/${id}/disable`, operator.token, {});
@@ -152,7 +152,7 @@ describe("the rows of a log: spec/events#operators-view", () => {
     );
   });
 
-  it("contain every event for an operator, with the object as an operator's GET returns it", async () => {
+  it("contain every event for an operator, with the result of an operator's GET as the object", async () => {
     let id = "";
     const rows = await rowsOf(async () => {
       ({ id } = await call("POST /checkins", ann.token, { location: "1,2", comment: "private" }));
@@ -166,7 +166,7 @@ describe("the rows of a log: spec/events#operators-view", () => {
     assert.deepEqual(JSON.parse(note?.object ?? ""), items.pageResults[0]);
   });
 
-  it("contain the locations that other users see, and no locations of users and devices", async () => {
+  it("contain the locations that other users see, and never the location of a user or device", async () => {
     const cleo = await test.signUp("Cleo");
     await call("PATCH /users/me", cleo.token, { locationFuzzing: true });
     const rows = await rowsOf(async () => {
@@ -180,7 +180,7 @@ describe("the rows of a log: spec/events#operators-view", () => {
     const others = await call(`GET /checkins/${readable.id}`, ben.token);
     assert.deepEqual([readable.location, readable.isShifted], [others.location, true]);
     assert.equal(JSON.parse(`${user?.object}`).location, undefined);
-    // Exactly or in more digits: a shift straight east has a latitude that only begins like the true one.
+    // Not the same digits, because a shift straight east keeps the latitude.
     for (const each of [checkin, user, spot]) assert.doesNotMatch(`${each?.object}`, /48\.2082(?:0{5}|(?!\d))/);
     const { location, isShifted } = JSON.parse(open?.object ?? "");
     assert.deepEqual([location, isShifted], [{ lat: 48.2082, lng: 16.3738 }, undefined]);
@@ -213,7 +213,7 @@ describe("the rows of a log: spec/events#operators-view", () => {
 });
 
 describe("revocations in the log: spec/events#revocations", () => {
-  it("each end of tokens is a row, which neither clients nor operators see", async () => {
+  it("every revocation of tokens is a row that neither clients nor operators see", async () => {
     const { appid } = test.application;
     const user = await test.signUp("Eve");
     const from = await endOfLog();
@@ -284,7 +284,7 @@ describe("operators' events: spec/events#operators-events", () => {
     assert.equal(first.pageResults[0].object.id, last.id);
   });
 
-  it("refuse an invalid pattern, and do not exist for revocations and unknown positions", async () => {
+  it("are refused for an invalid pattern, and are not found for revocations and unknown positions", async () => {
     const { status, body } = await test.call(`GET ${root}/events?type=chekin.*`, { token: viewer.token });
     assert.deepEqual([status, body.error], [400, "ParameterIncorrectFormat"]);
     const rows = await rowsOf(() => call(`POST ${root}/users/${ben.id}/revoke-tokens`, operator.token, {}));
@@ -302,7 +302,7 @@ describe("operators' events: spec/events#operators-events", () => {
     ben = { ...ben, token: accessToken };
   });
 
-  it("are read in parts of a long log, each with the position where the next call continues", async () => {
+  it("are read in parts from a long log, each with a token for the next part", async () => {
     const application = await test.createApplication("Long");
     const user = await test.signUp("Long", application);
     const { appid } = application;
@@ -337,7 +337,7 @@ describe("operators' events: spec/events#operators-events", () => {
     assert.ok(pages > 1);
   });
 
-  it("are an empty list while no reader has started the log", async () => {
+  it("are an empty list until a reader starts the log", async () => {
     const { appid } = await test.createApplication("Silent");
     const { pageResults } = await call(`GET /_/api/applications/${appid}/events`, viewer.token);
     assert.deepEqual(pageResults, []);

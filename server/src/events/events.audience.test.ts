@@ -16,7 +16,7 @@ const users = ["usr_1", "usr_2", "usr_3"];
 const devices = ["dev_1", "dev_2", "dev_3"];
 const objects = [applicationId, ...users, ...devices, "chk_1", "chk_2"];
 const types = ["checkin.created", "checkin.changed", "metadata.changed", "user.changed", "device.changed"];
-const sink = { waitingBytes: 0 } as StreamSink; // nothing is sent
+const sink = { waitingBytes: 0 } as StreamSink; // never written to
 const times = { expiresAt: 0, lastsUntil: 0 };
 
 const callers = fc.record({
@@ -42,7 +42,7 @@ const streams = fc
     isEnded: fc.boolean(),
     isRemoved: fc.boolean(),
   })
-  .filter(({ caller, filters }) => caller.userId !== undefined || !filters.some(meansItself)); // is refused
+  .filter(({ caller, filters }) => caller.userId !== undefined || !filters.some(meansItself)); // a device token may not request "me"
 const rows = fc.record({
   type: fc.constantFrom(...types),
   object_id: fc.constantFrom(...objects),
@@ -53,7 +53,7 @@ const rows = fc.record({
   is_shown: fc.constantFrom(0, 1),
 });
 
-/** Each stream on its own, without what streams share. */
+/** The reference implementation: evaluates each stream separately. */
 function isConcerned(stream: EventStream, row: PlacedEvent): boolean {
   const { caller, filters, isEnded, position } = stream;
   if (isEnded || position >= row.position) return false;
@@ -63,13 +63,13 @@ function isConcerned(stream: EventStream, row: PlacedEvent): boolean {
 }
 
 // spec/events#views, spec/events#filters
-describe("the streams that an event concerns", () => {
-  it("are those that receive it when each is asked alone, each once, with the view that it would have", () => {
+describe("the recipients of an event", () => {
+  it("are the streams that match it when each is evaluated separately, once each and with the same view", () => {
     fc.assert(
       fc.property(fc.array(streams, { maxLength: 12 }), fc.array(rows, { maxLength: 12 }), (given, events) => {
         const audience = new Audience();
         const open = given.map(({ caller, filters, position, isEnded }) => {
-          const each = { ...caller, applicationId } as Caller; // what streams are grouped by
+          const each = { ...caller, applicationId } as Caller; // the fields by which streams are grouped
           const stream = new EventStream(
             each,
             filters.map((filter) => createFilter(filter, each)),
@@ -86,7 +86,7 @@ describe("the streams that an event concerns", () => {
         const left = open.filter((_, index) => given[index]?.isRemoved === false);
         assert.deepEqual([audience.size, [...audience]], [left.length, left]);
         for (const event of events) {
-          const row = { ...event, application_id: applicationId, position: 5, key: null } as PlacedEvent; // the rest does not matter
+          const row = { ...event, application_id: applicationId, position: 5, key: null } as PlacedEvent; // the other columns are not read
           const found = audience.find(row);
           const concerned = found.flatMap((each) => each.streams);
           assert.deepEqual(new Set(concerned), new Set(left.filter((stream) => isConcerned(stream, row))));

@@ -4,34 +4,34 @@ import type { EventFilter } from "./events.reading.ts";
 import type { EventStream } from "./events.stream.ts";
 import { type EventView, mayConcernOthers, viewOf } from "./events.views.ts";
 
-/** Streams with the same conditions. */
+/** Streams with equal filters. */
 interface Group {
   readonly filters: readonly EventFilter[];
-  /** The users or objects that its events must be about; {@link anySubject} for those without such a condition. */
+  /** The users or objects that the filters name; {@link anySubject} for filters that name none. */
   readonly subjects: readonly string[];
   readonly streams: Set<EventStream>;
 }
 
 /** Streams with the same view of an event, for which its object is read once. */
 export interface Recipients {
-  /** Identifies them among the recipients of the event. */
+  /** Unique among the recipients of the event. */
   readonly key: string;
   readonly view: EventView;
   readonly streams: readonly [EventStream, ...EventStream[]];
 }
 
-/** A group without such a condition. */
+/** The subject of filters that accept events about any user or object. */
 const anySubject = "";
 
 /**
- * Streams that read the log together. An event visits those of its own user and device, and, if others may receive it,
- * those whose conditions it fulfils: an event that concerns few of ten thousand streams costs no more than among few.
+ * Streams that read the log together. An event is matched against the streams of its owner and device, and, if others
+ * may receive it, against groups of equal filters, so its cost depends on its recipients and not on all open streams.
  */
 export class Audience implements Iterable<EventStream> {
   readonly #streams = new Set<EventStream>();
-  /** By user, and by device. */
+  /** By user id and by device id. */
   readonly #near = new Map<string, Set<EventStream>>();
-  /** By the conditions of their streams. */
+  /** By `interest` of their streams. */
   readonly #groups = new Map<string, Group>();
   readonly #bySubject = new Map<string, Set<Group>>();
 
@@ -71,16 +71,16 @@ export class Audience implements Iterable<EventStream> {
     for (const subject of group.subjects) deleteFrom(this.#bySubject, subject, group);
   }
 
-  /** The streams that an event concerns, before its object is read. */
+  /** Returns the streams that may receive an event, before its object is read. */
   find(row: PlacedEvent): Recipients[] {
     const found = new Map<string, Recipients & { readonly streams: EventStream[] }>();
     const addTo = (key: string, view: EventView, stream: EventStream) => {
-      const known = found.get(key);
-      if (known === undefined) found.set(key, { key, view, streams: [stream] });
-      else known.streams.push(stream);
+      const existing = found.get(key);
+      if (existing === undefined) found.set(key, { key, view, streams: [stream] });
+      else existing.streams.push(stream);
     };
     for (const stream of this.#listNear(row)) {
-      const key = lensOf(row, stream.caller);
+      const key = viewKeyOf(row, stream.caller);
       const view = isBefore(stream, row) ? viewOf(row, stream.caller) : undefined;
       if (key !== undefined && view !== undefined && wants(stream.filters, row, view)) addTo(key, view, stream);
     }
@@ -90,14 +90,14 @@ export class Audience implements Iterable<EventStream> {
       for (const { key, view } of views) {
         if (!wants(filters, row, view)) continue;
         for (const stream of streams) {
-          if (lensOf(row, stream.caller) === key && isBefore(stream, row)) addTo(key, view, stream);
+          if (viewKeyOf(row, stream.caller) === key && isBefore(stream, row)) addTo(key, view, stream);
         }
       }
     }
     return [...found.values()];
   }
 
-  /** The streams of the user and of the device that see more of an event than others. */
+  /** The streams of the owner and of the device, which see more of an event than other streams. */
   #listNear({ object_id, user_id, slot }: PlacedEvent): Iterable<EventStream> {
     const own = this.#near.get(isPrivate(slot) ? slot : (user_id ?? object_id));
     const ofDevice = isPrivate(slot) ? undefined : this.#near.get(object_id);
@@ -110,23 +110,23 @@ export class Audience implements Iterable<EventStream> {
   }
 }
 
-/** Whether a stream has not come to an event. */
+/** Whether a stream has not reached an event. */
 function isBefore({ isEnded, position }: EventStream, row: PlacedEvent): boolean {
   return !isEnded && position < row.position;
 }
 
-/** Of the values of one user. */
+/** Whether the slot holds the private values of one user. */
 function isPrivate(slot: string | null): slot is string {
   return slot !== null && slot !== "";
 }
 
 /**
- * The group of callers that see the same data of an event: its owner, all other users, or all devices without a user.
- * Data of one device is read for each of its tokens.
+ * The key of the callers that see the same data of an event: its owner, all other users, or all devices without a user.
+ * Data of one device is read once per token.
  *
- * @returns undefined for values of another user
+ * @returns undefined for a private value of another user
  */
-function lensOf({ object_id, user_id, slot }: PlacedEvent, caller: Caller): string | undefined {
+function viewKeyOf({ object_id, user_id, slot }: PlacedEvent, caller: Caller): string | undefined {
   if (isPrivate(slot)) return slot === caller.userId ? "slot" : undefined;
   if (object_id === caller.deviceId) return `token ${caller.tokenId}`;
   if (caller.userId === undefined) return "device";
@@ -137,7 +137,7 @@ function nearIds({ userId, deviceId }: Caller): readonly string[] {
   return userId === undefined ? [deviceId] : [deviceId, userId];
 }
 
-/** The views of an event that all other users have, and all devices without a user. */
+/** The views of an event for all other users, and for all devices without a user. */
 function farViewsOf(row: PlacedEvent): readonly { readonly key: string; readonly view: EventView }[] {
   if (isPrivate(row.slot) || !mayConcernOthers(row)) return [];
   const reader = { applicationId: row.application_id, deviceId: "" };

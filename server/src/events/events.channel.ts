@@ -17,21 +17,21 @@ export interface StreamServices extends ConfirmationServices, DeliveryServices {
 }
 
 interface ChannelHooks extends Pick<ConfirmationHooks, "end" | "refusalOf">, Pick<DeliveryHooks, "delivered"> {
-  /** Runs when the settings of the application may have changed. */
-  keepLog(channel: EventChannel): void;
+  /** Called when the settings of the application may have changed. */
+  extendRecording(channel: EventChannel): void;
 }
 
-/** The number of rows of the log that a round of live streams reads, fewer if many streams want them. */
+/** The maximum number of log rows that a round of live streams reads. */
 const rowsPerRound = 50;
-/** A walk may pass many rows that none of its streams receives. */
+/** More than in a round of live streams, because a walk may skip many rows that none of its streams receives. */
 const rowsPerWalk = 500;
 const retryMs = 250;
-/** The time for which a round lets other work of the process wait. */
+/** The time for which a round may block the event loop. */
 const heldMsMax = 1;
-/** New streams wait for so long for others, with which they are confirmed. */
+/** How long a new stream waits for others, so that one round confirms all of them. */
 const joinMs = 20;
 
-/** The streams of one application. Those that have everything are live and share their position; others catch up in walks. */
+/** The streams of one application. Streams at the end of the log are live and share a position; others catch up in walks. */
 export class EventChannel {
   readonly applicationId: string;
   readonly #services: StreamServices;
@@ -48,7 +48,7 @@ export class EventChannel {
   #cursor: string | undefined;
   #alarm: NodeJS.Timeout | undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
-  #giveWay = createYield(heldMsMax);
+  #yieldIfDue = createYield(heldMsMax);
   #head: LogHead | undefined;
   #isErased = false;
   #isRunning = false;
@@ -66,12 +66,12 @@ export class EventChannel {
       end: hooks.end,
       refusalOf: hooks.refusalOf,
       streams: () => this.streams(),
-      allChecked: () => hooks.keepLog(this),
+      allChecked: () => hooks.extendRecording(this),
     });
     this.#delivery = new Delivery(applicationId, services, {
       policy: () => this.#confirmation.policy,
       confirm: () => this.#confirm(),
-      giveWay: () => this.#giveWay(),
+      yieldIfDue: () => this.#yieldIfDue(),
       delivered: hooks.delivered,
     });
     this.#stop = services.eventFollower.follow(applicationId, (head) => {
@@ -119,7 +119,7 @@ export class EventChannel {
     this.#blocked.delete(stream);
   }
 
-  /** The cursor from which the client of a stream continues. */
+  /** Returns the cursor from which the client of a stream resumes. */
   cursorOf(stream: EventStream): string {
     const { eventLog } = this.#services;
     if (stream.position !== live) {
@@ -142,8 +142,8 @@ export class EventChannel {
   }
 
   /** Checks every caller again in the next round. */
-  distrust(): void {
-    this.#confirmation.distrust();
+  invalidate(): void {
+    this.#confirmation.invalidate();
     this.wake();
   }
 
@@ -160,7 +160,7 @@ export class EventChannel {
     void this.#run();
   }
 
-  /** Wakes once for all that request it meanwhile. */
+  /** Schedules one wake-up; an earlier one replaces a later one. */
   #wakeAfter(ms: number): void {
     const at = performance.now() + ms;
     if (at >= this.#alarmAt) return;
@@ -173,12 +173,12 @@ export class EventChannel {
   }
 
   async #run(): Promise<void> {
-    this.#giveWay = createYield(heldMsMax);
+    this.#yieldIfDue = createYield(heldMsMax);
     try {
       while (this.#isWoken && !this.#isClosed) {
         this.#isWoken = false;
         await this.#serve();
-        await this.#giveWay(); // a round on SQLite does not wait for anything
+        await this.#yieldIfDue(); // because a round on SQLite never waits for I/O
       }
     } catch (err) {
       if (!this.#isClosed) this.#retryLater(err);
@@ -188,8 +188,9 @@ export class EventChannel {
   }
 
   #retryLater(err: unknown): void {
-    const isAway = err instanceof ApiError && err.condition === "ServiceUnavailable";
-    if (!isAway) this.#services.log.error({ err, application: this.applicationId }, "streams could not be served");
+    const isUnavailable = err instanceof ApiError && err.condition === "ServiceUnavailable";
+    if (!isUnavailable)
+      this.#services.log.error({ err, application: this.applicationId }, "streams could not be served");
     this.#wakeAfter(retryMs);
   }
 
@@ -199,19 +200,19 @@ export class EventChannel {
       return;
     }
     await this.#confirm();
-    await this.#followName();
+    await this.#followLog();
     this.#admit();
-    const isFurther = await this.#serveLive();
+    const hasMore = await this.#serveLive();
     const isCaughtUp = await this.#walk();
-    if (isFurther || !isCaughtUp) this.#isWoken = true;
+    if (hasMore || !isCaughtUp) this.#isWoken = true;
   }
 
   #confirm(): Promise<void> {
     return this.#confirmation.run(this.#head?.position ?? 0);
   }
 
-  /** A log that was paused, restored or set back begins again. */
-  async #followName(): Promise<void> {
+  /** Detects a log that was paused, restored or set back, and restarts its streams at the new end. */
+  async #followLog(): Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
     if (head.log === this.#log && head.position >= this.#position) return;
@@ -219,7 +220,7 @@ export class EventChannel {
     if (end.log === this.#log && end.position >= this.#position) return;
     this.#log = end.log;
     this.#moveTo(end.position, end.id);
-    this.#confirmation.beginAgain(end.position);
+    this.#confirmation.restart(end.position);
     this.#reset([...this.streams()], "log");
   }
 
@@ -229,7 +230,7 @@ export class EventChannel {
     this.#cursor = undefined;
   }
 
-  /** Lets waiting streams join the others. Only between rounds, because a round has chosen the streams of its events. */
+  /** Lets waiting streams join the others. Called between rounds, because a round has already chosen its streams. */
   #admit(): void {
     for (const stream of this.#walks.waiting()) {
       if (stream.resetReason !== undefined) this.#reset([stream], stream.resetReason);
@@ -245,7 +246,7 @@ export class EventChannel {
     if (!stream.isEnded) this.#live.add(stream);
   }
 
-  /** Lets streams continue from the end of the log, as soon as their clients can be told. */
+  /** Moves streams to the end of the log, after sending each the reset message. A blocked stream follows when it drains. */
   #reset(streams: readonly EventStream[], reason: ResetReason): void {
     for (const stream of streams) {
       stream.resetReason = reason;
@@ -257,7 +258,7 @@ export class EventChannel {
     }
   }
 
-  /** @returns whether the log continues */
+  /** @returns whether the log has more rows */
   async #serveLive(): Promise<boolean> {
     const end = this.#head?.position ?? this.#position;
     if (this.#position >= end) return false;
@@ -272,7 +273,7 @@ export class EventChannel {
     return last.position < end;
   }
 
-  /** Retention has dropped events that live streams have not sent yet. */
+  /** Resets live streams when retention has deleted events that they have not sent. */
   async #skipGap(found: PlacedEvent | undefined): Promise<void> {
     if (found === undefined) return;
     const end = await this.#services.eventLog.findEnd(this.applicationId);
@@ -280,7 +281,7 @@ export class EventChannel {
     this.#reset([...this.#live], "expired");
   }
 
-  /** @returns false if there is more to send at once */
+  /** @returns false if a walk can continue immediately */
   async #walk(): Promise<boolean> {
     const walk = this.#walks.next(performance.now());
     if (walk === undefined) {
@@ -292,7 +293,7 @@ export class EventChannel {
     if (walk.walkedTo < this.#position) return false;
     for (const stream of walk.streams) {
       this.#goLive(stream);
-      const pause = this.#giveWay();
+      const pause = this.#yieldIfDue();
       if (pause !== undefined) await pause;
     }
     this.#walks.end(walk, performance.now());
@@ -312,7 +313,7 @@ export class EventChannel {
     for (const [stream, position] of cut) this.#block(stream, position);
   }
 
-  /** Retention has dropped events that streams of a walk have not sent yet. */
+  /** Resets the streams of a walk when retention has deleted events that they have not sent. */
   #walkOverGap(walk: Walk, to: number): void {
     this.#reset(
       [...walk.streams].filter(({ position }) => position < to),
@@ -321,7 +322,7 @@ export class EventChannel {
     walk.walkedTo = to;
   }
 
-  /** Stops a stream at a position until its client has read. */
+  /** Pauses a stream at a position until its connection drains. */
   #block(stream: EventStream, position: number): void {
     if (stream.isEnded) return;
     this.#take(stream);
@@ -337,7 +338,7 @@ export class EventChannel {
     });
   }
 
-  /** The rows of the log after a position, up to another one. */
+  /** Lists at most `count` log rows between two positions, without the first and with the last. */
   async #list(after: number, to: number, count: number): Promise<readonly PlacedEvent[]> {
     const rows = await this.#services.eventLog.list(this.applicationId, after, count);
     return rows.filter(({ position }) => position <= to);

@@ -10,13 +10,13 @@ import type { Policies } from "../tenancy/policies.ts";
 import type { ByeReason } from "./events.frames.ts";
 import type { EventStream } from "./events.stream.ts";
 
-/** Revisions of an application whose revocations are known to have been read. */
+/** The maximum number of remembered revisions whose revocations have been read. */
 const revisionsMax = 1_000;
 
-/** The revocations of an application that one reader of its log has seen, each once. */
+/** Deduplicates the revocations of an application for one reader of its log. */
 export class SeenRevocations {
   #after: number;
-  /** Read when they had no position, so that they will be found again. */
+  /** Event ids that were read before they had a position, and that a later read returns again. */
   readonly #unplaced = new Set<string>();
   readonly #revisions = new Set<string>();
 
@@ -24,17 +24,20 @@ export class SeenRevocations {
     this.#after = after;
   }
 
-  /** The position behind which there may be some that have not been seen. */
+  /** The position after which there may be unseen revocations. */
   get after(): number {
     return this.#after;
   }
 
-  /** Notes that all revocations up to a position have been seen. */
+  /** Marks all revocations up to a position as seen. */
   pass(position: number): void {
     this.#after = Math.max(this.#after, position);
   }
 
-  /** @returns those that are new among all that were found behind `after` */
+  /**
+   * @param found all revocations after `after`
+   * @returns the new ones
+   */
   take(found: readonly Revocation[]): readonly Revocation[] {
     const fresh = found.filter(({ eventId }) => !this.#unplaced.has(eventId));
     for (const { eventId, position, revision } of found) {
@@ -48,7 +51,7 @@ export class SeenRevocations {
     return fresh;
   }
 
-  /** Whether the revocation that led to a revision is among those that were seen. */
+  /** Whether the revocation that caused a revision has been seen. */
   includes(revision: string): boolean {
     return this.#revisions.has(revision);
   }
@@ -62,7 +65,7 @@ export class SeenRevocations {
   }
 }
 
-/** @returns whether a caller may have lost its token by one of these; undefined if every caller may have */
+/** @returns whether one of the revocations may concern a caller; undefined if they may concern every caller */
 export function concernedBy(revocations: readonly Revocation[]): ((caller: Caller) => boolean) | undefined {
   if (revocations.some(({ kind }) => kind === "application")) return undefined;
   const names = new Set(revocations.map(({ kind, id }) => `${kind} ${id}`));
@@ -87,20 +90,20 @@ export interface ConfirmationHooks {
   end(stream: EventStream, reason: ByeReason): void;
   /** Whether the application still allows streams, or the reason why not. */
   refusalOf(policy: ApplicationPolicy, caller: Caller): ByeReason | undefined;
-  /** Runs after every caller was checked. */
+  /** Called after every caller has been checked. */
   allChecked(): void;
 }
 
 /**
- * Ends the streams of an application whose tokens have been revoked, or that it no longer allows. While its revision stays
- * the same, only new streams are checked; after a revocation, those that it concerns.
+ * Closes the streams of an application whose tokens are revoked, or that the application no longer allows. While its
+ * revision is unchanged, only new streams are checked; after a revocation, the streams that it concerns.
  */
 export class Confirmation {
   readonly #applicationId: string;
   readonly #services: ConfirmationServices;
   readonly #hooks: ConfirmationHooks;
   readonly #unconfirmed = new Set<EventStream>();
-  /** The revision at which all callers were confirmed. */
+  /** The revision for which all callers were confirmed. */
   #revision: string | undefined;
   #policy: ApplicationPolicy | undefined;
   #revocations: SeenRevocations;
@@ -118,7 +121,7 @@ export class Confirmation {
     return this.#policy;
   }
 
-  /** Adds a stream, whose token may have ended since it was checked. */
+  /** Adds a stream whose token may have been revoked since its last check. */
   add(stream: EventStream): void {
     this.#unconfirmed.add(stream);
   }
@@ -127,15 +130,15 @@ export class Confirmation {
     this.#unconfirmed.delete(stream);
   }
 
-  /** Checks every caller the next time. */
-  distrust(): void {
+  /** Makes the next run check every caller. */
+  invalidate(): void {
     this.#revision = undefined;
   }
 
-  /** Follows another log, of which rows of revocations may be missing. */
-  beginAgain(position: number): void {
+  /** Follows another log, which may lack revocations. */
+  restart(position: number): void {
     this.#revocations = new SeenRevocations(position);
-    this.distrust();
+    this.invalidate();
   }
 
   /** @param position of the head of the log, before this call */
@@ -146,10 +149,10 @@ export class Confirmation {
     const [application] = await findRevision(database.reads, { applicationId });
     const isUnchanged = application !== undefined && application.revision === this.#revision;
     if (isUnchanged) {
-      this.#revocations.pass(position); // the reads find all revocations up to it
+      this.#revocations.pass(position); // the revision was read later, so it includes all revocations up to here
       if (this.#unconfirmed.size === 0) return;
     }
-    const isConcerned = isUnchanged ? isNobody : await this.#findConcerned(application?.revision);
+    const isConcerned = isUnchanged ? concernsNone : await this.#findConcerned(application?.revision);
     const policy = isConcerned === undefined ? await policies.load(applicationId) : this.#policy;
     const streams = isUnchanged ? [...this.#unconfirmed] : this.#listConcerned(isConcerned);
     const now = clock.now();
@@ -168,7 +171,7 @@ export class Confirmation {
     }
     if (isConcerned === undefined) this.#hooks.allChecked();
     this.#policy = policy;
-    this.#revision = application?.revision; // of before the check, so that a later revocation is noticed
+    this.#revision = application?.revision; // read before the check, so that a later revocation is noticed
   }
 
   #listConcerned(isConcerned: ((caller: Caller) => boolean) | undefined): EventStream[] {
@@ -178,7 +181,7 @@ export class Confirmation {
   }
 
   /**
-   * Reads which callers the revocations concern that led to a revision.
+   * Reads which callers the revocations up to a revision concern.
    *
    * @returns undefined if every caller has to be confirmed
    */
@@ -191,4 +194,4 @@ export class Confirmation {
   }
 }
 
-const isNobody = () => false;
+const concernsNone = () => false;

@@ -17,51 +17,51 @@ export interface DeliveryServices {
   readonly log: Log;
 }
 
-/** What a delivery needs of its channel. */
+/** Callbacks of a delivery into its channel. */
 export interface DeliveryHooks {
   /** The settings of the application. */
   policy(): ApplicationPolicy | undefined;
-  /** Ends the streams whose tokens have been revoked by now. */
+  /** Closes the streams whose tokens have been revoked. */
   confirm(): Promise<void>;
-  /** Lets other work of the process run after a time. */
-  giveWay(): Promise<void> | undefined;
-  /** Runs for events that were sent, with the time of their write. */
+  /** Yields to the event loop when the round has used its time. */
+  yieldIfDue(): Promise<void> | undefined;
+  /** Called for each event that was sent. */
   delivered(event: PlacedEvent, streams: number): void;
 }
 
 /** Rows of the log, at least one. */
 export type LogRows = readonly [PlacedEvent, ...PlacedEvent[]];
 
-/** A part of the log that was sent, up to a row, but for the streams whose clients must read first. */
+/** The result of a round: the last row that was sent, except to streams whose connections are full. */
 interface Sent {
   readonly last: PlacedEvent;
-  /** The number of rows that concerned a stream. */
+  /** The number of rows that at least one stream receives. */
   readonly shown: number;
-  /** The position up to which each of these streams was sent events. */
+  /** By full stream: the position up to which events were sent. */
   readonly cut: ReadonlyMap<EventStream, number>;
 }
 
 const deliveriesPerRound = 20_000;
-/** Of each, an object is read. */
+/** The maximum number of events in a round whose objects are read. */
 const shownPerRound = 50;
-/** How long an event is read again whose object cannot be presented for an unexpected reason. */
+/** How long an event is retried whose object cannot be presented for an unexpected reason. */
 const failingMsMax = 2_000;
-/** No client sends this call. */
+/** The call in whose name objects are read, because no client sends one. */
 const ownCall = { authorization: undefined, address: "", idempotencyKey: undefined };
 
 /** An event as its recipients see it. */
-interface Showing extends Recipients {
+interface Rendering extends Recipients {
   readonly read: ReadEvent;
   seen?: SeenEvent | undefined;
   frame?: Buffer;
-  /** It could not be presented. */
+  /** The event could not be presented. */
   isLost?: boolean;
 }
 
-/** An event that some streams receive. */
+/** An event that at least one stream receives. */
 interface Shown {
   readonly row: PlacedEvent;
-  readonly showings: readonly Showing[];
+  readonly renderings: readonly Rendering[];
 }
 
 /** Sends events of one application to streams. Each is read and presented once for its owner and once for others. */
@@ -69,7 +69,7 @@ export class Delivery {
   readonly #applicationId: string;
   readonly #services: DeliveryServices;
   readonly #hooks: DeliveryHooks;
-  /** Since when events could not be presented, by `keyOf`. */
+  /** The time of the first failure to present an event, by `keyOf`. */
   readonly #failingSince = new Map<string, number>();
 
   constructor(applicationId: string, services: DeliveryServices, hooks: DeliveryHooks) {
@@ -78,28 +78,30 @@ export class Delivery {
     this.#hooks = hooks;
   }
 
-  /** Sends rows to the streams that they concern, as many as one round may. */
+  /** Sends rows to their streams, as many as the limits of one round allow. */
   send(rows: LogRows, log: string, audience: Audience): Promise<Sent> {
-    // Not in the call that opened a stream: what is presented is for others, too.
+    // Outside the call that opened a stream, because the objects are presented for other callers as well.
     return runInCall({ work: "streams" }, () => this.#send(rows, log, audience));
   }
 
   async #send(rows: LogRows, log: string, audience: Audience): Promise<Sent> {
     const { shown, last } = await this.#choose(rows, audience);
-    const presented = shown.flatMap(({ row, showings }) => showings.map((showing) => this.#present(row, log, showing)));
+    const presented = shown.flatMap(({ row, renderings }) =>
+      renderings.map((showing) => this.#present(row, log, showing)),
+    );
     await Promise.all(presented);
-    await this.#hooks.confirm(); // after the reads, whose results are from before any later revocation
+    await this.#hooks.confirm(); // after the reads, so that no revoked stream receives their results
     const cut = new Map<EventStream, number>();
-    for (const { row, showings } of shown) {
+    for (const { row, renderings } of shown) {
       let delivered = 0;
-      for (const { frame, seen, isLost, streams } of showings) {
+      for (const { frame, seen, isLost, streams } of renderings) {
         if (frame === undefined) continue;
         for (const stream of streams) {
           if (stream.isEnded || cut.has(stream) || (seen !== undefined && !wantsObject(stream, seen))) continue;
           if (stream.send(frame)) delivered += isLost === true ? 0 : 1;
           else cut.set(stream, row.position - 1);
-          const pause = this.#hooks.giveWay();
-          if (pause !== undefined) await pause; // no microtask for each stream
+          const pause = this.#hooks.yieldIfDue();
+          if (pause !== undefined) await pause; // without a microtask per stream
         }
       }
       if (delivered > 0) this.#hooks.delivered(row, delivered);
@@ -107,7 +109,7 @@ export class Delivery {
     return { last, cut, shown: shown.length };
   }
 
-  /** Finds the streams that each event concerns, before its object is read. */
+  /** Chooses the recipients of each event, before its object is read. */
   async #choose(
     rows: LogRows,
     audience: Audience,
@@ -118,25 +120,25 @@ export class Delivery {
     let deliveries = 0;
     for (const row of rows) {
       if (deliveries >= deliveriesPerRound || shown.length >= shownPerRound) break;
-      const showings = audience.find(row).map((recipients) => this.#show(recipients, readers));
-      if (showings.length > 0) shown.push({ row, showings });
-      deliveries += showings.reduce((sum, { streams }) => sum + streams.length, 0);
+      const renderings = audience.find(row).map((recipients) => this.#prepare(recipients, readers));
+      if (renderings.length > 0) shown.push({ row, renderings });
+      deliveries += renderings.reduce((sum, { streams }) => sum + streams.length, 0);
       last = row;
-      const pause = this.#hooks.giveWay();
+      const pause = this.#hooks.yieldIfDue();
       if (pause !== undefined) await pause;
     }
     return { shown, last };
   }
 
-  /** @param readers by the caller that reads: an owner of one event is another user for the next */
-  #show(recipients: Recipients, readers: Map<Caller, ReadEvent>): Showing {
+  /** @param readers by caller, because the owner of one event is another user for the next */
+  #prepare(recipients: Recipients, readers: Map<Caller, ReadEvent>): Rendering {
     const [{ caller }] = recipients.streams;
     const reader = { ...caller, policy: this.#hooks.policy() ?? caller.policy };
     const read = readers.getOrInsertComputed(caller, () => createEventReader(reader, ownCall, this.#services));
     return { ...recipients, read };
   }
 
-  async #present(row: PlacedEvent, log: string, showing: Showing): Promise<void> {
+  async #present(row: PlacedEvent, log: string, showing: Rendering): Promise<void> {
     const { position, id } = row;
     const cursor = this.#services.eventLog.seal(this.#applicationId, { log, position, id });
     try {
@@ -144,15 +146,15 @@ export class Delivery {
       if (showing.seen !== undefined) showing.frame = eventFrame(cursor, presentEvent(showing.seen));
       this.#failingSince.delete(keyOf(row, showing));
     } catch (err) {
-      if (!this.#isLost(err, row, showing)) throw err; // the whole round runs again
-      // Its clients must not miss the event without knowing, and others must not wait for it.
+      if (!this.#isLost(err, row, showing)) throw err; // retries the round
+      // A reset reports the gap to the recipients, and the other streams need not wait.
       showing.isLost = true;
       showing.frame = resetFrame(cursor, "expired");
     }
   }
 
-  /** Whether an event is given up that could not be presented. */
-  #isLost(err: unknown, row: PlacedEvent, showing: Showing): boolean {
+  /** Whether to give up on an event that could not be presented. */
+  #isLost(err: unknown, row: PlacedEvent, showing: Rendering): boolean {
     const key = keyOf(row, showing);
     if (err instanceof ApiError && err.condition === "ServiceUnavailable") return false;
     const now = performance.now();

@@ -1,30 +1,41 @@
 import type { Call } from "../contract/call.ts";
 import type { Cursor } from "../event-log/cursors.ts";
+import type { EventLog } from "../event-log/event-log.ts";
 import { msPerRead, type PlacedEvent, rowsPerRead, rowsPerReadStep } from "../event-log/log-rows.store.ts";
+import { ApiError } from "../lib/errors.ts";
 import type { Services } from "../operations/services.ts";
 
 /** The interval at which a waiting call checks whether the process is still running. */
-const lookMs = 500;
+const drainPollMs = 500;
 const waitingPageSizeMax = 100;
 
-/** The page size of a call: a page reserves its memory, of which a call must not hold much while it waits. Sizes that are refused stay. */
+/** Reads the parameter `after` (spec/events#cursors). @throws ApiError ParameterIncorrectFormat */
+export function openCursor(applicationId: string, after: string, eventLog: Pick<EventLog, "open">): Cursor {
+  const cursor = eventLog.open(applicationId, after);
+  if (cursor !== undefined) return cursor;
+  throw new ApiError("ParameterIncorrectFormat", "after must be a token of this application's events.", {
+    parameter: "after",
+  });
+}
+
+/** Limits the page size of a waiting call, because a page reserves memory. An invalid size stays, and is refused later. */
 export function sizeToReserve(pageSize: number, waitSeconds: number, pageItemsMax: number): number {
   const isWaiting = waitSeconds > 0 && pageSize <= pageItemsMax;
   return isWaiting ? Math.min(pageSize, waitingPageSizeMax) : pageSize;
 }
 
-/** A call that reads the events after a cursor, oldest first, and may wait for one (spec/events#wait). */
+/** A call that reads the events after a cursor, oldest first, and may wait for the first one (spec/events#wait). */
 export interface ForwardReading<Event> {
   readonly applicationId: string;
   readonly size: number;
   readonly waitSeconds: number;
   readonly call: Call;
-  /** Makes the presenter of one read: undefined for events that the caller does not receive. */
+  /** Creates the presenter of one read, which returns undefined for events that the caller must not receive. */
   createPresenter(): (event: PlacedEvent) => Promise<Event | undefined>;
-  /** Checks the caller again, who has waited. @throws ApiError */
+  /** Checks the caller again after a wait. @throws ApiError */
   confirm(): Promise<void>;
   /** Counts a waiting call until the returned function is called. @throws ApiError RateLimitExceeded */
-  take(): () => void;
+  acquire(): () => void;
 }
 
 export interface FoundEvents<Event> {
@@ -34,7 +45,7 @@ export interface FoundEvents<Event> {
   readonly hasMore: boolean;
 }
 
-/** Reads events, and waits for one as long as the call requests. */
+/** Reads events. Without any, waits for the first as long as the call requests. */
 export async function readForwards<Event>(
   from: Cursor,
   end: Cursor,
@@ -48,11 +59,11 @@ export async function readForwards<Event>(
   let page = await readEvents(from, end, reading, eventLog);
   const mayWait = waitSeconds > 0 && gone !== undefined && !isDraining();
   if (page.events.length > 0 || !mayWait) return page;
-  const release = reading.take();
+  const release = reading.acquire();
   try {
     while (page.events.length === 0 && performance.now() < endsAt && !isDraining() && !gone?.aborted) {
       if (!page.hasMore) {
-        const ms = Math.min(lookMs, Math.max(0, endsAt - performance.now()));
+        const ms = Math.min(drainPollMs, Math.max(0, endsAt - performance.now()));
         await eventFollower.wait(applicationId, page.cursor.position, ms, gone);
       }
       await reading.confirm();
@@ -67,7 +78,7 @@ export async function readForwards<Event>(
   return page;
 }
 
-/** Reads events up to a full page, the end of the log or the bounds of one call. */
+/** Reads events up to a full page, the end of the log or the limits of one call. */
 async function readEvents<Event>(
   from: Cursor,
   end: Cursor,
@@ -83,7 +94,7 @@ async function readEvents<Event>(
     const isExhausted = rows > 0 && (rows >= rowsPerRead || performance.now() > endsAt);
     if (isExhausted) return { events, cursor, hasMore: true };
     const found = await eventLog.list(applicationId, cursor.position, rowsPerReadStep);
-    if (found.length === 0) break; // dropped meanwhile, which the next call notices
+    if (found.length === 0) break; // retention deleted them, which the next call reports
     for (const event of found) {
       if (events.length === size) break;
       rows += 1;

@@ -1,10 +1,10 @@
 import { createSerializer } from "../contract/serializer.ts";
 import { EventResult, type PresentedEvent } from "./events.contract.ts";
 
-/** The reason why a stream begins again (spec/streams#reset-a-stream). */
+/** Why the client of a stream must read all data again (spec/streams#reset-a-stream). */
 export type ResetReason = "expired" | "log" | "cursor";
 
-/** The reason why the server ends a stream (spec/streams#end-of-a-stream). */
+/** Why the server closes a stream (spec/streams#end-of-a-stream). */
 export type ByeReason =
   | "tokenEnded"
   | "tokenExpired"
@@ -42,7 +42,7 @@ export function byeFrame(reason: ByeReason, retryMs: number): Buffer {
   return Buffer.from(`retry: ${retryMs}\nevent: bye\ndata: ${JSON.stringify({ reason })}\n\n`);
 }
 
-/** Line breaks of JSON that a client has stored stand between its tokens. */
+/** Replaces line breaks in JSON that a client has stored; they can only be white space between tokens. */
 function oneLine(json: string): string {
   return /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, " ") : json;
 }

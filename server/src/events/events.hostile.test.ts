@@ -27,7 +27,7 @@ async function call(operation: string, body?: object, token = ann.token) {
   return answer.body.result;
 }
 
-/** A reader that continues from its last cursor, and fails if it is reset. */
+/** Creates a reader that continues from its last cursor, and fails if it is reset. */
 function follow(token: string) {
   let cursor: string | undefined;
   return async (): Promise<ReceivedEvent[]> => {
@@ -66,7 +66,7 @@ function changeSlowly(
 const slowMs = 4_000;
 
 describe("the event log under load and during failures: hostile.md 45, 48, 49, 50", () => {
-  it("every event is read once and in the order of its object, although a transaction stays open for four seconds beside sixteen writers", async () => {
+  it("every event is read once and in the order of its object while sixteen writers run and a transaction stays open for four seconds", async () => {
     const { appid } = test.application;
     const slow = await call("POST /checkins", { location: "1,2" });
     const next = follow(ann.token);
@@ -124,7 +124,7 @@ describe("the event log under load and during failures: hostile.md 45, 48, 49, 5
     await begun.promise;
     const next = follow(user.token);
     const first = next();
-    // An engine with one writer answers the reader after the transaction, any other one before it or after it.
+    // With a single writer the reader waits for the transaction; otherwise it may be answered before or after it.
     await Promise.race([first, sleep(1_000)]);
     mayGoOn.resolve();
     await Promise.all([open, first]);
@@ -203,7 +203,7 @@ describe("the backlog of events: spec/events#backlog", () => {
     const { appid } = application;
     const user = await test.signUp("Backlog", application);
     const cursor: string = (await call("GET /events", undefined, user.token)).currentToken;
-    // As a process writes that ends before it assigns positions.
+    // Like a process that stops before it assigns positions.
     const killed = createEventRecorder(test.app);
     for (let n = 0; n < 4; n += 1) {
       const event = { type: "user.changed", objectId: user.id, userId: user.id } as const;
@@ -216,7 +216,7 @@ describe("the backlog of events: spec/events#backlog", () => {
     return { appid, user, cursor, log };
   }
 
-  it("maintenance assigns positions to events of a process that has ended", async () => {
+  it("maintenance assigns positions to events of a process that has stopped", async () => {
     const { appid, user, cursor, log } = await withBacklog(1_000);
     const isWaiting = test.app.database.dialect.hasRowLocks;
     assert.equal(await waitingIn(appid), isWaiting ? 4 : 0);
@@ -229,7 +229,7 @@ describe("the backlog of events: spec/events#backlog", () => {
     assert.equal(pageResults.length, 4);
   });
 
-  it("the log ends beyond EVENTS_BACKLOG_MAX: its cursors are reset, and writes continue", async (t) => {
+  it("the log stops beyond EVENTS_BACKLOG_MAX: its cursors are reset, and writes continue", async (t) => {
     if (!test.app.database.dialect.hasRowLocks) return t.skip("events have positions at once");
     const { appid, user, cursor, log } = await withBacklog(3);
     assert.equal(await log.maintain(appid), 4);

@@ -37,7 +37,7 @@ const tagsOf = ({ body }: Awaited<ReturnType<TestApp["call"]>>) =>
 
 // spec/events#follow-the-log
 describe("operators who follow the log", () => {
-  it("read it forwards from a cursor, oldest first, with filters, and start the recording", async () => {
+  it("read it forwards from a cursor, oldest first and filtered, and start the recording", async () => {
     const one = await followed("Forwards");
     const begun = await one.ask("?after=end");
     assert.deepEqual(begun.body.result.pageResults, []);
@@ -56,7 +56,7 @@ describe("operators who follow the log", () => {
     assert.deepEqual((await one.ask(`?after=${all.body.result.currentToken}`)).body.result.pageResults, []);
   });
 
-  it("wait for an event, until their session ends", async () => {
+  it("wait for an event, but not beyond their session", async () => {
     const one = await followed("Waiting");
     const { currentToken } = (await one.ask("?after=end")).body.result;
     const path = `?waitSeconds=25&after=${currentToken}`;
@@ -72,7 +72,7 @@ describe("operators who follow the log", () => {
     assert.equal(test.app.streams.statistics().waiting, 0);
   });
 
-  it("learn that events are missing, and continue with the oldest that is stored", async () => {
+  it("receive a reset when events are missing, and continue with the oldest stored event", async () => {
     const one = await followed("Gap");
     const { currentToken } = (await one.ask("?after=end")).body.result;
     for (const tag of ["1", "2", "3", "4"]) await checkIn(one, tag);
@@ -80,14 +80,14 @@ describe("operators who follow the log", () => {
       { databaseTimeoutMs: 10_000, eventsRowsMax: 2, eventsBacklogMax: 1_000 },
       { ...test.app, secrets: ["a secret"] },
     );
-    await small.maintain(one.application.appid); // positions, of which the oldest are dropped next
+    await small.maintain(one.application.appid); // assigns positions; the next run deletes the oldest events
     await small.maintain(one.application.appid);
     const { body } = await one.ask(`?after=${currentToken}`);
     assert.deepEqual([body.result.isReset, body.result.pageResults], [true, []]);
     assert.deepEqual(tagsOf(await one.ask(`?after=${body.result.currentToken}`)), ["3", "4"]);
   });
 
-  it("are refused a foreign cursor, a wait without one, and another application's cursor", async () => {
+  it("are refused with a forged cursor, with another application's cursor, or with a wait but no cursor", async () => {
     const [one, other] = [await followed("One"), await followed("Other")];
     const foreign = (await other.ask("?after=end")).body.result.currentToken;
     for (const after of [foreign, "x", "5;0"]) {

@@ -14,13 +14,13 @@ import { objectBytesMax } from "./events.reading.ts";
 import { ownNames } from "./events.views.ts";
 
 export interface OperatorReading {
-  /** By default, a caller in this process who may read everything and change nothing. */
+  /** By default, an internal caller with read access to everything. */
   readonly caller?: OperatorCaller;
   /** The request that the event is read for; absent outside of requests. */
   readonly outer?: OuterCall;
   /**
-   * `shown`: where other users see an object, with `isShifted` if that is elsewhere; no location
-   * where others see none. `true`: as a GET of an operator answers.
+   * `shown`: the location that other users see, if any, with `isShifted` if it is fuzzed.
+   * `true`: the location that an operator's GET returns.
    */
   readonly locations: "true" | "shown";
 }
@@ -29,9 +29,8 @@ export interface OperatorReading {
 export type PresentToOperator = (event: PlacedEvent) => Promise<PresentedOperatedEvent | undefined>;
 
 /**
- * Presents events as operators and webhooks see them, with the object as an operator's GET currently returns it
- * (spec/events#operators-view). Reads an object once, however many events are about it, so use one presenter for a page
- * and not for longer.
+ * Creates a presenter for operators and webhooks, with the object as an operator's GET currently returns it
+ * (spec/events#operators-view). It reads each object once, so create one per page.
  */
 export function createOperatorPresenter(
   { caller = systemReader, outer = outsideOfRequests, locations }: OperatorReading,
@@ -91,7 +90,7 @@ function presentRow(event: PlacedEvent): PresentedOperatedEvent {
   };
 }
 
-/** The path of the GET of an operator that answers with the object of an event. */
+/** The path of the operator's GET that returns the object of an event. */
 function pathOf({ application_id, object_id, key, slot }: PlacedEvent): string {
   const root = `/_/api/applications/${application_id}`;
   if (key === null || slot === null) return `${root}/${collectionOf(object_id)}/${object_id}`;
@@ -99,17 +98,17 @@ function pathOf({ application_id, object_id, key, slot }: PlacedEvent): string {
   return `${root}/metadata/${object_id}?key=${encodeURIComponent(key)}&${owner}&pageSize=1`;
 }
 
-/** The only item of a listing of one key. */
+/** The item of the event's key in a page of metadata. */
 function itemOf(page: JsonObject, { key }: PlacedEvent): JsonObject | undefined {
   const items = page["pageResults"] as readonly JsonObject[];
   return items.find((item) => item["key"] === key);
 }
 
-/** Replaces a true location by the one that other users see, or omits it. */
+/** Replaces the true location by the location that other users see, or omits it. */
 function withShownLocation(object: JsonObject, { object_id, slot }: PlacedEvent): JsonObject {
   const { location, shownLocation, ...others } = object;
   const kind = kindOfId(object_id);
-  // No other user sees the location of a user, of a device or of a private value.
+  // Other users never see the location of a user, of a device or of a private value.
   const isOwn = slot === null ? kind === "User" || kind === "Device" : slot !== "";
   if (location === undefined || isOwn) return others;
   return shownLocation === undefined ? object : { ...others, location: shownLocation, isShifted: true };

@@ -13,8 +13,7 @@ import { isRevocation } from "../event-log/revocations.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { openCursor } from "./events.cursor.ts";
-import { readForwards, sizeToReserve } from "./events.forwards.ts";
+import { openCursor, readForwards, sizeToReserve } from "./events.forwards.ts";
 import {
   DeliveredEvent,
   EventPath,
@@ -29,7 +28,7 @@ import { readPatterns } from "./events.patterns.ts";
 
 const deliveriesMax = 100;
 
-/** The deliveries of an event, by webhook, the oldest first. */
+/** Lists the deliveries of an event by webhook, oldest first. */
 function listEventDeliveries(applicationId: string, eventId: string, queries: Queries): Promise<WebhookDeliveryRow[]> {
   return queries
     .selectFrom("webhook_deliveries")
@@ -123,7 +122,7 @@ const getEvent = operation({
 /** The log of an application for operators (spec/events#operators-events). */
 export const eventOperatorOperations = [listEvents, getEvent];
 
-/** What an operator follows. */
+/** The parameters of a call that follows the log. */
 interface Following {
   readonly appid: string;
   /** A cursor, `start` or `end`. */
@@ -163,7 +162,7 @@ async function followEvents(
         if (session === undefined || session.expires_at <= clock.now()) throw new ApiError("AuthFailed");
         await requireApplication(appid, database.reads);
       },
-      take: () => streams.take(caller),
+      acquire: () => streams.acquire(caller),
     },
     services,
   );

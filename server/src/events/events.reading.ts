@@ -15,7 +15,7 @@ import { type EventView, viewOf } from "./events.views.ts";
 /** Objects whose JSON is longer are omitted from events. */
 export const objectBytesMax = 32_768;
 
-/** Presents events to a reader; undefined for those that it must not receive. */
+/** Presents events to a reader; undefined if the reader must not receive an event. */
 export type PresentEvent = (event: PlacedEvent) => Promise<PresentedEvent | undefined>;
 
 /** An event as a reader sees it, with the current object. */
@@ -26,10 +26,10 @@ export interface SeenEvent {
   readonly object: string | undefined;
 }
 
-/** Reads the object of an event for a reader; undefined if the reader must no longer receive the event. */
+/** Reads the object of an event for a reader; undefined if the reader must not receive the event any more. */
 export type ReadEvent = (event: PlacedEvent, view: EventView) => Promise<SeenEvent | undefined>;
 
-/** Refusals that make an object look as if it did not exist. */
+/** Errors after which an event is omitted, because the reader may not read its object. */
 const unreadable: ReadonlySet<ErrorCondition> = new Set([
   ...(["ItemDoesNotExist", "ObjectPermissionDenied", "OperationNotFound", "AuthAPICallDisabledByDeveloper"] as const),
   "AuthUserAccessTokenRequired",
@@ -57,8 +57,8 @@ export function createPresenter(
 }
 
 /**
- * Reads objects by the operations that answer a GET of the caller, so an event shows nothing that a GET would not
- * (spec/events#privacy). Events of one object share one read.
+ * Reads objects through the caller's own GET operations, so an event shows nothing that a GET would not
+ * (spec/events#privacy). Events of one object share a read.
  */
 export function createEventReader(
   caller: Caller,
@@ -84,11 +84,11 @@ export function createEventReader(
   };
 }
 
-/** The conditions of a reader, cheapest first. */
+/** The filters of a reader, cheapest first. */
 export interface EventFilter {
-  /** With ids in place of words, so that equal conditions of several callers are equal. */
+  /** With ids in place of `me`, `current` and `app`, so that equal filters of several callers compare as equal. */
   readonly conditions: EventFilters;
-  /** The user or object that its events must be about, if it has such a condition. */
+  /** The user or object that the filter names, if any. */
   readonly subject: string | undefined;
   matchesRow(event: PlacedEvent): boolean;
   matchesType(type: string): boolean;
@@ -134,7 +134,7 @@ export function presentEvent({ event, view, object }: SeenEvent): PresentedEvent
   };
 }
 
-/** The path of the GET that answers with the object of an event. */
+/** The path of the GET that returns the object of an event. */
 function pathOf({ object_id, key, slot }: PlacedEvent): string {
   if (key !== null && slot !== null) {
     const visibility = slot === "" ? "App" : "User";
@@ -143,19 +143,19 @@ function pathOf({ object_id, key, slot }: PlacedEvent): string {
   return objectPath(object_id);
 }
 
-/** Clients receive no events about other devices than their own. */
+/** A client receives events about its own device only, so the path of a device is always `current`. */
 function objectPath(id: string): string {
   return kindOfId(id) === "Device" ? "/devices/current" : `/${collectionOf(id)}/${id}`;
 }
 
-/** A deleted value cannot be read any more, so the object that carried it is. */
+/** Decides about a deleted value by reading the object that carried it. */
 async function mayReadCarrier(
   { object_id, user_id }: PlacedEvent,
   { userId }: Caller,
   read: (path: string) => Promise<string | undefined>,
 ): Promise<boolean> {
   const kind = kindOfId(object_id);
-  if (user_id === userId || kind === "Device" || kind === "App") return true; // of the own device, of the application
+  if (user_id === userId || kind === "Device" || kind === "App") return true; // the caller's own device, or the application
   return (await read(objectPath(object_id))) !== undefined;
 }
 
@@ -177,14 +177,14 @@ function objectIdOf(given: string, { applicationId, userId, deviceId }: Caller):
   return words.has(given) ? words.get(given) : given;
 }
 
-/** Evaluates the object that the caller sees, so that an area finds no location that a search would not find. */
+/** Matches the object as the caller sees it, so that an area filter reveals no more than a search. */
 function matchesObject(
   { event: { user_id, type }, view, object: json }: SeenEvent,
   { locationRange, tag }: EventFilters,
   { userId }: Caller,
 ): boolean {
   if (locationRange === undefined && tag === undefined) return true;
-  if (json === undefined) return view.type.endsWith(".deleted"); // of what may have matched
+  if (json === undefined) return view.type.endsWith(".deleted"); // because the deleted object may have matched
   const object: { readonly tag?: unknown; readonly location?: unknown } = JSON.parse(json); // a result is an object
   if (tag !== undefined && object.tag !== tag) return false;
   if (locationRange === undefined) return true;

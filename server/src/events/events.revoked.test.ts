@@ -5,15 +5,15 @@ import type { Caller } from "../contract/route.ts";
 import type { Revocation } from "../event-log/revocations.ts";
 import { concernedBy, SeenRevocations } from "./events.confirmation.ts";
 
-const caller = { tokenId: "tok", userId: "usr", deviceId: "dev", applicationKeyId: "key" } as Caller; // what is compared
+const caller = { tokenId: "tok", userId: "usr", deviceId: "dev", applicationKeyId: "key" } as Caller; // the fields that are compared
 
 function revocation(kind: Revocation["kind"], id: string, position: number | null = 1): Revocation {
   return { kind, id, position, eventId: `evt ${kind} ${id}`, revision: `revision ${id}` };
 }
 
 // spec/events#revocations
-describe("the revocations that a reader of a log has seen", () => {
-  it("each is new once, also when it gets its position later", () => {
+describe("the revocations that a log reader has seen", () => {
+  it("are each new once, even if they get their position later", () => {
     const seen = new SeenRevocations(10);
     const [one, other] = [revocation("user", "a", null), revocation("user", "b", 12)];
     assert.deepEqual(seen.take([one, other]), [one, other]);
@@ -23,13 +23,13 @@ describe("the revocations that a reader of a log has seen", () => {
     assert.deepEqual(seen.take([]), []);
   });
 
-  it("a revision is known by the revocation that led to it", () => {
+  it("include the revision that each of them caused", () => {
     const seen = new SeenRevocations(0);
     seen.take([revocation("token", "a")]);
     assert.deepEqual([seen.includes("revision a"), seen.includes("revision b")], [true, false]);
   });
 
-  it("concern the callers below what was revoked, and all callers after one of the application", () => {
+  it("concern the callers below the revoked object, and all callers if the application was revoked", () => {
     const concerns = (kind: Revocation["kind"], id: string) => concernedBy([revocation(kind, id)])?.(caller);
     for (const [kind, id] of [
       ["token", "tok"],
@@ -43,7 +43,7 @@ describe("the revocations that a reader of a log has seen", () => {
     assert.equal(concernedBy([revocation("user", "another"), revocation("application", "app")]), undefined);
   });
 
-  it("do not concern a caller without a user when the token of a user has ended", () => {
+  it("do not concern a caller without a user when a user's token was revoked", () => {
     const { userId: _, ...device } = caller;
     assert.equal(concernedBy([revocation("user", "undefined")])?.(device as Caller), false);
   });

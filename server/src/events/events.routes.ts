@@ -1,7 +1,6 @@
 import { operation } from "../operations/operation.ts";
 import { EventPage, ListEvents, type PresentedEvent } from "./events.contract.ts";
-import { openCursor } from "./events.cursor.ts";
-import { readForwards, sizeToReserve } from "./events.forwards.ts";
+import { openCursor, readForwards, sizeToReserve } from "./events.forwards.ts";
 import { createPresenter } from "./events.reading.ts";
 
 const listEvents = operation({
@@ -22,7 +21,7 @@ const listEvents = operation({
     const { after, pageSize = config.pageItemsDefault, waitSeconds = 0, ...filters } = parameters;
     const wanted = sizeToReserve(pageSize, waitSeconds, config.pageItemsMax);
     const { size } = await paging.read("events", caller, { pageSize: wanted }, call);
-    createPresenter(filters, caller, call, services); // refuses wrong patterns before the log is opened
+    createPresenter(filters, caller, call, services); // refuses invalid patterns before the log is read
     const cursor = after === undefined ? undefined : openCursor(applicationId, after, eventLog);
     const end = await eventLog.findEnd(applicationId);
     if (cursor === undefined) return { pageResults: [], currentToken: eventLog.seal(applicationId, end) };
@@ -39,7 +38,7 @@ const listEvents = operation({
         async confirm() {
           current = await services.dispatcher.confirm(call);
         },
-        take: () => services.streams.take(caller),
+        acquire: () => services.streams.acquire(caller),
       },
       services,
     );

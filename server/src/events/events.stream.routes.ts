@@ -20,7 +20,7 @@ import {
   StreamTicketResult,
   subscriptionsMax,
 } from "./events.contract.ts";
-import { openCursor } from "./events.cursor.ts";
+import { openCursor } from "./events.forwards.ts";
 import { byeFrame, type ResetReason } from "./events.frames.ts";
 import { createFilter, type EventFilter } from "./events.reading.ts";
 import { streamRoute } from "./events.streams.ts";
@@ -29,7 +29,7 @@ import type { Ticket } from "./events.tickets.ts";
 const readSubscription = compileParameters(EventFilterShape);
 
 /**
- * The conditions of a stream: those of its parameters, or of each of its subscriptions.
+ * Reads the filters of a stream: one from its parameters, or one per subscription.
  *
  * @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange
  */
@@ -59,17 +59,17 @@ function refusal(message: string): ApiError {
   return new ApiError("ParameterIncorrectFormat", message, { parameter: "subscriptions" });
 }
 
-/** The headers of every stream: no cache and no proxy may hold it back. */
+/** The headers of every stream, which keep caches and proxies from delaying it. */
 const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
-  "referrer-policy": "no-referrer", // the address may hold a ticket
+  "referrer-policy": "no-referrer", // the URL may contain a ticket
 };
 
-/** Subscriptions of a ticket, as JSON in its URL. */
+/** The limit for the parameters of a ticket, which its URL contains as JSON. */
 const ticketBytesMax = 2_048;
-/** The time after which browsers reconnect that were refused temporarily. */
+/** When a browser reconnects after a temporary refusal. */
 const busyMsMin = 5_000;
 const busyMsMax = 60_000;
 
@@ -94,12 +94,12 @@ const streamEvents = operation({
   async handle({ caller, parameters, call }, services) {
     const { ticket, ...given } = parameters;
     const opened = ticket === undefined ? undefined : await services.tickets.open(ticket);
-    const asked = opened && readAsked(opened.asked);
-    const { after, ...conditions } = asked === undefined ? given : { ...asked, after: given.after ?? asked.after };
+    const stored = opened && readTicketParameters(opened.parameters);
+    const { after, ...conditions } = stored === undefined ? given : { ...stored, after: given.after ?? stored.after };
     const filters = readSubscriptions(conditions, caller);
     const start = await findStart(caller, { after, call }, services);
     return new StreamResult(streamHeaders, () => {
-      const release = services.streams.take(caller);
+      const release = services.streams.acquire(caller);
       const request = {
         ...{ caller, filters, ...start },
         ...{ expiresAt: caller.tokenExpiresAt, recheckAt: opened?.sessionEndsAt },
@@ -125,23 +125,23 @@ const createEventStream = operation({
     const { expiresInSeconds = expirySecondsDefault, after, ...conditions } = parameters;
     readSubscriptions(conditions, caller);
     if (after !== undefined) openCursor(caller.applicationId, after, eventLog);
-    // As they were sent, because parsed parameters differ from their input.
-    const asked = Object.fromEntries([...call.readParameters()].filter(([name]) => isOfStream(name)));
-    if (Buffer.byteLength(JSON.stringify(asked)) > ticketBytesMax) {
+    // The raw parameters, because parsed ones cannot be parsed again.
+    const stored = Object.fromEntries([...call.readParameters()].filter(([name]) => isOfStream(name)));
+    if (Buffer.byteLength(JSON.stringify(stored)) > ticketBytesMax) {
       throw new ApiError("RequestTooLarge", `The parameters of a url may have ${ticketBytesMax} bytes.`);
     }
     const wantedUntil = clock.now() + expiresInSeconds * 1_000;
     // A device token is not renewed.
     const expiresAt = caller.userId === undefined ? Math.min(wantedUntil, caller.tokenExpiresAt) : wantedUntil;
-    const url = `${serverUrl()}${streamRoute.path}?ticket=${tickets.seal(caller, asked, expiresAt)}`;
+    const url = `${serverUrl()}${streamRoute.path}?ticket=${tickets.seal(caller, stored, expiresAt)}`;
     return { url, expires: formatDate(expiresAt) };
   },
 });
 
 const readStream = compileParameters(StreamEvents);
 
-function readAsked(asked: Ticket["asked"]): Omit<Static<typeof StreamEvents>, "ticket"> {
-  const { ticket: _, ...read } = readStream(Object.entries(asked));
+function readTicketParameters(stored: Ticket["parameters"]): Omit<Static<typeof StreamEvents>, "ticket"> {
+  const { ticket: _, ...read } = readStream(Object.entries(stored));
   return read;
 }
 
@@ -166,7 +166,7 @@ interface Start {
 }
 
 /**
- * An unreadable Last-Event-ID is a reset, because browsers send it again.
+ * An unreadable Last-Event-ID causes a reset instead of an error, because a browser would send it again.
  * @throws ApiError ParameterIncorrectFormat
  */
 async function findStart(

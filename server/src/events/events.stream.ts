@@ -4,37 +4,37 @@ import type { Timed } from "../lib/timer-wheel.ts";
 import { type ByeReason, byeFrame, type ResetReason } from "./events.frames.ts";
 import type { EventFilter } from "./events.reading.ts";
 
-/** A stream is stopped when its client has more unread bytes than this. */
+/** A stream is paused when its client has this many unread bytes. */
 const waitingBytesMax = 65_536;
 
-/** A stream at the end of the log has no position of its own. */
+/** The position of a stream at the end of the log; the channel has the shared one. */
 export const live = -1;
 
 /** One open stream. */
 export class EventStream {
-  /** The client that opened it, with the policy of that moment. */
+  /** The client that opened the stream, with the policy at that time. */
   readonly caller: Caller;
   readonly filters: readonly EventFilter[];
-  /** Equal for streams with equal conditions. */
+  /** Equal for streams with equal filters. */
   readonly interest: string;
   readonly sink: StreamSink;
-  /** The position up to which events were sent, at least; or {@link live}. */
+  /** A position up to which all events were sent, or {@link live}. */
   position = live;
-  /** Why it has to begin again, as soon as its client can be told. */
+  /** The reason of a reset message that is not sent yet. */
   resetReason: ResetReason | undefined;
-  /** Its client has not read the bytes that were sent. */
+  /** True while the client has too many unread bytes. */
   isBlocked = false;
-  /** When a blocked client last read bytes, and the bytes that were unread then. */
+  /** When a blocked client last read bytes, and the number of unread bytes at that time. */
   readAt = 0;
   unreadBytes = 0;
   isEnded = false;
-  /** In the wheels of `events.streams.ts`. */
+  /** The entries in the timer wheels of `events.streams.ts`. */
   readonly beat: StreamTimer;
   readonly end: StreamTimer;
 
-  /** When the permission of the caller ends, by the clock of the process. */
+  /** When the caller's permission expires, by the clock of the process. */
   readonly expiresAt: number;
-  /** When its client has to connect again, in `performance.now()` milliseconds. */
+  /** When the client has to reconnect, in `performance.now()` milliseconds. */
   readonly lastsUntil: number;
 
   constructor(
@@ -53,14 +53,14 @@ export class EventStream {
     this.end = { slot: 0, stream: this };
   }
 
-  /** @returns false if the client must read first */
+  /** @returns false if the client has too many unread bytes */
   send(frame: Uint8Array): boolean {
     if (this.sink.waitingBytes >= waitingBytesMax) return false;
     this.sink.write(frame);
     return true;
   }
 
-  /** Sends a goodbye message. A client that reads nothing is disconnected. */
+  /** Sends a goodbye message, and disconnects a client that does not read. */
   finish(reason: ByeReason, retryMs: number): void {
     if (this.isEnded) return;
     this.isEnded = true;

@@ -52,7 +52,7 @@ async function until(isReached: () => boolean): Promise<void> {
   while (!isReached()) await sleep(20);
 }
 
-/** The message that follows a stream's `ready`, when it continues from a cursor. */
+/** Opens a stream at a cursor, and returns the message after its `ready`. */
 async function firstAfterReady(user: TestUser, lastId: string) {
   const stream = await listen(user, "", lastId);
   const ready = await stream.next();
@@ -69,7 +69,7 @@ describe("cursors of a stream: E5, hostile.md 47, spec/streams#reset-a-stream", 
     return { appid: application.appid, user, cursor: `${stream.lastId}` };
   }
 
-  it("an altered one, and one of another application, are answered by a reset", async () => {
+  it("an altered cursor, or one of another application, causes a reset", async () => {
     const { user, cursor } = await createReader("Asking");
     const other = await createReader("Other");
     const altered = `${cursor.slice(0, -1)}${cursor.endsWith("A") ? "B" : "A"}`;
@@ -83,21 +83,21 @@ describe("cursors of a stream: E5, hostile.md 47, spec/streams#reset-a-stream", 
     }
   });
 
-  it("one that is older than the log is answered as expired", async () => {
+  it("a cursor that is older than the log causes a reset as expired", async () => {
     const { appid, user, cursor } = await createReader("Ancient");
     for (let n = 0; n < 4; n += 1) await checkIn(`${n}`, user.token);
     const small = createEventLog(
       { databaseTimeoutMs: 10_000, eventsRowsMax: 1, eventsBacklogMax: 1_000 },
       { ...test.app, secrets: ["a secret"] },
     );
-    await small.maintain(appid); // positions, of which the oldest are dropped next
+    await small.maintain(appid); // assigns positions; the next run deletes the oldest events
     await small.maintain(appid);
     const { isResumed, next } = await firstAfterReady(user, cursor);
     assert.equal(isResumed, false);
     assert.deepEqual((await next()).data, { reason: "expired" });
   });
 
-  it("one of a database that was put back by hand is answered as one of another log", async () => {
+  it("a cursor from before a manual restore of the database causes a reset as from another log", async () => {
     const { appid, user } = await createReader("Put back");
     await checkIn("2", user.token);
     const { currentToken } = await call("GET /events", undefined, user.token);
@@ -113,7 +113,7 @@ describe("cursors of a stream: E5, hostile.md 47, spec/streams#reset-a-stream", 
 });
 
 describe("an event whose object cannot be read for an unexpected reason: spec/streams#reset-a-stream", () => {
-  /** Records a change of a value, and hides the table that holds it, so that reads of it fail. */
+  /** Records a change of a value, and renames its table, so that reads of the value fail. */
   async function breakReads(appid: string): Promise<void> {
     const event = { type: "metadata.changed", objectId: appid, key: "motd", slot: "" } as const;
     await test.app.database.write(async ({ queries }) => {
@@ -125,7 +125,7 @@ describe("an event whose object cannot be read for an unexpected reason: spec/st
   const repairReads = () =>
     test.app.database.write(({ queries }) => sql`alter table metadata_hidden rename to metadata`.execute(queries));
 
-  it("comes late when the reason passes", async () => {
+  it("arrives late if the failure is temporary", async () => {
     await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
     const stream = await listenFromNow(ann);
     await breakReads(test.application.appid);
@@ -134,7 +134,7 @@ describe("an event whose object cannot be read for an unexpected reason: spec/st
     assert.equal((await stream.next()).data.object.value, "hello");
   });
 
-  it("is not left out silently: its readers start again, and go on behind it", async () => {
+  it("is never skipped silently: its readers are reset, and continue after it", async () => {
     await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
     const stream = await listenFromNow(ann);
     await breakReads(test.application.appid);
@@ -146,7 +146,7 @@ describe("an event whose object cannot be read for an unexpected reason: spec/st
 });
 
 describe("calls that wait for events: spec/streams#limits-of-streams", () => {
-  it("give their place back when their clients disconnect", async () => {
+  it("release their slot when their clients disconnect", async () => {
     const user = await test.signUp();
     const { currentToken } = await call("GET /events", undefined, user.token);
     const { position } = test.app.eventLog.open(test.application.appid, currentToken) ?? assert.fail();
@@ -204,7 +204,7 @@ describe("revocations in another process while events flow: E6, hostile.md 52, s
   interface Victim {
     readonly user: TestUser;
     readonly appid: string;
-    /** The key of its device. */
+    /** The application key of the device. */
     readonly keyId: string;
   }
 
@@ -215,7 +215,7 @@ describe("revocations in another process while events flow: E6, hostile.md 52, s
       other.call(`POST /_/api/applications/${appid}/keys/${keyId}/retire`, { token, body: {} }),
   };
   const writersCount = 16;
-  /** Of each revocation, how much later the last stream ended than the slowest event arrived meanwhile. */
+  /** Per revocation: how much later the last stream closed than the slowest event arrived in that time. */
   const delays: number[] = [];
 
   for (const [name, revoke] of Object.entries(revocations)) {
@@ -266,13 +266,13 @@ describe("revocations in another process while events flow: E6, hostile.md 52, s
     });
   }
 
-  it("the streams end within a second, beyond the time that a write takes on the machine", () => {
+  it("the streams close within a second, plus the time that a write takes on this machine", () => {
     assert.ok(Math.min(...delays) < 1_000, `${delays} ms`);
   });
 });
 
 describe("streams that do not read: E7, hostile.md 53, spec/streams#slow-clients", () => {
-  it("hold a bounded part of what is written, and end as slow", async () => {
+  it("buffer a bounded number of bytes, and are closed as slow", async () => {
     const application = await test.createApplication("Slow");
     const readers = await Promise.all(Array.from({ length: 6 }, () => test.signUp(undefined, application)));
     const [writer] = readers;
@@ -298,7 +298,7 @@ describe("streams that do not read: E7, hostile.md 53, spec/streams#slow-clients
 });
 
 describe("many streams: E8, hostile.md 54, spec/streams#resume", () => {
-  it("three hundred that are cut at once resume without a loss, and no other call is refused", async () => {
+  it("three hundred streams that are cut simultaneously resume without a loss, and no other call is refused", async () => {
     const users = await Promise.all(Array.from({ length: 30 }, () => test.signUp()));
     const openAll = (lastIds: readonly (string | undefined)[] = []) =>
       Promise.all(
@@ -330,7 +330,7 @@ describe("many streams: E8, hostile.md 54, spec/streams#resume", () => {
 });
 
 describe("a noisy application beside a quiet one: E25, hostile.md 55", () => {
-  it("the quiet one gets its events while the noisy one goes on", async () => {
+  it("the quiet application receives its events while the noisy one continues", async () => {
     const quiet = await test.signUp(undefined, await test.createApplication("Quiet"));
     const noisy = await Promise.all(Array.from({ length: 10 }, () => test.signUp()));
     for (const user of noisy) {
@@ -356,8 +356,8 @@ describe("a noisy application beside a quiet one: E25, hostile.md 55", () => {
   });
 });
 
-describe("streams that come back to thousands of events: hostile.md 54, spec/streams#resume", () => {
-  it("one after the other, share what they read of the log", async () => {
+describe("streams that missed thousands of events: hostile.md 54, spec/streams#resume", () => {
+  it("share their reads of the log, even if they reconnect one after the other", async () => {
     const application = await test.createApplication("Long");
     const signUp = () => test.signUp(undefined, application);
     const writer = await signUp();
@@ -393,10 +393,10 @@ describe("streams that come back to thousands of events: hostile.md 54, spec/str
   });
 });
 
-describe("a stream that missed one event, beside some that missed thousands: hostile.md 54, spec/streams#resume", () => {
+describe("a stream that missed one event, while others missed thousands: hostile.md 54, spec/streams#resume", () => {
   const count = 30_000;
 
-  /** Adds changes of a value of a user to the end of a log, which no other user sees. */
+  /** Appends changes of a user's private value to a log. */
   async function addChanges(applicationId: string, userId: string): Promise<void> {
     const { database } = test.app;
     const number = database.dialect.hasRowLocks ? sql`` : sql`number, `;
@@ -412,7 +412,7 @@ describe("a stream that missed one event, beside some that missed thousands: hos
     );
   }
 
-  it("receives it while they are on their way", async () => {
+  it("receives it while the others are still catching up", async () => {
     const application = await test.createApplication("Far");
     const [far, near] = [await test.signUp(undefined, application), await test.signUp(undefined, application)];
     await call("GET /events", undefined, far.token);
@@ -434,8 +434,8 @@ describe("a stream that missed one event, beside some that missed thousands: hos
   });
 });
 
-describe("streams that come back while events flow: hostile.md 54, spec/streams#resume", () => {
-  it("miss none of them, and receive them in order", async () => {
+describe("streams that reconnect while events are written: hostile.md 54, spec/streams#resume", () => {
+  it("miss no event, and receive all of them in order", async () => {
     const application = await test.createApplication("Flow");
     const [writer, ...readers] = await Promise.all(
       Array.from({ length: 9 }, () => test.signUp(undefined, application)),
@@ -474,7 +474,7 @@ describe("streams that come back while events flow: hostile.md 54, spec/streams#
   });
 });
 
-/** A proxy that cuts a connection after a time without a byte from the server. */
+/** Starts a proxy that closes a connection after a time without a byte from the server. */
 async function startImpatientProxy(port: number, silenceMs: number) {
   const sockets = new Set<Socket>();
   let cuts = 0;
@@ -505,7 +505,7 @@ async function startImpatientProxy(port: number, silenceMs: number) {
 }
 
 describe("proxies: E10, hostile.md 56, spec/streams#heartbeats", () => {
-  it("heartbeats keep a stream open at a proxy that cuts silent connections", async () => {
+  it("heartbeats prevent a proxy from closing a silent stream", async () => {
     const proxy = await startImpatientProxy(test.port, 10_000);
     const stream = await listenFromNow(ann, "?types=checkin.*&tag=never", proxy.port);
     const beats = () => stream.text.split(/^id: [\w-]+\n\n/m).length - 1;
@@ -514,7 +514,7 @@ describe("proxies: E10, hostile.md 56, spec/streams#heartbeats", () => {
     proxy.close();
   });
 
-  it("a stream that a proxy has cut resumes without a loss", async () => {
+  it("a stream that a proxy closes resumes without a loss", async () => {
     const patient = await startTestApp({
       DATABASE_URL: test.config.databaseUrl,
       STREAM_HEARTBEAT_MS: "600000",
@@ -533,7 +533,7 @@ describe("proxies: E10, hostile.md 56, spec/streams#heartbeats", () => {
   });
 });
 
-describe("what a stream is asked for: E11, hostile.md 57, spec/streams#subscriptions", () => {
+describe("oversized subscriptions: E11, hostile.md 57, spec/streams#subscriptions", () => {
   it("ten thousand patterns and ten thousand levels are refused, and twenty areas are served", async () => {
     const listOf = (count: number) => Array.from({ length: count }, () => "checkin.*").join();
     const nested = `${"[".repeat(2_000)}${"]".repeat(2_000)}`;

@@ -23,7 +23,7 @@ async function listen(token: string, query = "", headers: Record<string, string>
   return stream;
 }
 
-/** A stream that has reported that it is ready. */
+/** Opens a stream, and waits until it is ready. */
 async function listenFromNow(token: string, query = ""): Promise<TestStream> {
   const stream = await listen(token, query);
   assert.equal((await stream.next()).event, "ready");
@@ -39,7 +39,7 @@ async function call(operation: string, body?: object, token = ann.token) {
 const checkIn = (tag: string, token?: string) => call("POST /checkins", { location: "1,2", tag }, token);
 
 describe("GET /events/stream: spec/streams#open-a-stream", () => {
-  it("begins at once with a reconnection time and a cursor, and no cache or proxy may store or delay it", async () => {
+  it("starts immediately with a reconnection time and a cursor, and no cache or proxy may store or delay it", async () => {
     const stream = await listen(ann.token);
     assert.equal(stream.status, 200);
     assert.equal(stream.headers["content-type"], "text/event-stream");
@@ -54,7 +54,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.ok(Number(retry) >= 1_000 && Number(retry) <= 5_000, stream.text);
   });
 
-  it("sends an event in the form of GET /events, in one line without a name: spec/streams#messages", async () => {
+  it("sends an event as GET /events returns it, in one line without a name: spec/streams#messages", async () => {
     const pulled = (await call("GET /events")).currentToken;
     const stream = await listenFromNow(ann.token);
     await call("PUT /metadata/me/layout", { value: { lines: "one\ntwo" } });
@@ -126,7 +126,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.equal(refused.body.error, "ParameterIncorrectFormat");
   });
 
-  it("is logged and counted when it begins, not when it ends: spec/streams#open-a-stream", async () => {
+  it("is logged and counted when it opens, not when it closes: spec/streams#open-a-stream", async () => {
     await listenFromNow(ann.token);
     const line = test.logLines.findLast(({ operation }) => operation === "streamEvents");
     assert.equal(line?.["status"], 200);
@@ -138,7 +138,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
     assert.deepEqual([status, headers["content-type"], text], [200, "text/event-stream", ""]);
   });
 
-  it("sends a token without a user only events of the application's values", async () => {
+  it("sends only the application's metadata to a token without a user", async () => {
     const stream = await listenFromNow(ann.deviceToken);
     await checkIn("hidden");
     await call("PUT /metadata/app/motd", { value: "hello", visibility: "App" });
@@ -146,7 +146,7 @@ describe("GET /events/stream: spec/streams#open-a-stream", () => {
   });
 });
 
-/** Waits until the server has reported the end of a stream, and has ended it. */
+/** Waits until the server has sent the goodbye message and closed the stream. */
 async function endOf(stream: TestStream): Promise<string> {
   const messages = await stream.until(({ event }) => event === "bye");
   await stream.closed();
@@ -154,7 +154,7 @@ async function endOf(stream: TestStream): Promise<string> {
 }
 
 describe("the end of a stream: spec/streams#end-of-a-stream", () => {
-  it("a token that is ended ends only its own streams, and they send no event written later: spec/streams#revoked-tokens", async () => {
+  it("a revoked token closes only its own streams, and they send no event that is written later: spec/streams#revoked-tokens", async () => {
     const carl = await test.signUp();
     const credentials = { username: carl.userName, password: carl.password };
     const other = (await call("POST /users/login", credentials, carl.deviceToken)).accessToken;
@@ -166,7 +166,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal((await kept.next()).data.object.tag, "later");
   });
 
-  it("a token that expires ends its streams", async () => {
+  it("a token that expires closes its streams", async () => {
     const { appid } = test.application;
     const operator = await test.createOperator();
     const settings = async (tokenLifetimes: object | null) => {
@@ -182,7 +182,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(stream), "tokenExpired");
   });
 
-  it("an application that is suspended or disables the operation ends its streams", async () => {
+  it("an application that is suspended, or disables the operation, closes its streams", async () => {
     const operator = await test.createOperator();
     const other = await test.createApplication();
     const eve = await test.signUp(undefined, other);
@@ -197,7 +197,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(second), "suspended");
   });
 
-  it("an application that stops recording events ends its streams", async () => {
+  it("an application that stops recording events closes its streams", async () => {
     const operator = await test.createOperator();
     const other = await test.createApplication();
     const stream = await listenFromNow((await test.signUp(undefined, other)).token);
@@ -207,7 +207,7 @@ describe("the end of a stream: spec/streams#end-of-a-stream", () => {
     assert.equal(await endOf(stream), "disabled");
   });
 
-  it("a process that shuts down, and the end of a stream's lifetime, end streams with a reconnection time", async () => {
+  it("a shutdown, or the end of a stream's lifetime, closes streams with a reconnection time", async () => {
     const DATABASE_URL = test.config.databaseUrl;
     const second = await startTestApp({ DATABASE_URL, STREAM_LIFETIME_MS: "1000" });
     const stream = await openStream(second.port, "/events/stream", { token: ann.token });
@@ -239,7 +239,7 @@ it("a client that stops reading gets no more events until it reads, and then all
 });
 
 describe("the limits of streams: spec/streams#limits-of-streams", () => {
-  it("a device may open ten streams, and another one when one ends", async () => {
+  it("a device may open ten streams, and another after one closes", async () => {
     const fred = await test.signUp();
     const streams: TestStream[] = [];
     for (let n = 0; n < 10; n += 1) streams.push(await listenFromNow(fred.token));
@@ -252,7 +252,7 @@ describe("the limits of streams: spec/streams#limits-of-streams", () => {
     await listenFromNow(fred.token);
   });
 
-  it("a process serves STREAMS_MAX streams, half of them for one application, or as its settings say", async () => {
+  it("a process serves STREAMS_MAX streams, and one application at most half of them unless its settings say otherwise", async () => {
     const second = await startTestApp({ STREAMS_MAX: "2" });
     const operator = await second.createOperator();
     const [gina, hal] = [await second.signUp(), await second.signUp()];
@@ -266,7 +266,7 @@ describe("the limits of streams: spec/streams#limits-of-streams", () => {
   });
 });
 
-it("a logout while the object of an event is being read takes effect before the event is sent: E6, spec/streams#revoked-tokens", async () => {
+it("a logout while an event's object is being read takes effect before the event is sent: E6, spec/streams#revoked-tokens", async () => {
   const dora = await test.signUp();
   const stream = await listenFromNow(dora.token, "?types=checkin.*");
   const { dispatcher } = test.app;

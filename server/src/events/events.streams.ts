@@ -12,19 +12,19 @@ import { type ByeReason, heartbeatFrame, type ResetReason, readyFrame, resetFram
 import type { EventFilter } from "./events.reading.ts";
 import { EventStream, type StreamTimer } from "./events.stream.ts";
 
-/** The initial state of a stream. */
+/** A validated request to open a stream. */
 export interface StreamRequest {
   readonly caller: Caller;
   readonly filters: readonly EventFilter[];
-  /** The position from which it continues. */
+  /** The position from which the stream resumes. */
   readonly from: Cursor;
-  /** The end of the log, which is at `from` or after it. */
+  /** The end of the log, at or after `from`. */
   readonly end: Cursor;
   readonly isResumed: boolean;
   readonly resetReason?: ResetReason | undefined;
-  /** When the permission to listen ends, by the clock of the process. */
+  /** When the caller's permission expires, by the clock of the process. */
   readonly expiresAt: number;
-  /** When it may end earlier, and is checked again. */
+  /** When the permission has to be checked again, because it may be revoked earlier. */
   readonly recheckAt?: number | undefined;
 }
 
@@ -35,23 +35,23 @@ export interface Streams {
    *
    * @throws ApiError RateLimitExceeded
    */
-  take(caller: Caller | OperatorCaller): () => void;
-  /** @param release the function that `take` has returned */
+  acquire(caller: Caller | OperatorCaller): () => void;
+  /** @param release the function that `acquire` has returned */
   open(request: StreamRequest, sink: StreamSink, release: () => void): void;
-  /** Counts events that were answered to a call. */
+  /** Counts events that a call returned. */
   notePulled(count: number): void;
   statistics(): StreamStatistics;
-  /** Ends all streams, whose clients connect to another process or reconnect later. */
+  /** Closes all streams; their clients reconnect to another process, or later. */
   close(): void;
 }
 
 export interface StreamStatistics {
   readonly live: number;
-  /** Catching up from the log, or waiting for their clients to read. */
+  /** The number of streams that are catching up, or wait for their clients to read. */
   readonly behind: number;
-  /** Calls that wait for events, which count as streams. */
+  /** The number of calls that wait for events, which count as streams. */
   readonly waiting: number;
-  /** The time from the write of an event until it was passed to the connections. */
+  /** The time from the write of an event until it is written to the connections. */
   readonly toldSeconds: Histogram;
   readonly frames: number;
   readonly pulled: number;
@@ -66,7 +66,7 @@ const operatorWaitsMax = 50;
 const stepMs = 250;
 /** A client that reads nothing for this time is disconnected. */
 const slowMs = 30_000;
-/** The interval at which each token is checked and recording is extended, whatever happens. */
+/** The interval at which every token is checked and recording is extended, as a fallback. */
 const confirmationMs = 60_000;
 
 export function createStreams(
@@ -115,7 +115,7 @@ export function createStreams(
   function channelOf(applicationId: string, logEnd: Cursor): EventChannel {
     return channels.getOrInsertComputed(
       applicationId,
-      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, delivered, keepLog }),
+      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, delivered, extendRecording }),
     );
   }
 
@@ -124,24 +124,24 @@ export function createStreams(
     toldSeconds.observe(Math.max(0, clock.now() - at) / 1_000);
   }
 
-  /** Runs a few times a second for all streams together. */
+  /** Runs every `stepMs` for all streams. */
   function tick(): void {
     const now = performance.now();
     for (const { stream } of ends.takeDue(clock.now())) endOrRecheck(stream);
     for (const { stream } of beats.takeDue(now)) beat(stream, now);
-    for (const channel of channels.values()) endSlow(channel, now);
+    for (const channel of channels.values()) closeSlow(channel, now);
     if (now - confirmedAt < confirmationMs) return;
     confirmedAt = now;
-    for (const channel of channels.values()) keepOpen(channel);
+    for (const channel of channels.values()) confirmChannel(channel);
   }
 
-  /** The session of a ticket may have been renewed; if it has not, its streams end. */
+  /** Closes an expired stream; rechecks a stream with a ticket, whose session may have been renewed. */
   function endOrRecheck(stream: EventStream): void {
     if (stream.expiresAt <= clock.now()) {
       end(stream, "tokenExpired");
       return;
     }
-    ends.set(stream.end, stream.expiresAt); // later renewals that are missing show every minute
+    ends.set(stream.end, stream.expiresAt); // the periodic confirmation detects a session that is not renewed later
     channels.get(stream.caller.applicationId)?.recheck(stream);
   }
 
@@ -156,7 +156,7 @@ export function createStreams(
     beats.set(stream.beat, Math.min(now + heartbeatMs, stream.lastsUntil));
   }
 
-  function endSlow(channel: EventChannel, now: number): void {
+  function closeSlow(channel: EventChannel, now: number): void {
     for (const stream of channel.blocked()) {
       const { waitingBytes } = stream.sink;
       if (waitingBytes < stream.unreadBytes) {
@@ -166,14 +166,14 @@ export function createStreams(
     }
   }
 
-  /** Recording must be extended, and tokens may have ended in ways that no process has reported. */
-  function keepOpen(channel: EventChannel): void {
-    channel.distrust();
-    keepLog(channel);
+  /** Extends the recording, and checks all tokens, because a revocation may have gone unreported. */
+  function confirmChannel(channel: EventChannel): void {
+    channel.invalidate();
+    extendRecording(channel);
   }
 
-  /** Extends the recording, and ends the streams of an application that no longer records events. */
-  function keepLog(channel: EventChannel): void {
+  /** Extends the recording, and closes the streams of an application that no longer records events. */
+  function extendRecording(channel: EventChannel): void {
     eventLog.findEnd(channel.applicationId).catch((err) => {
       if (!(err instanceof ApiError)) services.log.error({ err }, "the log of events could not be kept open");
       else if (err.condition === "AuthAPICallDisabledByDeveloper") {
@@ -183,7 +183,7 @@ export function createStreams(
   }
 
   return {
-    take(caller) {
+    acquire(caller) {
       const keys = "operatorId" in caller ? limitsOfOperator(caller) : limitsOf(caller, streamsMax);
       if (isClosed || streamCount >= streamsMax) throw tooMany("The process", streamsMax);
       for (const [key, max, owner] of keys) if ((counts.get(key) ?? 0) >= max) throw tooMany(owner, max);
@@ -196,10 +196,10 @@ export function createStreams(
         }
       };
       change(1);
-      let isTaken = true;
+      let isHeld = true;
       return () => {
-        if (isTaken) change(-1);
-        isTaken = false;
+        if (isHeld) change(-1);
+        isHeld = false;
       };
     },
 
@@ -250,7 +250,7 @@ function limitsOf({ applicationId, deviceId, userId, policy }: Caller, streamsMa
   ];
 }
 
-/** Calls of an operator that wait for events. */
+/** The limit of an operator's calls that wait for events. */
 function limitsOfOperator({ operatorId }: OperatorCaller): readonly StreamLimit[] {
   return [[operatorId, operatorWaitsMax, "An operator"]];
 }
@@ -271,7 +271,7 @@ function tooMany(owner: string, max: number): ApiError {
   });
 }
 
-/** When a client reconnects: a different time for each, so that they do not reconnect simultaneously. */
+/** Returns a random reconnection delay in ms, so that clients do not reconnect simultaneously. */
 function retry(): number {
   return Math.round(between(1_000, 5_000));
 }

@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A reader that continues from its last cursor. */
+/** Creates a reader that continues from its last cursor. */
 function follow(token: string, query = "") {
   let cursor: string | undefined;
   return {
@@ -108,7 +108,7 @@ describe("GET /events: spec/events#read-events", () => {
 
   it("omits events that its filters exclude: spec/events#filters", async () => {
     const [made, put, deleted] = ["checkin.created", "metadata.changed", "metadata.deleted"];
-    // The value of `one` is deleted when it is read, so only its deletion is left.
+    // The value of `one` is deleted before it is read, so only its deletion is reported.
     const readers = {
       "&types=CheckIn.created": [made, made],
       "&types=metadata.*,location.*": [put, deleted],
@@ -152,7 +152,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.equal((await test.call(`GET /events?after=${currentToken}`, { token: ben.token })).status, 200);
   });
 
-  it("answers a waiting call with the first event, or when its waiting time is over: spec/events#wait", async () => {
+  it("answers a long poll with the first event, or at its timeout: spec/events#wait", async () => {
     const { currentToken } = await call("GET /events");
     const waiting = (async () => {
       let page = { pageResults: [] as ReceivedEvent[], currentToken };
@@ -174,7 +174,7 @@ describe("GET /events: spec/events#read-events", () => {
     assert.ok(performance.now() - began > 900);
   });
 
-  it("ends a waiting call with its token", async () => {
+  it("refuses a long poll whose token is revoked", async () => {
     const { token } = await test.signUp("Leaving");
     const { currentToken } = await call("GET /events", undefined, token);
     const wait = () => test.call(`GET /events?waitSeconds=25&after=${currentToken}`, { token });
@@ -200,7 +200,7 @@ describe("GET /events: spec/events#read-events", () => {
 });
 
 describe("types of events: spec/events#types", () => {
-  it("are each recorded by their writes", async () => {
+  it("are each recorded by the write that causes them", async () => {
     const walker = await test.signUp("Walker");
     const { token } = walker;
     const reader = follow(token);
@@ -238,7 +238,7 @@ describe("types of events: spec/events#types", () => {
     assert.equal(metadata.length, 3, "one for each key of a bulk put");
   });
 
-  it("name the fields of a change, which only the owner receives if others see no difference", async () => {
+  it("name the changed fields, and only the owner receives a change that others cannot see", async () => {
     const { id } = await call("POST /checkins", { location: "1,2", readPermissions: "App" });
     const { own, others } = await seenBy(async () => {
       await call(`PATCH /checkins/${id}`, { comment: "Hello", tag: "a" });
@@ -298,7 +298,7 @@ describe("readers see only what their own reads show: spec/events#views", () => 
     );
   });
 
-  it("data that became private after the event is not shown: spec/events#privacy", async () => {
+  it("an event shows no data that became private after it: spec/events#privacy", async () => {
     const { others } = await seenBy(async () => {
       const { id } = await call("POST /checkins", { location: "1,2", comment: "secret", readPermissions: "App" });
       await call(`PATCH /checkins/${id}`, { readPermissions: "User" });
@@ -353,7 +353,7 @@ describe("readers see only what their own reads show: spec/events#views", () => 
     for (const { object } of others) assert.equal(object?.email, undefined);
   });
 
-  it("answers 403 AuthUserAccessTokenRequired to a device token that means itself as a user, as other searches do", async () => {
+  it("a device token that names its user as me is refused with 403 AuthUserAccessTokenRequired, as in other searches", async () => {
     const token = await test.registerDevice();
     for (const filter of ["userID=me", "objectID=me", "userID=ME"]) {
       const from = (await test.call("GET /events", { token })).body.result.currentToken;
@@ -369,7 +369,7 @@ describe("readers see only what their own reads show: spec/events#views", () => 
     assertError(await test.call("GET /checkins?userID=me", { token }), 403, "AuthUserAccessTokenRequired", 263);
   });
 
-  it("a device token receives events of the application's metadata and of its own device only", async () => {
+  it("a device token receives only events of its own device and of the application's metadata", async () => {
     const reader = follow(ann.deviceToken);
     await reader.next();
     await call("POST /checkins", { location: "1,2", readPermissions: "App" });
@@ -398,7 +398,7 @@ describe("the event log: spec/events#recording", () => {
     return { application, user: await test.signUp("Quin", application), configure };
   }
 
-  it("contains events from before its first reader if the application records always", async () => {
+  it("contains events from before its first reader if the application always records", async () => {
     const { application, user, configure } = await configured({ record: "always" });
     const { appid } = application;
     await call("POST /checkins", { location: "1,2" }, user.token);
@@ -460,7 +460,7 @@ describe("the event log: spec/events#recording", () => {
     await configure({ types: ["checkin.*"], retentionDays: 30 });
   });
 
-  it("keeps events as long as the setting says: spec/events#retention", async () => {
+  it("stores events as long as the setting says: spec/events#retention", async () => {
     const { application, user } = await configured({ retentionDays: 1, record: "always" });
     await call("POST /checkins", { location: "1,2" }, user.token);
     const old = (await rowsOf(application.appid)).length;
@@ -473,7 +473,7 @@ describe("the event log: spec/events#recording", () => {
     assert.deepEqual(typesOf(rows), ["device.registered", "user.created", "user.signed_in", "checkin.created"]);
   });
 
-  it("gets the setting from maintenance if a restore did not bring it", async () => {
+  it("gets a setting that a restore did not contain from maintenance", async () => {
     const { application, user } = await configured({ record: "always" });
     await test.app.database.write(async ({ queries }) => {
       await queries.deleteFrom("events").where("application_id", "=", application.appid).execute();
@@ -515,7 +515,7 @@ describe("the event log: spec/events#recording", () => {
     }
   });
 
-  it("resets a cursor that is older than its first event: spec/events#reset", async () => {
+  it("resets a cursor that is older than the first event: spec/events#reset", async () => {
     const application = await test.createApplication("Old");
     const user = await test.signUp("Old", application);
     const { token } = user;
@@ -557,7 +557,7 @@ describe("the event log: spec/events#recording", () => {
     );
   });
 
-  it("drops the oldest events beyond EVENTS_ROWS_MAX: spec/events#retention", async () => {
+  it("deletes the oldest events beyond EVENTS_ROWS_MAX: spec/events#retention", async () => {
     const { createEventLog } = await import("../event-log/event-log.ts");
     const application = await test.createApplication("Full");
     const { token } = await test.signUp("Full", application);
@@ -616,5 +616,5 @@ async function rowsOf(applicationId: string) {
     .where("application_id", "=", applicationId)
     .orderBy("number")
     .execute()
-    .then((rows) => [...rows]); // a driver's own kind of array
+    .then((rows) => [...rows]); // a plain array in place of the driver's
 }

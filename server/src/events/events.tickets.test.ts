@@ -19,7 +19,7 @@ async function call(operation: string, body?: object, token = ann.token) {
 
 const checkIn = (tag: string, location = "1,2") => call("POST /checkins", { location, tag });
 
-/** The path and query of a url that the server has made. */
+/** Returns the path and query of a URL that the server created. */
 async function makeUrl(parameters: object = {}, token = ann.token): Promise<string> {
   const { url } = await call("POST /events/streams", parameters, token);
   assert.ok(url.startsWith(`${test.url}/events/stream?ticket=`), url);
@@ -63,7 +63,7 @@ describe("a URL with a ticket: spec/streams#tickets", () => {
     assert.ok(!JSON.stringify(test.logLines).includes(ticket.slice(0, 40)));
   });
 
-  it("is refused before the first byte when it is altered, expired, or its session has ended", async () => {
+  it("is refused before the first byte if it is altered or expired, or its session is over", async () => {
     const path = await makeUrl({ expiresInSeconds: 60 });
     const altered = `${path.slice(0, -2)}${path.endsWith("AA") ? "BB" : "AA"}`;
     assert.equal((await test.call(`GET ${altered}`)).body.error, "AuthSignatureInvalid");
@@ -102,7 +102,7 @@ describe("a URL with a ticket: spec/streams#tickets", () => {
     for (const stream of streams) stream.cut();
   });
 
-  it("is refused at creation with parameters of more than 2 KiB, invalid parameters, or times outside the bounds", async () => {
+  it("is not created with parameters of more than 2 KiB, invalid parameters, or a lifetime out of range", async () => {
     const refusalOf = async (body: object) =>
       (await test.call("POST /events/streams", { token: ann.token, body })).body.error;
     assert.equal(await refusalOf({ types: "nothing" }), "ParameterIncorrectFormat");
@@ -135,7 +135,7 @@ describe("subscriptions: spec/streams#subscriptions", () => {
     stream.cut();
   });
 
-  it("refuse more than 20, other conditions beside them, and deeper nesting: E11 of hostile lines", async () => {
+  it("are refused if there are more than 20, if they are nested, or next to other conditions: E11 of hostile lines", async () => {
     const deep = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
     const wrong = [
       `subscriptions=${JSON.stringify(Array(21).fill({ tag: "a" }))}`,
@@ -164,7 +164,7 @@ describe("subscriptions: spec/streams#subscriptions", () => {
 });
 
 describe("web pages of other origins", () => {
-  it("may resume with Last-Event-ID, unless the application lists its origins", async () => {
+  it("may resume with Last-Event-ID, unless the application allows other origins only", async () => {
     const origin = "https://app.example.com";
     const headers = {
       origin,
@@ -213,7 +213,7 @@ describe("a ticket and the lifetime of tokens: spec/streams#tickets", () => {
     return stream;
   }
 
-  it("a session without an unexpired token has ended, with its ticket and its streams; a renewed one goes on", async () => {
+  it("a ticket and its streams outlive a token that is renewed, but not the last token of the session", async () => {
     const [ending, renewing] = [await short.signUp(), await short.signUp()];
     const [ofEnding, ofRenewing] = [await make(ending.token), await make(renewing.token)];
     const [ended, kept] = [await listenTo(ofEnding.path), await listenTo(ofRenewing.path)];

@@ -12,24 +12,24 @@ import type { Policies } from "../tenancy/policies.ts";
 export interface Ticket {
   readonly caller: Caller;
   /** The parameters of the stream, as they were sent. */
-  readonly asked: Readonly<Record<string, unknown>>;
-  /** When the session of a user ends unless its token is renewed. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** When the session of a user expires unless its token is renewed. */
   readonly sessionEndsAt?: number | undefined;
 }
 
-/** Texts that open streams in place of a token (spec/streams#tickets). */
+/** Sealed strings that open streams in place of a token (spec/streams#tickets). */
 export interface Tickets {
-  seal(caller: Caller, asked: Ticket["asked"], expiresAt: number): string;
+  seal(caller: Caller, parameters: Ticket["parameters"], expiresAt: number): string;
   /**
-   * The caller of a ticket, with the current policy. It expires with the ticket, whatever happens to the token
-   * that made it, unless the session of that token ends: it is revoked, or its newest token expires.
+   * Returns the caller of a ticket, with the current policy. A ticket outlives the token that created it, but not the
+   * session of that token, which ends when it is revoked or its newest token expires.
    *
    * @throws ApiError AuthSignatureInvalid, AuthAccessTokenInvalid
    */
   open(text: string): Promise<Ticket>;
 }
 
-type Written = readonly [caller: Omit<Caller, "policy">, asked: Ticket["asked"]];
+type Written = readonly [caller: Omit<Caller, "policy">, parameters: Ticket["parameters"]];
 
 export function createTickets({
   secrets,
@@ -47,15 +47,15 @@ export function createTickets({
 }): Tickets {
   const sealer = createSealer(secrets, "event stream ticket");
   return {
-    seal({ policy: _, ...caller }, asked, expiresAt) {
-      const written: Written = [{ ...caller, tokenExpiresAt: expiresAt }, asked];
+    seal({ policy: _, ...caller }, parameters, expiresAt) {
+      const written: Written = [{ ...caller, tokenExpiresAt: expiresAt }, parameters];
       return sealer.seal(JSON.stringify(written), "");
     },
 
     async open(text) {
       const opened = sealer.open(text, "");
       if (opened === undefined) throw new ApiError("AuthSignatureInvalid", "The ticket is unknown.");
-      const [written, asked]: Written = JSON.parse(opened); // the seal guarantees its shape
+      const [written, parameters]: Written = JSON.parse(opened); // the seal guarantees its shape
       if (written.tokenExpiresAt <= clock.now()) throw new ApiError("AuthSignatureInvalid", "The ticket has expired.");
       const { applicationId } = written;
       refresh();
@@ -66,9 +66,9 @@ export function createTickets({
         throw new ApiError("AuthAccessTokenInvalid", "The session of the ticket has ended.");
       }
       const { userId, tokenId } = caller;
-      if (userId === undefined) return { caller, asked };
+      if (userId === undefined) return { caller, parameters };
       const session = await findSession({ applicationId, userId, tokenId }, database.reads);
-      return { caller, asked, sessionEndsAt: session?.expires_at };
+      return { caller, parameters, sessionEndsAt: session?.expires_at };
     },
   };
 }

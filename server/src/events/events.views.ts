@@ -8,15 +8,15 @@ export interface EventView {
   readonly kind: string;
   /** Absent unless the event is a change. */
   readonly changed?: readonly string[];
-  /** True for an object of another user that the reader cannot read any more: only its id is shown. */
+  /** True for another user's object that the reader can no longer read; the event shows only its id. */
   readonly isBare?: true;
 }
 
 type Reader = Pick<Caller, "applicationId" | "userId" | "deviceId">;
 
 /**
- * The event from the view of this reader's own reads (spec/events#views): an object that becomes readable is
- * created, one that stops being readable is deleted.
+ * Returns the event as it changes the reader's own reads (spec/events#views): an object that becomes readable is
+ * created, an object that stops being readable is deleted.
  *
  * @returns undefined when the reader must not receive it
  */
@@ -26,7 +26,7 @@ export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
   const view = { type: event.type, kind };
   if (kind === "device" && event.object_id !== reader.deviceId) return undefined;
   if (kind === "device") return change === "changed" ? withChanged(view, ownNames(event)) : view;
-  if (kind === "metadata") return mayKnowMetadata(event, reader) ? view : undefined;
+  if (kind === "metadata") return mayReadMetadata(event, reader) ? view : undefined;
   if (reader.userId === undefined) return undefined;
   if (event.user_id === reader.userId) return change === "changed" ? withChanged(view, ownNames(event)) : view;
   const [wasShown, isShown] = [event.was_shown === 1, event.is_shown === 1];
@@ -36,17 +36,17 @@ export function viewOf(event: EventRow, reader: Reader): EventView | undefined {
     const changed = sharedNames(event);
     return changed.length === 0 ? undefined : { ...view, changed };
   }
-  // Sign-ups are reported to no client, and a user who becomes visible is not a new one.
+  // Clients receive no sign-ups, and a user who becomes visible has not signed up.
   return kind === "user" ? view : { type: `${kind}.created`, kind };
 }
 
-/** False for an event that only its user or its device may see: a cheap answer for most events. */
+/** False for an event that only its user or its device may see. This cheap check excludes most events. */
 export function mayConcernOthers({ type, was_shown, is_shown }: EventRow): boolean {
   return was_shown === 1 || is_shown === 1 || type.startsWith("metadata.");
 }
 
-/** The reader's own values, and shared values of objects that the reader may read. */
-function mayKnowMetadata({ object_id, user_id, slot, is_shown }: EventRow, reader: Reader): boolean {
+/** True for the reader's own values, and for shared values of objects that the reader may read. */
+function mayReadMetadata({ object_id, user_id, slot, is_shown }: EventRow, reader: Reader): boolean {
   if (slot !== "") return slot === reader.userId;
   if (object_id === reader.applicationId || object_id === reader.deviceId) return true;
   if (reader.userId === undefined) return false;

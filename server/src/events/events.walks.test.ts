@@ -7,13 +7,13 @@ import { type Walk, Walks } from "./events.walks.ts";
 
 const end = 1_000_000;
 
-/** As far as walks look at it. */
+/** The properties of a stream that walks use. */
 function streamAt(position: number, userId: string): EventStream {
   const stream = { caller: { userId, deviceId: "dev" }, filters: [], interest: userId, position, isEnded: false };
   return stream as unknown as EventStream;
 }
 
-/** Lets a walk read rows, of which its streams receive some. */
+/** Lets a walk read rows, some of which its streams receive. */
 function read(walks: Walks, walk: Walk, rows: number, sent: number, now: number): void {
   const last = Math.min(walk.walkedTo + rows, end);
   const positions = Array.from({ length: last - walk.walkedTo }, (_, index) => walk.walkedTo + index + 1);
@@ -22,7 +22,7 @@ function read(walks: Walks, walk: Walk, rows: number, sent: number, now: number)
   if (walk.walkedTo === end) walks.end(walk, now);
 }
 
-/** Adds streams that begin to walk, a walk for each position. */
+/** Adds streams, and starts a walk for each position. */
 function walksOf(...streams: readonly EventStream[]): Walks {
   const walks = new Walks();
   for (const stream of streams) walks.add(stream);
@@ -32,7 +32,7 @@ function walksOf(...streams: readonly EventStream[]): Walks {
 
 // spec/streams#resume
 describe("walks of an application's streams", () => {
-  it("have every second turn nearest to the end, and the others in turns", () => {
+  it("alternate between the walk nearest to the end and a round robin", () => {
     const walks = walksOf(streamAt(1, "far"), streamAt(end - 20_000, "middle"), streamAt(end - 1, "near"));
     const turns = Array.from({ length: 12 }, () => walks.next(0)?.walkedTo);
     const countOf = (position: number) => turns.filter((each) => each === position).length;
@@ -40,7 +40,7 @@ describe("walks of an application's streams", () => {
     assert.ok(countOf(1) >= 2 && countOf(end - 20_000) >= 2, `${turns}`);
   });
 
-  it("are few: streams of a similar distance share one, and later ones join what has not come to them", () => {
+  it("are shared by streams at a similar distance, and later streams join a walk that has not reached them", () => {
     const walks = walksOf(...Array.from({ length: 500 }, (_, index) => streamAt(index * 2_000, `user ${index}`)));
     const found = new Set(Array.from({ length: 100 }, () => walks.next(0)));
     assert.ok(found.size <= 7, `${found.size} walks of 500 streams`);
@@ -50,7 +50,7 @@ describe("walks of an application's streams", () => {
     assert.ok([...found].some((walk) => walk?.streams.has(late)));
   });
 
-  it("a stream that its walk has passed waits for the next one, as others of its distance do", () => {
+  it("are joined by a stream that was passed only in the next walk of its group", () => {
     const walks = walksOf(streamAt(end - 900, "first"));
     const walk = walks.next(0);
     assert.ok(walk);
@@ -66,7 +66,7 @@ describe("walks of an application's streams", () => {
     assert.ok(walks.next(1_000)?.streams.has(passed));
   });
 
-  it("read a bounded number of rows a second for a caller, fewer if it receives them, and go on then", () => {
+  it("read a bounded number of rows per second for a caller, fewer if it receives them, and continue later", () => {
     for (const [sent, rowsMax] of [
       [0, 100_500],
       [500, 10_500],
@@ -84,7 +84,7 @@ describe("walks of an application's streams", () => {
     }
   });
 
-  it("go on at the cost of another caller who waits for one", () => {
+  it("continue if a waiting stream's caller can be charged", () => {
     const walks = walksOf(streamAt(0, "one"));
     for (let walk = walks.next(0); walk !== undefined; walk = walks.next(0)) read(walks, walk, 500, 500, 0);
     const other = streamAt(0, "other");

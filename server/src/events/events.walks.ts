@@ -3,13 +3,13 @@ import { createTokenBuckets } from "../lib/token-buckets.ts";
 import { Audience } from "./events.audience.ts";
 import type { EventStream } from "./events.stream.ts";
 
-/** Streams up to this far from the end of the log walk together; each further group reaches `spanFactor` times as far. */
+/** The distance from the end of the log of the nearest group of streams; each further group reaches `spanFactor` times as far. */
 const spanMin = 1_000;
 const spanFactor = 4;
-/** How many times as long as a walk the pause after it is, in which clients connect that walk together next. */
+/** The pause after a walk, in multiples of its duration. Clients that connect during the pause share the next walk. */
 const restFactor = 3;
 const restMsMax = 500;
-/** What walks may read for one caller in a second: this many rows, or a tenth of it if it receives every one. */
+/** The rows that walks may read for one caller in a second, or a tenth if the caller receives all of them. */
 const rowsPerSecond = 100_000;
 const costOfEvent = 10;
 const callersMax = 10_000;
@@ -17,25 +17,25 @@ const callersMax = 10_000;
 /** Streams that read the log together. */
 export interface Walk {
   readonly streams: Audience;
-  /** The group that its streams belonged to when it began. */
+  /** The group of its streams when it started. */
   readonly span: number;
   readonly beganAt: number;
-  /** The position up to which it has come. */
+  /** The position that the walk has reached. */
   walkedTo: number;
-  /** Rows after that position that have been read already. */
+  /** Rows after that position that are already in memory. */
   rows: readonly PlacedEvent[];
 }
 
 /**
- * The streams of an application that are behind the end of its log (spec/streams#resume). Those of a similar distance walk
- * together, so that there are few walks, and a stream waits for rows in proportion to what it has missed, whatever others
- * have missed. Every second turn is that of the walk nearest to the end, and the other turns go around.
+ * The streams of an application that are behind the end of its log (spec/streams#resume). Streams at a similar distance share
+ * a walk, so that there are few walks, and a stream waits in proportion to the rows that it has missed itself. The scheduler
+ * alternates between the walk nearest to the end and a round robin over all walks.
  */
 export class Walks {
   readonly #walks = new Set<Walk>();
-  /** Streams that join a walk, or begin one, before the next round; with their group if its walk has passed them. */
+  /** Streams that join or start a walk before the next round, with their group if its walk has already passed them. */
   readonly #waiting = new Map<EventStream, number | undefined>();
-  /** By group: when the next walk may begin. */
+  /** By group: when the next walk may start. */
   readonly #restsUntil = new Map<number, number>();
   readonly #budgets = createTokenBuckets(callersMax);
   #turn = 0;
@@ -75,11 +75,11 @@ export class Walks {
   }
 
   /**
-   * Lets waiting streams join a walk that has not come to them, or begin one. Only between rounds, because a round has chosen
-   * the streams of its events.
+   * Lets waiting streams join a walk that has not reached them, or start one. Called between rounds, because a round has
+   * already chosen its streams.
    *
-   * @param end the position of the streams that have everything
-   * @returns the milliseconds after which others may begin; undefined if none waits for that
+   * @param end the position of the live streams
+   * @returns the milliseconds until the next group may start; undefined if no group waits
    */
   admit(end: number, now: number): number | undefined {
     const left = new Map<number, EventStream[]>();
@@ -95,7 +95,7 @@ export class Walks {
     }
     let restMs: number | undefined;
     for (const [span, streams] of left) {
-      if (this.#isWalking(span)) continue; // it has passed them: the next one begins with them
+      if (this.#isWalking(span)) continue; // its walk has passed them, so they start the next one
       const rest = (this.#restsUntil.get(span) ?? 0) - now;
       if (rest > 0) restMs = Math.min(restMs ?? rest, rest);
       else this.#begin(span, streams, now);
@@ -103,7 +103,7 @@ export class Walks {
     return restMs;
   }
 
-  /** The walk whose turn it is; undefined if there is none, or none may read now. */
+  /** Returns the walk whose turn it is; undefined if no walk may read now. */
   next(now: number): Walk | undefined {
     for (const walk of this.#walks) if (walk.streams.size === 0) this.#walks.delete(walk);
     const ready = [...this.#walks].filter((walk) => this.#findPayer(walk, now) !== undefined);
@@ -114,13 +114,13 @@ export class Walks {
     );
     const walk = this.#turn % 2 === 0 ? nearest : ready[0];
     if (walk === undefined) return undefined;
-    // The others come first in the next turn that goes around.
+    // Moves it to the end of the round robin.
     this.#walks.delete(walk);
     this.#walks.add(walk);
     return walk;
   }
 
-  /** The milliseconds until a walk may read again; undefined if there is none. */
+  /** The milliseconds until a walk may read again; undefined without walks. */
   waitMs(now: number): number | undefined {
     let ms: number | undefined;
     for (const walk of this.#walks) {
@@ -132,7 +132,7 @@ export class Walks {
     return ms;
   }
 
-  /** Records how far a walk has come, at the cost of one of its callers. */
+  /** Records the progress of a walk, and charges one of its callers for it. */
   pass(walk: Walk, { position, sent }: { readonly position: number; readonly sent: number }, now: number): void {
     const passed = walk.rows.filter((row) => row.position <= position).length;
     const payer = this.#findPayer(walk, now);
@@ -141,13 +141,13 @@ export class Walks {
     walk.walkedTo = position;
   }
 
-  /** Ends a walk that has come to the end of the log. */
+  /** Removes a walk that has reached the end of the log. */
   end(walk: Walk, now: number): void {
     this.#walks.delete(walk);
     this.#restsUntil.set(walk.span, now + Math.min(restMsMax, restFactor * (now - walk.beganAt)));
   }
 
-  /** The walk that comes to a position next, among those that have come to another one. */
+  /** Returns the walk between two positions that is nearest to the second. */
   #findBehind(position: number, from: number): Walk | undefined {
     let found: Walk | undefined;
     for (const walk of this.#walks) {
@@ -174,7 +174,7 @@ export class Walks {
     walk.streams.add(stream);
   }
 
-  /** The streams whose callers may pay for a walk: its own, then those that wait for its end. */
+  /** The streams whose callers may be charged for a walk: its own, then the streams that wait for its end. */
   *#payersOf({ streams, span }: Walk): Generator<EventStream> {
     yield* streams;
     for (const [stream, waitsFor] of this.#waiting) if (waitsFor === span) yield stream;
@@ -192,7 +192,7 @@ export class Walks {
   }
 }
 
-/** The group of streams that are so many rows from the end. */
+/** Returns the group of a distance from the end of the log. */
 function spanOf(distance: number): number {
   let span = 0;
   while (lengthOf(span) < distance) span += 1;

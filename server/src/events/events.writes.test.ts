@@ -58,7 +58,7 @@ const recorded: Readonly<Record<string, readonly RowType[]>> = {
   eraseUser: ["user.deleted", "revocation.user"],
 };
 
-/** Calls that record no event of an application. */
+/** Writing operations that record no event in an application's log. */
 const silent: readonly string[] = [
   ...["createMetricEvent", "createMetricEvents", "endMetricEvent", "requestPasswordReset", "createEventStream"],
   "runBatch", // each item records its own
@@ -71,7 +71,7 @@ const silent: readonly string[] = [
   ...["redeliverWebhook", "repeatWebhookDelivery", "testWebhook"],
 ];
 
-/** Calls that need more than a valid body to succeed; `events.accounts.test.ts` has their events. */
+/** Operations that need more than a valid body to succeed; `events.accounts.test.ts` asserts their events. */
 const refused: readonly string[] = [
   ...["loginUser", "loginSocialUser", "resetPassword", "deleteIdentity", "endToken", "logoutUser"],
   ...["endTokenOfUser", "endTokensOfDevice", "putApplicationSettings", "changeApplicationSettings"],
@@ -116,7 +116,7 @@ describe("every writing operation: spec/events#types", () => {
   });
 });
 
-/** Calls that end objects which other calls need come last. */
+/** Orders calls, so that those which delete objects come last. */
 function harmOf({ method, operation, path }: Route): number {
   if (operation === "deleteUser") return 2;
   if (operation === "logoutUser") return 3;
