@@ -6,13 +6,12 @@ import { pathProblems } from "../config/start-failures.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { syncFolder } from "../lib/folders.ts";
 
-const writtenAtOnce = 262_144;
-/** Bytes written between two syncs to disk, so that a database write waits for no more than this. */
-const syncedAtOnce = 2_097_152;
+const bytesPerWrite = 262_144;
+/** The maximum number of unsynced bytes, so that the fsync of a database write never waits for more. */
+const bytesPerSync = 2_097_152;
 
 /**
- * Writes an archive to a new file that only this account can read. The file appears under its name when it is complete;
- * until then it is `FILE.partial`.
+ * Writes an archive to a new file that only this account can read. The file is `FILE.partial` until it is complete.
  *
  * @throws PlainFailure if the file exists
  */
@@ -43,7 +42,7 @@ export async function writeArchiveFile<Result>(
     await syncFolder(dirname(path));
     return result;
   } catch (error) {
-    // Closes the sources of the archive, which would keep the process running.
+    // Closes the sources of the archive; otherwise the process would not exit.
     await archive.return(undefined as never).catch(() => {}); // the return value is not used
     await file.close().catch(() => {});
     await rm(partial, { force: true });
@@ -53,9 +52,9 @@ export async function writeArchiveFile<Result>(
   }
 }
 
-/** Reads an archive file as the loading functions expect it. */
+/** Opens an archive file for `loadArchive` and `restore`. */
 export function readArchiveFile(path: string): AsyncIterable<Uint8Array> {
-  return createReadStream(path, { highWaterMark: writtenAtOnce });
+  return createReadStream(path, { highWaterMark: bytesPerWrite });
 }
 
 async function writeAll<Result>(
@@ -82,15 +81,15 @@ async function writeAll<Result>(
     }
     pieces.push(next.value);
     gathered += next.value.length;
-    if (gathered >= writtenAtOnce) await write();
-    if (unsynced >= syncedAtOnce) {
+    if (gathered >= bytesPerWrite) await write();
+    if (unsynced >= bytesPerSync) {
       await named(file.datasync());
       unsynced = 0;
     }
   }
 }
 
-/** Adds the name of the file to an error of the system, which has none for an open file. @throws PlainFailure */
+/** Adds the path to a system error, which lacks it for an open file. @throws PlainFailure */
 async function nameFile<T>(path: string, written: Promise<T>): Promise<T> {
   try {
     return await written;

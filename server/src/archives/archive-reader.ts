@@ -3,7 +3,7 @@ import { Checks, entriesPerCheck, isCheck } from "./checks.ts";
 import { ArchiveError, endName } from "./format.ts";
 import { blockBytes, parseTarHeader, tarEnd, tarPadding } from "./tar.ts";
 
-/** One entry of an archive. Its bytes are skipped if they are not read. */
+/** One entry of an archive. Unread bytes are skipped. */
 export interface ArchiveEntry {
   readonly name: string;
   readonly size: number;
@@ -16,8 +16,8 @@ const cut = "The archive is truncated";
 const damaged = "The archive is damaged";
 
 /**
- * Iterates over the entries of an archive in one pass, and verifies them: if this ends without an error, every bit is
- * as it was written. Until then only what precedes the last entry of digests is verified.
+ * Iterates over the entries of an archive in one pass, and verifies every bit. During the iteration, only entries before
+ * the last entry of digests are verified.
  *
  * @throws ArchiveError
  */
@@ -63,7 +63,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>): AsyncGene
   }
 }
 
-/** Names the entries that differ from what was written, as far as they can be determined. */
+/** Names the changed entries, as far as they can be determined. */
 function describeDifferences(read: Buffer, written: Buffer | undefined): string {
   const lines = new Set(written?.toString("latin1").split("\n"));
   const names = read

@@ -25,7 +25,7 @@ import type { Throttle } from "./throttle.ts";
 /** The contents of an archive. */
 export interface ArchiveContents {
   readonly head: Omit<ArchiveHead, "migrations">;
-  /** In an order in which they can be loaded. */
+  /** In load order: a row comes after the rows that it refers to. */
   readonly tables: readonly string[];
   /** Entries between the head and the tables. */
   readonly extras: readonly { readonly name: string; readonly content: Buffer }[];
@@ -36,9 +36,9 @@ export interface ArchiveContents {
 export interface ArchiveServices {
   readonly databaseUrl: string;
   readonly bytes: ByteStore;
-  /** The folder of a temporary file with the names of files. */
+  /** The folder of a temporary file with the keys of files. */
   readonly bufferFolder?: string | undefined;
-  /** Absent for full speed. */
+  /** Without a throttle, the archive is written at full speed. */
   readonly throttle?: Throttle | undefined;
 }
 
@@ -50,24 +50,23 @@ export interface ArchiveProgress {
   readonly files: number;
   /** Bytes of files. */
   readonly bytes: number;
-  /** Known once the rows are written. Does not include unfinished uploads. */
+  /** Set after the rows are written. The bytes exclude unfinished uploads. */
   readonly filesTotal?: { readonly files: number; readonly bytes: number };
 }
 
 /** An object of the store that a row of the snapshot refers to. */
 interface NamedObject extends Omit<MissingObject, "why"> {
-  /** Unknown for an unfinished upload. */
+  /** Absent for an unfinished upload. */
   readonly length?: number;
   readonly sha256?: string;
 }
 
 /**
- * Yields the bytes of an archive. All rows are of one moment; the snapshot ends before the first file is read, so that
- * the database need not keep old row versions for long. Objects never change, so files are of the same moment; a file
- * that is deleted meanwhile is listed as deleted, and is removed when the archive is loaded, as if it had been deleted
- * just before the snapshot.
+ * Yields the bytes of an archive. All rows come from one snapshot, which is closed before the first file is read, so that
+ * the database can vacuum old row versions. Stored objects never change, so the files match the snapshot. A file that is
+ * deleted after the snapshot is listed as deleted, and loading the archive removes it.
  *
- * @param snapshot is closed when its rows have been read
+ * @param snapshot is closed after its rows are read
  */
 export async function* writeArchive(
   snapshot: Snapshot,
@@ -161,7 +160,7 @@ async function* writeTables(
   return counts;
 }
 
-/** The object that a row refers to. Scaled pictures are not archived, because they can be generated again. */
+/** The stored object of a row. Scaled pictures are not archived, because they can be generated again. */
 function objectOf(table: string, row: StoredRow): NamedObject | undefined {
   const text = (column: string) => String(row[column]);
   const applicationId = text("application_id");
@@ -229,7 +228,7 @@ async function* paced(
   }
 }
 
-/** Marks as deleted what is missing in both the store and the database: it was deleted after the snapshot. */
+/** Marks a missing object as deleted if its row is missing as well: both were deleted after the snapshot. */
 async function markDeleted(missing: readonly MissingObject[], databaseUrl: string): Promise<MissingObject[]> {
   const now = await openSnapshot(databaseUrl);
   const settled: MissingObject[] = [];
@@ -261,7 +260,7 @@ function toJson(value: object): Buffer {
   return Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** Writes the entries of an archive in sequence: each method yields the next bytes. */
+/** Encodes the entries of an archive; each method yields the next bytes. */
 export class ArchiveWriter {
   readonly #checks = new Checks();
 

@@ -44,7 +44,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a deployment on the tested database, or on the embedded one. */
+/** Starts a deployment on the tested engine, or on SQLite. */
 async function start(name: string, isEmbedded: boolean, settings: Record<string, string> = {}): Promise<TestApp> {
   const database = isEmbedded ? undefined : await createTestDatabase(join(folder, name));
   if (database !== undefined) given.push(database);
@@ -75,7 +75,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       source = await start(`source-${fromEmbedded}`, fromEmbedded);
       target = await start(`target-${fromEmbedded}`, !fromEmbedded);
       full = await fillApplication(source);
-      // As an earlier version stored it.
+      // As an earlier version stored the address.
       const email = withBlanks;
       await source.app.database.write(({ queries }) =>
         queries.updateTable("users").set({ email }).where("id", "=", full.jane.id).execute(),
@@ -123,7 +123,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.equal((await target.call("POST /users/login", { token, body: again })).status, 200);
     });
 
-    it("survives a late erasure of its deleted predecessor", async () => {
+    it("is not affected by the late erasure of its deleted predecessor", async () => {
       const there = await readTables(source.config.databaseUrl);
       await deleteApplicationRows(source.application.appid, source.app);
       assert.deepEqual(await readTables(source.config.databaseUrl), there);
@@ -131,7 +131,7 @@ for (const [direction, fromEmbedded] of Object.entries({ "to the embedded databa
       assert.ok(bytes.equals(full.blob));
     });
 
-    it("is refused where it already exists, and the existing application does not change", async () => {
+    it("is refused in a deployment that has it, and the existing application does not change", async () => {
       const { appid } = source.application;
       const there = await readTables(source.config.databaseUrl);
       const exists = new ApplicationExists(`there is an application ${appid} already`);
@@ -158,7 +158,7 @@ describe("an import of an application", () => {
     await target.close();
   });
 
-  /** The archive, with a pause before its last bytes. */
+  /** Yields the archive, with a pause before its last bytes. */
   function halting(at = archive.length - 4_096): {
     readonly bytes: AsyncGenerator<Buffer>;
     readonly halted: Promise<void>;
@@ -190,7 +190,7 @@ describe("an import of an application", () => {
 
   const keysOf = ({ application: { appid } }: TestApp) => join(target.config.dataDir, "files", appid);
 
-  it("is refused if both deployments use the same store, because an erasure would delete the files of both", async () => {
+  it("is refused if both deployments share a store, because an erasure would delete the files of both", async () => {
     const { appid } = source.application;
     const services = { ...servicesOf(target), bytes: source.app.bytes };
     await assert.rejects(
@@ -204,7 +204,7 @@ describe("an import of an application", () => {
   });
 
   // spec/operators#listed-applications
-  it("the application is invisible until it is complete, maintenance leaves it alone, and other applications can write", async () => {
+  it("the application is invisible until it is complete, maintenance does not touch it, and other applications can write", async () => {
     const { appid } = source.application;
     const operator = await target.createOperator();
     const { bytes, halted, goOn } = halting();
@@ -235,7 +235,7 @@ describe("an import of an application", () => {
     await remove(target);
   });
 
-  it("an interrupted, damaged or incomplete import leaves nothing behind", async () => {
+  it("an interrupted, damaged or incomplete import is undone completely", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes);
     await halted;
@@ -249,10 +249,10 @@ describe("an import of an application", () => {
     assert.ok(!existsSync(keysOf(source)));
   });
 
-  it("maintenance erases the rest of an import whose process was killed, after some minutes", async () => {
+  it("maintenance erases an import whose process was killed, after some minutes", async () => {
     const { bytes, halted, fail } = halting();
     const imported = importInto(target, bytes).catch(() => {});
-    await halted; // as if its process had died
+    await halted; // like a killed process
     await maintain(target.app);
     assert.ok((await countRows()) > 20);
     target.advance(300_001);
@@ -304,7 +304,7 @@ describe("an import of an application", () => {
     await imported;
   });
 
-  it("an import of an application that an operator has deleted meanwhile does not finish", async () => {
+  it("an import fails if an operator deletes its application while it runs", async () => {
     const { appid } = source.application;
     const { bytes, halted, goOn } = halting();
     const imported = importInto(target, bytes);
@@ -359,7 +359,7 @@ describe("an import of an application", () => {
     assert.equal(await target.app.bytes.size(key), undefined);
   });
 
-  it("a key that names no object of the application is refused, and has no effect (hostile.md 18, 27)", async () => {
+  it("a key of no object of the application is refused, and has no effect (hostile.md 18, 27)", async () => {
     const { head } = await loadArchive(Readable.from([archive]), {});
     const { appid } = source.application;
     assert.ok(head.storedKey?.startsWith(`${appid}/`));
@@ -441,7 +441,7 @@ describe("an import of an application", () => {
     }
   });
 
-  it("a mail server that an earlier release stored in plain text is exported apart from the rows, and imported sealed", async () => {
+  it("a mail server that an earlier release stored in plain text is exported separately from the rows, and imported sealed", async () => {
     const { appid } = await source.createApplication();
     const settings = { oidc: {}, mail: { smtpUrl: "smtps://someone:s3cret@mail.example" } };
     await source.app.database.write(({ queries }) => updateApplicationSettings(appid, settings, queries));
@@ -491,7 +491,7 @@ describe("an import of an application", () => {
     }
   });
 
-  it("an application that is exported during a move can be served where it is restored", async () => {
+  it("an application that is exported during a move can be served after a restore", async () => {
     const { appid } = await source.createApplication();
     await source.app.database.write(({ queries }) =>
       queries.updateTable("applications").set({ moving_to: "eu" }).where("application_id", "=", appid).execute(),
@@ -521,7 +521,7 @@ describe("an import of an application", () => {
 });
 
 /**
- * A webhook leaves its deployment paused, without secrets, and without its position in the log, which is not exported.
+ * A webhook is exported paused, without secrets, and without its position in the log, which is not exported.
  */
 function asExported(row: string): string {
   const webhook = JSON.parse(row);

@@ -66,7 +66,7 @@ function settingsOf({ config }: TestApp): Settings {
   return { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets?.join() ?? "" };
 }
 
-/** The settings of an empty deployment on the tested database, or on the embedded one. */
+/** The settings of an empty deployment on the tested engine, or on SQLite. */
 async function emptyDeployment(isEmbedded = false): Promise<Settings> {
   const dataDir = join(folder, `${databases.length}`);
   const database = await createTestDatabase(dataDir);
@@ -85,7 +85,7 @@ function restoreInto(settings: Settings, path = file, options: Partial<RestoreOp
   return restore(() => readArchiveFile(path), config, { ...defaults, ...options });
 }
 
-/** Asserts that the error has only a message, and that nothing has changed. */
+/** Asserts that the command prints only a message, and changes nothing. */
 async function assertRefused(refused: Promise<unknown>, message: RegExp): Promise<void> {
   await assert.rejects(refused, (error) => {
     assert.ok(error instanceof PlainFailure);
@@ -97,7 +97,7 @@ async function assertRefused(refused: Promise<unknown>, message: RegExp): Promis
 /** Columns that a restore changes, because a restored log has another name, and positions as numbers. */
 const renamedColumns: Readonly<Record<string, string>> = { event_logs: "name", events: "number", webhooks: "log" };
 
-/** Everything except the audit log and the names of logs. */
+/** Reads all rows except the audit log, without the names of logs. */
 async function readData(databaseUrl: string) {
   const tables = archivedTables.filter((table) => table !== "audit_log");
   const found = await readTables(databaseUrl, tables);
@@ -109,7 +109,7 @@ async function readData(databaseUrl: string) {
 }
 
 describe("rollcall backup, verify-backup, restore", () => {
-  it("a running server writes a backup, readable only by its owner and never over another file, which can be restored", async () => {
+  it("a running server writes a backup that can be restored, into a new file that only its owner can read", async () => {
     const backup = await runProgram("src/cli/cli.ts", ["backup", file, "--fast"], settingsOf(test));
     assert.equal(backup.stderr, "");
     assert.match(backup.stdout, /^wrote .*backup\.tar: \d+ rows, 4 files of \d+ bytes\n$/);
@@ -160,7 +160,7 @@ describe("a backup", () => {
     });
   }
 
-  it("leaves out a file that is deleted during the backup, with everything that belongs to it", async () => {
+  it("omits a file that is deleted during the backup, with its rows and objects", async () => {
     const other = await startTestApp();
     try {
       const { jane, john, blobId, pictureId } = await fillApplication(other);
@@ -169,7 +169,7 @@ describe("a backup", () => {
         let isDeleted = false;
         for await (const bytes of backUpTest(other)) {
           yield bytes;
-          if (isDeleted) continue; // the rows have been read, and no file yet
+          if (isDeleted) continue; // called after the rows are read, and before the first file
           isDeleted = true;
           await other.call(`DELETE /pictures/${pictureId}`, { token: john.token });
         }
@@ -197,7 +197,7 @@ describe("a backup", () => {
     }
   });
 
-  it("reports missing and damaged files, contains everything else, and makes the command fail", async () => {
+  it("reports missing and damaged files, contains all others, and makes the command fail", async () => {
     const other = await startTestApp();
     try {
       const { blobId, pictureId, picture } = await fillApplication(other);
@@ -239,7 +239,7 @@ describe("a backup", () => {
     await restored.close();
   });
 
-  it("fails on a full disk with the reason, and leaves nothing behind", async () => {
+  it("fails on a full disk with the reason, and deletes its file", async () => {
     const path = join(folder, "full.tar");
     const TMPDIR = mkdtempSync(join(folder, "tmp-"));
     const limited = ["--fsize=100000", process.execPath, rollcall, "backup", path, "--fast"]; // the kernel limits the size of files
@@ -254,7 +254,7 @@ describe("a backup", () => {
       assert.ok(!existsSync(path) && !existsSync(`${path}.partial`));
       assert.deepEqual(readdirSync(TMPDIR), []);
     }
-    assertFull(); // among the files
+    assertFull(); // while files are written
 
     const { database } = test.app;
     const texts = { actor_id: "", actor_name: "", application_id: "", target: "", address: "", request_id: "" };
@@ -268,7 +268,7 @@ describe("a backup", () => {
     }));
     await database.write(({ queries }) => queries.insertInto("audit_log").values(rows).execute());
     try {
-      assertFull(); // among the rows
+      assertFull(); // while rows are written
     } finally {
       await database.write(({ queries }) => queries.deleteFrom("audit_log").where("action", "=", "big").execute());
     }
@@ -339,7 +339,7 @@ describe("tokens after a restore", () => {
     return status === 200;
   }
 
-  it("earlier tokens are refused, even those that were issued and revoked after the backup; new ones are valid", async () => {
+  it("earlier tokens are refused, even if they were issued and revoked after the backup; new tokens are valid", async () => {
     const { appid } = source.application;
     const jane = await source.signUp("Jane");
     const operator = await source.createOperator();
@@ -401,7 +401,7 @@ describe("tokens after a restore", () => {
     await again.close();
   });
 
-  it("--keep-tokens restores tokens as they were in the backup, including revoked ones", async () => {
+  it("--keep-tokens restores the tokens of the backup, including tokens that were revoked later", async () => {
     const settings = await emptyDeployment();
     const kept = await runProgram("src/cli/cli.ts", ["restore", archive, "--keep-tokens"], settings);
     assert.match(kept.stdout, /^restored \d+ rows, 0 files of 0 bytes\n$/);
@@ -428,7 +428,7 @@ describe("restoring", () => {
     assert.ok(!existsSync(settings.DATA_DIR));
   });
 
-  /** Writes a backup without rows, of a deployment with other migrations. */
+  /** Writes an empty backup of a deployment with other migrations. */
   async function writeForged(path: string, migrations: (names: readonly string[]) => readonly string[]) {
     const { head, end } = await loadArchive(readArchiveFile(file), {});
     const writer = new ArchiveWriter();
@@ -455,7 +455,7 @@ describe("restoring", () => {
     const path = join(folder, "older.tar");
     const services = { ...test.app, database: old, secrets: loadSecrets(test.config) };
     await writeArchiveFile(path, backUp(loadConfig(source), services));
-    await migrate(old); // as restoring does
+    await migrate(old); // as a restore does
     await old.close();
     assert.match(readFileSync(path, "latin1").slice(0, 4_096), /"0001-foundation",[\s\S]*"0059-operated-people"/);
 
@@ -476,7 +476,7 @@ describe("restoring", () => {
     );
   });
 
-  it("an exported application can be restored as a deployment of its own", async () => {
+  it("an exported application can be restored as a separate deployment", async () => {
     const path = join(folder, "application.tar");
     const { app, config, application } = test;
     const services = { ...config, ...app, secrets: loadSecrets(config) };
@@ -548,7 +548,7 @@ describe("restoring", () => {
     assert.deepEqual(await readData(settings.DATABASE_URL), await readData(test.config.databaseUrl));
   });
 
-  it("a restore fails if another one has begun meanwhile, and does not mark the database as complete", async () => {
+  it("a restore fails if another one starts while it runs, and does not mark the database as complete", async () => {
     const settings = await emptyDeployment();
     const archive = readFileSync(file);
     let times = 0;
@@ -557,7 +557,7 @@ describe("restoring", () => {
       const lastTables = archive.indexOf("tables/operators/");
       yield archive.subarray(0, lastTables);
       if (times === 2) {
-        // The first process checked for other users of the database before this one opened it.
+        // The first process has already checked for other users of the database.
         const other = await openDatabase(settings.DATABASE_URL, { connectionsMax: 2, timeoutMs: 5_000 });
         await beginRestoring(
           migrations.map(({ name }) => name),

@@ -23,7 +23,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Backs a deployment up, and restores it into an empty one on the tested or the embedded database. @returns its settings */
+/** Backs up a deployment, and restores it into an empty one on the tested engine or SQLite. @returns its settings */
 async function copy(source: TestApp, isEmbedded: boolean) {
   const path = join(folder, `${databases.length}.tar`);
   const dataDir = join(folder, `${databases.length}`);
@@ -37,7 +37,7 @@ async function copy(source: TestApp, isEmbedded: boolean) {
   return settings;
 }
 
-describe("a backup of the log of events: spec/events#retention", () => {
+describe("a backup of the event log: spec/events#retention", () => {
   for (const [where, isEmbedded] of Object.entries({ "a database like it": false, "an embedded one": true })) {
     it(`is restored under another name into ${where}, which continues from there`, async () => {
       const source = await startTestApp();
@@ -52,7 +52,7 @@ describe("a backup of the log of events: spec/events#retention", () => {
         const { currentToken } = (await source.call("GET /events", { token })).body.result;
         const checkIn = (app: TestApp) => app.call("POST /checkins", { token, body: { location: "1,2" } });
         const ids: string[] = [];
-        // On PostgreSQL these have no position yet.
+        // On PostgreSQL these events have no position yet.
         for (let n = 0; n < 3; n += 1) ids.push((await checkIn(source)).body.result.id);
         const restored = await startTestApp(await copy(source, isEmbedded));
         try {

@@ -34,7 +34,7 @@ function verify(bytes: Buffer, size = 65_536) {
   return loadArchive(inPieces(bytes, size), {});
 }
 
-/** The position and name of each entry. */
+/** Lists the position and name of each entry. */
 function entriesOf(bytes: Buffer): { name: string; start: number; end: number }[] {
   const entries = [];
   for (let start = 0; ; ) {
@@ -71,7 +71,7 @@ describe("an archive", () => {
     await assert.rejects(verify(changed), { message: `The archive is damaged: ${file.name}` });
   });
 
-  it("is refused if it is truncated, continues after its end, or is something else", async () => {
+  it("is refused if it is truncated, continues after its end, or is another file", async () => {
     for (let length = 0; length < archive.length; length += Math.floor(archive.length / rounds(100))) {
       await assert.rejects(verify(archive.subarray(0, length)), ArchiveError, `${length} of ${archive.length}`);
     }
@@ -100,7 +100,7 @@ describe("an archive", () => {
     }
   });
 
-  it("is refused before it fills the memory: with too many rows, a huge row, or entries without digests", async () => {
+  it("is refused before it exhausts memory: with too many rows, a huge row, or entries without digests", async () => {
     const begun = () => archive.subarray(0, entriesOf(archive)[0]?.end);
     async function* holding(rows: Buffer) {
       yield begun();
@@ -120,7 +120,7 @@ describe("an archive", () => {
     assert.ok(read < 1_000, `${read}`);
   });
 
-  it("with up to a million rows of one kind is read in bounded memory", async () => {
+  it("is read in bounded memory, even with a million rows of one table", async () => {
     const { head, end: totals } = await splitArchive(inPieces(archive, 65_536));
     const line = (index: number) => `${JSON.stringify({ application_id: "app", object_id: `chk_${index}` })}\n`;
     const lines = Array.from({ length: 5_000 }, (_, index) => line(index)).join("");

@@ -76,7 +76,7 @@ const aMegabyte = Buffer.alloc(1_000_000, 0x61);
 const afterBrace = (line: string, text: string) => line.replace("{", `{${text},`);
 const beforeBrace = (line: string, text: string) => line.replace(/\}$/, `,${text}}`);
 
-/** Attacks that apply to any archive. */
+/** Forgeries of archives of both kinds. */
 const attacks: readonly Attack[] = [
   [
     "a duplicate key in another case, before the original",
@@ -330,7 +330,7 @@ function withHash(pieces: ArchivePieces, costs: string): ArchivePieces {
   return withValue(pieces, "users", "password_hash", `${costs}${"a".repeat(22)}$${"a".repeat(43)}`);
 }
 
-/** Moves a second part of a table behind another table. */
+/** Moves the second part of a table behind another table. */
 function moved(pieces: ArchivePieces, of: string, name: string): ArchivePieces {
   const index = pieces.entries.findIndex((entry) => entry.name === of);
   const content = pieces.entries[index]?.content ?? Buffer.alloc(0);
@@ -342,7 +342,7 @@ describe("a forged archive of an application (hostile.md 39)", () => {
   const importing = (pieces: ArchivePieces) =>
     importApplication(Readable.from(putTogether(pieces)), servicesOf(target));
 
-  /** Asserts that nothing was imported and nothing else has changed. */
+  /** Asserts that nothing was imported or changed. */
   async function assertRefused(forged: ArchivePieces, message: RegExp): Promise<void> {
     const there = await readTables(target.config.databaseUrl);
     await assert.rejects(importing(forged), { name: "ArchiveError", message });
@@ -445,7 +445,7 @@ describe("a forged archive of an application (hostile.md 39)", () => {
     assert.equal((await target.call("GET /users/me", { token })).status, 200);
   });
 
-  it("with odd but valid contents is imported, and does not keep maintenance from other applications", async () => {
+  it("with odd but valid contents is imported, and does not stop maintenance of other applications", async () => {
     const odd = [
       ["users", "is_reshifting", 1],
       ["users", "location_fuzzing", 1],
@@ -456,7 +456,7 @@ describe("a forged archive of an application (hostile.md 39)", () => {
       ["metric_batches", "row_ids", "a row that is not JSON"],
       ["unfinished_erasures", "object_id", "../../x"],
     ] as const;
-    const costly = withHash(application, "$argon2id$v=19$m=8,t=4,p=1$"); // four times as much as own ones
+    const costly = withHash(application, "$argon2id$v=19$m=8,t=4,p=1$"); // four times the cost of the deployment's own hashes
     await importing(odd.reduce((pieces, [table, column, value]) => withValue(pieces, table, column, value), costly));
     const other = await target.createApplication();
     const { token } = await target.signUp("Jane", other);
@@ -507,7 +507,7 @@ describe("a forged backup (hostile.md 39)", () => {
     });
   }
 
-  it("is refused by the commands with only its message", async () => {
+  it("is refused by the commands with a message and no stack", async () => {
     const path = join(folder, "forged.tar");
     writeFileSync(path, Buffer.concat([...putTogether(withValue(backup, "operators", "id", {}))]));
     const { code, stderr } = await runProgram("src/cli/cli.ts", ["verify-backup", path], {});

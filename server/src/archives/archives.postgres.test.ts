@@ -45,7 +45,7 @@ describe("a backup of PostgreSQL", {
     return count;
   }
 
-  it("fails without ending the process if its connection breaks between two tables", async () => {
+  it("fails without a crash if its connection breaks between two tables", async () => {
     const { app, config } = test;
     const archive = backUp(config, { ...app, secrets: loadSecrets(config) });
     await archive.next(); // reads the head
@@ -66,7 +66,7 @@ describe("a backup of PostgreSQL", {
     }
   });
 
-  it("is consistent with one schema, and blocks a migration until its rows are read", async () => {
+  it("has one schema, and blocks a migration until its rows are read", async () => {
     const { app, config } = test;
     const snapshot = await openSnapshot(config.databaseUrl);
     const later = {

@@ -16,9 +16,9 @@ export interface BackupOptions {
 }
 
 /**
- * Yields the bytes of a backup of the deployment, which may be running. It contains every write that was answered
- * before this call. It contains the secrets if they are stored in DATA_DIR; if they come from the environment, it
- * contains only their fingerprints.
+ * Yields the bytes of a backup of the deployment, which may be running. The backup contains every write that was answered
+ * before this call. It contains the secrets if they are stored in DATA_DIR, and only their fingerprints if they come
+ * from the environment.
  */
 export async function* backUp(
   config: Pick<Config, "databaseUrl" | "region" | "secrets">,

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { createBufferFile } from "./buffer-file.ts";
 
 describe("a buffer file", () => {
-  it("returns its items in order, and leaves no file behind, however the process ends", async (t) => {
+  it("returns its items in order, and leaves no file behind, even after a kill", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const { TMPDIR = "/tmp" } = process.env;
     process.env["TMPDIR"] = folder;
@@ -23,7 +23,7 @@ describe("a buffer file", () => {
     await buffer.close();
   });
 
-  it("is in the given folder, or in that for temporary files if it cannot be written there", async (t) => {
+  it("is in the given folder, or in the system's folder for temporary files if that is not writable", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
     const { TMPDIR = "/tmp" } = process.env;
     t.after(() => {

@@ -3,17 +3,17 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A list of any length outside of memory, written once and then read once. */
+/** A list in a temporary file, for lists that do not fit into memory. Write it once, then read it once. */
 export interface BufferFile<T> {
   add(item: T): Promise<void>;
   items(): AsyncIterable<T>;
   close(): Promise<void>;
 }
 
-const charactersAtOnce = 65_536;
+const charactersPerWrite = 65_536;
 
 /**
- * @param folder where it is written if possible; `/tmp` may be small or read-only
+ * @param folder preferred over the system's folder for temporary files, which may be small or read-only
  * @returns a buffer in a temporary file; its items must be JSON
  */
 export async function createBufferFile<T>(folder?: string): Promise<BufferFile<T>> {
@@ -22,7 +22,7 @@ export async function createBufferFile<T>(folder?: string): Promise<BufferFile<T
   return {
     async add(item) {
       text += `${JSON.stringify(item)}\n`;
-      if (text.length < charactersAtOnce) return;
+      if (text.length < charactersPerWrite) return;
       const lines = text;
       text = "";
       await file.appendFile(lines);
@@ -38,6 +38,6 @@ export async function createBufferFile<T>(folder?: string): Promise<BufferFile<T
 async function openIn(folder: string): Promise<FileHandle> {
   const path = join(folder, `.rollcall-${randomUUID()}`);
   const file = await open(path, "wx+", 0o600);
-  await rm(path); // the open file remains usable, and disappears however this process ends
+  await rm(path); // the open file stays usable, and disappears with the process even after a kill
   return file;
 }

@@ -4,15 +4,15 @@ import { hash } from "node:crypto";
 export const entriesPerCheck = 512;
 
 /**
- * The digests of written or read entries, which are added to the archive as entries of their own, in the format of
- * `sha256sum -c`. Each begins with the digest of the previous one, so that no entry can be changed, removed or moved
- * unnoticed. The reader builds the same text and compares.
+ * The digests of written or read entries. The archive contains them as separate entries in the format of `sha256sum -c`.
+ * Each entry of digests starts with the digest of the previous one, so that a changed, removed or moved entry is detected:
+ * the reader computes the same content and compares.
  */
 export class Checks {
   #lines: string[] = [];
   #count = 0;
 
-  /** The number of entries that wait for the next entry of digests. */
+  /** The number of digests since the last entry of digests. */
   get waiting(): number {
     return this.#lines.length;
   }

@@ -24,12 +24,11 @@ export class NoSuchApplication extends PlainFailure {
 }
 
 /**
- * Archives one application with everything that it owns, for `importApplication` in another deployment on either
- * engine: as it is when reading begins. The application and its neighbours can be served meanwhile; suspend it first
- * for a move, because later writes are not included.
+ * Archives a snapshot of one application with everything that it owns, for `importApplication` in another deployment on
+ * either engine. The server can continue to serve it; suspend it first for a move, because the archive lacks later writes.
  *
- * The archive contains the shared secret of signed requests and the password of the mail server in plain text. Stored
- * responses and unfinished uploads are left out. User tokens stay valid where secret and region are the same.
+ * The archive contains the shared secret of signed requests and the password of the mail server in plain text, and no
+ * stored responses or unfinished uploads. User tokens stay valid in a deployment with the same secret and region.
  *
  * @returns a summary of the archive
  * @throws NoSuchApplication
@@ -95,7 +94,7 @@ interface Usage {
   files: number;
 }
 
-/** The usage of unfinished uploads, by user; under "" their sum. */
+/** The usage of unfinished uploads by user id; the total has the key "". */
 async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): Promise<ReadonlyMap<string, Usage>> {
   const sums = new Map<string, Usage>();
   for await (const row of snapshot.rows("resumable_uploads", { application_id: applicationId })) {
@@ -107,7 +106,7 @@ async function sumUnfinishedUploads(applicationId: string, snapshot: Snapshot): 
   return sums;
 }
 
-/** A webhook in the archive: it sends nothing until an operator of the other one resumes it. */
+/** Pauses an exported webhook, so that it sends nothing until an operator of the other deployment resumes it. */
 function withoutSecretsOf(webhook: StoredRow): StoredRow {
   const secrets = { secret: null, older_secret: null, older_secret_at: 0, older_secret_ends_at: 0, headers: null };
   const nowhere = { log: "", position: 0, event_id: "", wake_at: null, lease_holder: "", lease_ends_at: 0 };

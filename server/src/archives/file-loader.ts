@@ -4,11 +4,11 @@ import type { ByteStore } from "../storage/byte-store.ts";
 import { ArchiveError, type MissingObject, missingPerPart } from "./format.ts";
 import type { ArchivedFile } from "./load.ts";
 
-/** Writes the files of an archive into the store. Each must have a key, length and digest that a loaded row names. */
+/** Writes the files of an archive into the store, after comparing key, length and digest with a loaded row. */
 export class FileLoader {
   readonly #services: { readonly database: Database; readonly bytes: ByteStore };
   readonly #hasUploads: boolean;
-  /** Keys of files that differ from what was uploaded; the archive must list each of them. */
+  /** Keys of files that differ from their rows; the archive must list each of them as damaged. */
   readonly #damaged = new Set<string>();
 
   /** @param options.hasUploads whether the archive has tables of unfinished uploads */
@@ -43,7 +43,7 @@ export class FileLoader {
     for (const key of this.#damaged) throw differingError(key);
   }
 
-  /** The contents of the rows about an object; undefined if no row names it. */
+  /** Finds the expected length and digest of an object; undefined if no row names it. */
   async #find(key: string): Promise<{ readonly length?: number; readonly sha256?: string } | undefined> {
     const [applicationId = "", id = ""] = key.split("/");
     const { reads } = this.#services.database;

@@ -6,9 +6,9 @@ import { kindOfId } from "../lib/ids.ts";
 export interface ArchiveHead {
   readonly format: "rollcall-archive";
   readonly version: 1;
-  /** A whole deployment, or one application of it. */
+  /** A backup contains a deployment, the other kind one application. */
   readonly kind: "backup" | "application";
-  /** When the archive was begun, ISO 8601. */
+  /** When the archive was started, ISO 8601. */
   readonly created: string;
   /** The release that wrote it. */
   readonly release: string;
@@ -16,25 +16,24 @@ export interface ArchiveHead {
   /** For an archive of one application only. */
   readonly applicationId?: string;
   /**
-   * For an application with files: one of its objects, by which an import detects that both deployments use the same
-   * store.
+   * The key of one of the application's objects, if any, from which an import detects that both deployments share a store.
    */
   readonly storedKey?: string;
-  /** The migrations of its schema, with the baseline in place of those that it replaced; a restore migrates an older schema. */
+  /** The migrations of its schema, in which the baseline replaces the migrations before it; a restore runs the missing ones. */
   readonly migrations: readonly string[];
-  /** Fingerprints of the secrets of the deployment; the first is that of the secret that seals. */
+  /** Fingerprints of the deployment's secrets; the first is that of the current one. */
   readonly secrets: readonly string[];
-  /** True if the bytes of files were omitted, because they have a backup of their own. */
+  /** True if the bytes of files were omitted, because another backup contains them. */
   readonly isWithoutFiles: boolean;
 }
 
-/** The last entry before its digests: counts, for comparison with the contents. */
+/** The last entry before its digests: counts that are compared with the contents. */
 export interface ArchiveEnd {
   /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly files: number;
   readonly bytes: number;
-  /** The number of objects that are missing, or differ from what was uploaded. */
+  /** The number of objects that are missing, or differ from their rows. */
   readonly missing: { readonly [Why in MissingObject["why"]]: number };
 }
 
@@ -46,13 +45,13 @@ export interface MissingObject {
   /** The id of the file or upload. */
   readonly id: string;
   /**
-   * `deleted` while the archive was written; `lost` should have been in the store; `damaged` is in the store, but
-   * differs from what was uploaded.
+   * `deleted`: deleted while the archive was written. `lost`: missing in the store. `damaged`: in the store, but
+   * different from the uploaded bytes.
    */
   readonly why: "deleted" | "lost" | "damaged";
 }
 
-/** The input is not an archive, or has another version, or is incomplete or damaged; it must not be loaded. */
+/** The input must not be loaded: it is another file, has another version, or is incomplete or damaged. */
 export class ArchiveError extends PlainFailure {
   override name = "ArchiveError";
 }
@@ -61,7 +60,7 @@ export const headName = "rollcall.json";
 export const endName = "end.json";
 /** The file `secret` of DATA_DIR, if the secrets are stored there. */
 export const secretName = "secret";
-/** The shared secret of an application's signed requests, in plain text because the row has it sealed. */
+/** The shared secret of an application's signed requests, in plain text because another deployment cannot unseal the row. */
 export const signingSecretName = "signing-secret";
 /** The mail server of an application, `mail.smtpUrl` of its settings, in plain text for the same reason. */
 export const smtpUrlName = "smtp-url";
@@ -106,7 +105,7 @@ export function parseHead(content: Buffer): ArchiveHead {
     throw new ArchiveError(`The archive has the version ${shown(head.version)}, and this release reads 1`);
   }
   const { kind, applicationId, storedKey, migrations, secrets } = head;
-  // Files are erased by the prefix of their keys: an invalid id could match those of another application.
+  // Files are erased by key prefix, so an invalid id could match files of another application.
   const isApplicationId = typeof applicationId === "string" && kindOfId(applicationId) === "App";
   const isValid =
     typeof head.isWithoutFiles === "boolean" &&
@@ -118,7 +117,7 @@ export function parseHead(content: Buffer): ArchiveHead {
   return { ...head, migrations: withBaseline(migrations ?? []) } as ArchiveHead; // checked above
 }
 
-/** Texts of the head are printed to a terminal. */
+/** Whether a string of the head is safe to print to a terminal. */
 function isLabel(text: unknown): boolean {
   return typeof text === "string" && /^[A-Za-z0-9_.:+ -]{1,128}$/.test(text);
 }

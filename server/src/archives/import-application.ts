@@ -26,13 +26,14 @@ import { loadArchive } from "./load.ts";
 import { removeDeleted } from "./missing-objects.ts";
 import { isBoundedHash, type PasswordCosts } from "./password-hashes.ts";
 import { type LoadedRows, piecesOf, RowLoader } from "./row-loader.ts";
+import type { ArchiveSchema } from "./schema.ts";
 import { sealSettingsRow } from "./settings-row.ts";
 
 export interface ImportServices extends PasswordCosts {
   readonly database: Database;
   readonly bytes: ByteStore;
   readonly clock: Clock;
-  /** The name of this region, because tokens are valid only in the region that issued them. */
+  /** The name of this region; tokens are valid only in the region that issued them. */
   readonly region: string;
   /** Newest first. */
   readonly secrets: Secrets;
@@ -41,9 +42,9 @@ export interface ImportServices extends PasswordCosts {
 export interface ImportOptions {
   /** Replaces the name of the application. */
   readonly name?: string | undefined;
-  /** Runs before anything is written. @throws to refuse the import */
+  /** Called before anything is written. @throws to refuse the import */
   readonly admit?: (applicationId: string) => Promise<void>;
-  /** Runs in the transaction that makes the application visible, so that both happen or neither. */
+  /** Called in the transaction that makes the application visible. */
   readonly finish?: (applicationId: string, transaction: Transaction) => Promise<void>;
 }
 
@@ -51,7 +52,7 @@ export interface ImportedApplication {
   readonly applicationId: string;
   readonly rows: number;
   readonly end: ArchiveEnd;
-  /** False if the other deployment has another secret or is another region: then users have to sign in again. */
+  /** False if the exporting deployment has another secret or region, so that users have to sign in again. */
   readonly hasTokens: boolean;
 }
 
@@ -62,17 +63,16 @@ export class ApplicationExists extends PlainFailure {
 
 const renewMs = 30_000;
 /**
- * Bounds the memory of a server that imports from another region: a part is a few MB, and the largest row of an
- * application is small.
+ * The limit of a part, which bounds the memory of a server that imports from another region. Usual parts have a few MB.
  */
 const applicationPartBytesMax = 67_108_864;
-/** Users with unfinished background work at the moment of the export; hardly ever more than one. */
+/** The maximum number of users with unfinished background work at the time of the export; typically at most one. */
 const unfinishedUsersMax = 100_000;
 
 /**
- * Imports an application that `exportApplication` wrote, under the same ids, in one pass and in small transactions, so
- * that other applications can be served meanwhile. It is invisible until the whole archive has been read and verified.
- * A failed import leaves nothing behind; after a crash, maintenance erases the rest within some minutes.
+ * Imports an application that `archiveApplication` wrote, under the same ids, in one pass and in small transactions that do
+ * not block other applications. The application is invisible until the complete archive has been read and verified.
+ * A failed import deletes its rows and files; after a crash, maintenance erases them within some minutes.
  *
  * @throws ArchiveError if the input is not such an archive, has another schema, or is incomplete or damaged
  * @throws ApplicationExists
@@ -82,63 +82,21 @@ export async function importApplication(
   services: ImportServices,
   options: ImportOptions = {},
 ): Promise<ImportedApplication> {
-  const { database, bytes, clock, region, secrets } = services;
+  const { database, bytes, region, secrets } = services;
   const files = new FileLoader(services, { hasUploads: false });
-  let loader = new RowLoader(new Map());
+  const imported = new ImportedRows(services);
   const unfinished = new Map<string, UnfinishedUser>();
-  const done = { rows: 0 };
   let applicationId = "";
   let hasTokens = false;
   let signingSecret: string | null = null;
   let smtpUrl: string | undefined;
-  /** Set after the first write. */
-  let begun: Import | undefined;
-
-  const renewing = setInterval(() => {
-    // A failure surfaces with the next rows, or at the end.
-    const current = begun;
-    if (current === undefined) return;
-    database.write(({ queries }) => renewImport(current, clock.now(), queries)).catch(() => {});
-  }, renewMs);
-  renewing.unref();
-
-  async function insert(current: Import, part: LoadedRows): Promise<void> {
-    for (const piece of piecesOf(part)) {
-      await database.write(async ({ queries }) => {
-        await renewImport(current, clock.now(), queries);
-        await loader.insert(piece, queries);
-      });
-      done.rows += piece.rows.length;
-      await setImmediate();
-    }
-  }
-
-  async function begin(rows: readonly StoredRow[]): Promise<void> {
-    const [application, ...others] = rows;
-    if (application === undefined || others.length > 0 || begun !== undefined)
-      throw new ArchiveError("The archive does not contain exactly one application");
-    const sealed = sealSettingsRow(application, smtpUrl, secrets);
-    const name = options.name ?? application["name"] ?? "";
-    const current = { applicationId, begunAt: clock.now() };
-    const row = { ...sealed, ...hiddenColumns(current.begunAt), name, signing_secret: signingSecret };
-    await database
-      .write(({ queries }) => loader.insert({ table: "applications", rows: [row], rowsBefore: 0 }, queries))
-      .catch(async (error) => {
-        throw error instanceof ArchiveError && isUniqueViolation(error.cause)
-          ? await existsError(applicationId, database)
-          : error;
-      });
-    begun = current;
-    done.rows += 1;
-  }
 
   try {
     const { end } = await loadArchive(source, {
       partBytesMax: applicationPartBytesMax,
       async head(head, schema) {
         applicationId = requireApplication(head);
-        // Overrides the rows, so that every row is written into this application.
-        loader = new RowLoader(schema, { application_id: applicationId });
+        imported.setSchema(schema, applicationId);
         hasTokens = head.region === region && listFingerprints(secrets).some((each) => each === head.secrets[0]);
         const found = await findAnyApplication(applicationId, database.reads);
         if (found !== undefined) throw await existsError(applicationId, database);
@@ -154,15 +112,18 @@ export async function importApplication(
       },
       async rows(part) {
         const { table, rows } = part;
-        if (table === "applications") return begin(rows);
-        if (begun === undefined) throw new ArchiveError("The archive does not contain exactly one application");
+        if (table === "applications") {
+          const change = { ...(options.name !== undefined && { name: options.name }), signing_secret: signingSecret };
+          return imported.start(rows, (row) => ({ ...sealSettingsRow(row, smtpUrl, secrets), ...change }));
+        }
+        imported.requireStarted();
         if (table === "user_tokens" && !hasTokens) return;
-        if (table !== "users") return insert(begun, part);
+        if (table !== "users") return imported.insert(part);
         requirePasswordHashes(part, services);
-        await insert(begun, { ...part, rows: rows.map((row) => trimEmails(postpone(row, unfinished))) });
+        await imported.insert({ ...part, rows: rows.map((row) => trimEmails(postpone(row, unfinished))) });
       },
       async file(file) {
-        if (begun === undefined || !file.key.startsWith(`${applicationId}/`)) {
+        if (imported.started === undefined || !file.key.startsWith(`${applicationId}/`)) {
           throw new ArchiveError(`The archive holds ${file.key}, which belongs to none of its files`);
         }
         await files.write(file);
@@ -175,22 +136,99 @@ export async function importApplication(
       },
     });
     files.finish();
-    const whole: Import | undefined = begun;
-    if (whole === undefined) throw new ArchiveError("The archive does not contain exactly one application");
-    // From now on the server finishes the work on these users.
+    const started = imported.requireStarted();
+    // From here on the server continues the background work on these users.
     for (const [id, columns] of unfinished) {
       await database.write(({ queries }) => updateUserUnfinished(applicationId, id, columns, queries));
     }
     await database.write(async (transaction) => {
-      await showImported(whole, transaction.queries);
+      await showImported(started, transaction.queries);
       await options.finish?.(applicationId, transaction);
     });
-    return { applicationId, rows: done.rows, end, hasTokens };
+    return { applicationId, rows: imported.count, end, hasTokens };
   } catch (error) {
-    if (begun !== undefined) await undo(begun, services).catch(() => {}); // maintenance erases the rest
+    if (imported.started !== undefined) await undo(imported.started, services).catch(() => {}); // after a failure, maintenance erases it
     throw error;
   } finally {
-    clearInterval(renewing);
+    imported.close();
+  }
+}
+
+/** Writes the rows of an application that is being imported, and renews the lease of the import. */
+class ImportedRows {
+  /** The number of inserted rows. */
+  count = 0;
+  /** Set by the first write. */
+  started: Import | undefined;
+  readonly #services: ImportServices;
+  readonly #timer: NodeJS.Timeout;
+  #loader = new RowLoader(new Map());
+  #applicationId = "";
+
+  constructor(services: ImportServices) {
+    this.#services = services;
+    this.#timer = setInterval(() => this.#renew(), renewMs).unref();
+  }
+
+  /** Writes `applicationId` into every row, so that no row can belong to another application. */
+  setSchema(schema: ArchiveSchema, applicationId: string): void {
+    this.#loader = new RowLoader(schema, { application_id: applicationId });
+    this.#applicationId = applicationId;
+  }
+
+  /**
+   * Inserts the row of the application, hidden until the import is complete.
+   *
+   * @throws ArchiveError, ApplicationExists
+   */
+  async start(rows: readonly StoredRow[], change: (row: StoredRow) => StoredRow): Promise<void> {
+    const { database, clock } = this.#services;
+    const [application, ...others] = rows;
+    if (application === undefined || others.length > 0 || this.started !== undefined)
+      throw new ArchiveError("The archive does not contain exactly one application");
+    const started = { applicationId: this.#applicationId, begunAt: clock.now() };
+    const row = { ...change(application), ...hiddenColumns(started.begunAt) };
+    await database
+      .write(({ queries }) => this.#loader.insert({ table: "applications", rows: [row], rowsBefore: 0 }, queries))
+      .catch(async (error) => {
+        throw error instanceof ArchiveError && isUniqueViolation(error.cause)
+          ? await existsError(started.applicationId, database)
+          : error;
+      });
+    this.started = started;
+    this.count += 1;
+  }
+
+  /** @throws ArchiveError if no row of an application was inserted */
+  requireStarted(): Import {
+    if (this.started === undefined) throw new ArchiveError("The archive does not contain exactly one application");
+    return this.started;
+  }
+
+  /** Inserts rows in short transactions. @throws Error if the lease was lost */
+  async insert(part: LoadedRows): Promise<void> {
+    const { database, clock } = this.#services;
+    const started = this.requireStarted();
+    for (const piece of piecesOf(part)) {
+      await database.write(async ({ queries }) => {
+        await renewImport(started, clock.now(), queries);
+        await this.#loader.insert(piece, queries);
+      });
+      this.count += piece.rows.length;
+      await setImmediate();
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** A failure is reported by the next insert, or at the end. */
+  #renew(): void {
+    const { started } = this;
+    const { database, clock } = this.#services;
+    if (started === undefined) return;
+    database.write(({ queries }) => renewImport(started, clock.now(), queries)).catch(() => {});
   }
 }
 
@@ -210,8 +248,8 @@ function requireApplication({ kind, applicationId, migrations: theirs }: Archive
 }
 
 /**
- * Deployments must not share a store: when either erased the application, or an import was undone, the files of both
- * would be deleted. @throws PlainFailure
+ * Refuses a store that both deployments share: erasing the application in one of them, or undoing an import, would delete
+ * the files of both. @throws PlainFailure
  */
 async function requireSeparateStore({ applicationId, storedKey }: ArchiveHead, bytes: ByteStore): Promise<void> {
   if (storedKey === undefined) return;
@@ -230,7 +268,7 @@ function requireSigningSecret(content: string): void {
   if (!isValid) throw new ArchiveError(`${signingSecretName} of the archive must have ${min} to ${max} characters`);
 }
 
-/** Bounds the cost of checking a password, which its hash determines. @throws ArchiveError */
+/** Bounds the cost of verifying passwords, which their hashes determine. @throws ArchiveError */
 function requirePasswordHashes({ table, rows, rowsBefore }: LoadedRows, own: PasswordCosts): void {
   const index = rows.findIndex(({ password_hash: hash }) => hash !== "" && !isBoundedHash(String(hash), own));
   if (index === -1) return;
@@ -241,7 +279,7 @@ function requirePasswordHashes({ table, rows, rowsBefore }: LoadedRows, own: Pas
 
 type UnfinishedUser = Parameters<typeof updateUserUnfinished>[2];
 
-/** Hides unfinished work on a user from maintenance, which would run without rows that are not imported yet. */
+/** Hides unfinished background work on a user from maintenance, which would miss rows that are not imported yet. */
 function postpone(row: StoredRow, unfinished: Map<string, UnfinishedUser>): StoredRow {
   const { id, deleted_at, is_reshifting } = row;
   if (deleted_at === null && is_reshifting === 0) return row;
@@ -253,7 +291,7 @@ function postpone(row: StoredRow, unfinished: Map<string, UnfinishedUser>): Stor
   return { ...row, deleted_at: null, is_reshifting: 0 };
 }
 
-/** Other deployments may have stored addresses with blanks around them. */
+/** Trims addresses, because another deployment may have stored them with surrounding white space. */
 function trimEmails({ email, held_email, ...others }: StoredRow): StoredRow {
   const trim = (address: unknown) => (typeof address === "string" ? trimAddress(address) || null : null);
   return { ...others, email: trim(email), held_email: trim(held_email) };

@@ -2,9 +2,9 @@ import type { Queries } from "../db/database.ts";
 import { newRevision } from "../tenancy/revision.ts";
 
 /**
- * An application that is being imported is marked as deleted, so that it is invisible, and has a lease that its
- * importer renews. After the lease has ended, maintenance erases it like any deleted application. The time of the mark
- * identifies the import: an import that lost its lease cannot write into a later one of the same application.
+ * An application that is being imported is marked as deleted, so that it is invisible, and the importer renews a lease on
+ * it. When the lease expires, maintenance erases it like any deleted application. The time of the mark identifies the
+ * import, so that an import that lost its lease cannot write into a later import of the same application.
  */
 const leaseMs = 300_000;
 
@@ -13,7 +13,7 @@ export interface Import {
   readonly begunAt: number;
 }
 
-/** Renews the lease. @throws Error if the import was ended meanwhile */
+/** Renews the lease. @throws Error if the lease was lost */
 export async function renewImport({ applicationId, begunAt }: Import, now: number, queries: Queries): Promise<void> {
   const renewed = await queries
     .updateTable("applications")
@@ -25,12 +25,12 @@ export async function renewImport({ applicationId, begunAt }: Import, now: numbe
   if (renewed.numUpdatedRows !== 1n) throw new Error(`The import of ${applicationId} was ended by another process`);
 }
 
-/** The columns of an application that is not visible yet. */
+/** The columns that hide an application until its import is complete. */
 export function hiddenColumns(begunAt: number) {
   return { deleted_at: begunAt, importing_until: begunAt + leaseMs, moving_to: null };
 }
 
-/** Makes the application visible. @throws Error if the import was ended meanwhile */
+/** Makes the application visible. @throws Error if the lease was lost */
 export async function showImported({ applicationId, begunAt }: Import, queries: Queries): Promise<void> {
   const shown = await queries
     .updateTable("applications")
@@ -57,7 +57,7 @@ export async function giveUpImport({ applicationId, begunAt }: Import, queries: 
   return given.numUpdatedRows === 1n;
 }
 
-/** Finds the state of an application, whether it is visible or not. */
+/** Finds the state of an application, visible or not. */
 export async function findAnyApplication(
   applicationId: string,
   queries: Queries,
@@ -69,7 +69,7 @@ export async function findAnyApplication(
     .executeTakeFirst();
 }
 
-/** Restores the unfinished work of a user, which was hidden from maintenance during the import. */
+/** Restores a user's unfinished background work, which was hidden from maintenance during the import. */
 export async function updateUserUnfinished(
   applicationId: string,
   id: string,

@@ -28,9 +28,9 @@ import { partBytesMax, readRows } from "./rows.ts";
 import { type ArchiveSchema, schemaOf } from "./schema.ts";
 import { exportedTables } from "./tables.ts";
 
-/** What decodes each binary column of an application's tables. @throws MalformedBytesError */
+/** The decoder of each binary column of an application's tables. @throws MalformedBytesError */
 export const binaryColumns: Readonly<Record<string, (row: StoredRow) => void>> = {
-  "statistics.data": ({ data }) => Tally.read(data as Uint8Array), // its type was checked
+  "statistics.data": ({ data }) => Tally.read(data as Uint8Array), // `readRows` has checked the type
   "metric_rollups.data"({ id, dimension, data }) {
     if (!isRollupId(String(id))) throw new MalformedBytesError("The id is not one of a roll-up");
     checkRollup(String(dimension), data as Uint8Array); // as above
@@ -40,7 +40,7 @@ export const binaryColumns: Readonly<Record<string, (row: StoredRow) => void>> =
 const decodersByTable = Map.groupBy(Object.entries(binaryColumns), ([column]) => column.split(".")[0]);
 
 /**
- * Decodes the binary columns of rows, so that no row is stored that background work or a reader could not decode.
+ * Refuses rows whose binary columns cannot be decoded, because background work and readers would fail on them.
  *
  * @throws ArchiveError
  */
@@ -60,9 +60,9 @@ function requireDecodable({ table, rows, rowsBefore }: LoadedRows): void {
   }
 }
 
-/** Receives the parts of an archive in order: the head, secrets, tables, files, missing objects. */
+/** Callbacks for the parts of an archive, in order: the head, secrets, tables, files, missing objects. */
 export interface ArchiveLoad {
-  /** The size limit of a part in memory, packed and unpacked; defaults to the largest that the format allows. */
+  /** The size limit of a part, compressed and uncompressed; by default that of the format. */
   readonly partBytesMax?: number;
   head?(head: ArchiveHead, schema: ArchiveSchema): Promise<void>;
   secret?(content: string): Promise<void>;
@@ -77,16 +77,16 @@ export interface ArchivedFile extends Pick<ArchiveEntry, "size" | "bytes" | "sha
   readonly key: string;
 }
 
-/** The contents of a complete archive. */
+/** The head and the end of a complete archive. */
 export interface LoadedArchive {
   readonly head: ArchiveHead;
   readonly end: ArchiveEnd;
 }
 
 /**
- * Reads an archive to its end in one pass, and passes each part to `load`. Loaded data is valid only when this
- * resolves: until then the archive may turn out to be incomplete or damaged. Rows have the columns and types of the
- * archive's schema; rows of an application's archive belong to that application.
+ * Reads an archive in one pass, and passes each part to `load`. Loaded data must not be used before this resolves, because
+ * the archive may still turn out to be incomplete or damaged. Rows have the columns and types of the archive's schema;
+ * rows of an application's archive belong to that application.
  *
  * @throws ArchiveError if the input is not an archive, or is incomplete or damaged
  */
@@ -190,7 +190,7 @@ const stages: Readonly<Record<EntryKind, number>> = {
 };
 
 /**
- * Checks that entries are in the order in which they are written: each table in one piece, its parts counted from 1.
+ * Checks that entries are in the order of the writer, with consecutive parts of each table that are numbered from 1.
  */
 class EntryOrder {
   #stage = 0;

@@ -8,7 +8,7 @@ import { dropUpload } from "../storage/resumable-uploads.ts";
 import type { MissingObject } from "./format.ts";
 
 /**
- * Deletes a file or upload that was deleted while its archive was written, as if that had happened before the snapshot.
+ * Deletes a file or upload that was deleted while its archive was written, as if it had been deleted before the snapshot.
  */
 export async function removeDeleted(
   { applicationId, id }: MissingObject,

@@ -6,13 +6,22 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
 import { findApplicationRegion, putApplicationRegion } from "../regions/regions.directory.store.ts";
-import type { RegionHandlers } from "../regions/regions.endpoint.ts";
+import type { MessageHandler, RegionHandlers } from "../regions/regions.endpoint.ts";
 import type { Regions } from "../regions/regions.ts";
-import { onApplication } from "./moves.messages.ts";
 import { findPresence, isServed } from "./moves.store.ts";
 
 const regionName = Text({ maxLength: 32 });
 const aboutRegion = compileParameters(Type.Object({ appid: IdInput("App"), region: regionName, was: regionName }));
+
+const aboutApplication = compileParameters(Type.Object({ appid: IdInput("App") }));
+
+/** Creates the handler of a call about one application. */
+export function onApplication(work: (appid: string, from: string) => Promise<unknown>): MessageHandler {
+  return {
+    takes: "message",
+    answer: (message, from) => work(aboutApplication(Object.entries(Object(message))).appid, from),
+  };
+}
 
 interface Services {
   readonly database: Database;
@@ -20,11 +29,11 @@ interface Services {
   readonly clock: Clock;
 }
 
-/** Calls about the directory, in which the main region records where each application is. */
+/** Handles calls about the directory, in which the main region records the region of each application. */
 export function directoryHandlers({ database, regions, clock }: Services): RegionHandlers {
   const { own } = regions;
   return {
-    /** The region that the main region has on record for the application. */
+    /** Returns the region of the application according to the main region. */
     findRegion: onApplication(async (appid) => {
       requireMain(regions);
       if (isServed(await findPresence(appid, database.reads))) return own;
@@ -33,7 +42,7 @@ export function directoryHandlers({ database, regions, clock }: Services): Regio
       return known?.region ?? null;
     }),
 
-    /** Called by the region that has the application to hand it over, or to take back what has not arrived. */
+    /** Called by the region that has the application, to hand it over or to revert a move that has not arrived. */
     setRegion: {
       takes: "message",
       async answer(message, from) {
@@ -44,9 +53,9 @@ export function directoryHandlers({ database, regions, clock }: Services): Regio
           const known = await findApplicationRegion(appid, queries);
           if (known?.state === "handing over") throw movingError(); // it must be deleted here first
           const here = await findPresence(appid, queries);
-          // An application that has arrived but is not served yet does not count as being here.
+          // An application that has arrived but is not served yet is still in its former region.
           const host = here?.deleted_at === null && here.moving_to !== own ? own : known?.region;
-          // In the last case the call is repeated.
+          // The last comparison accepts a repeated call.
           const isTheirs = host === undefined || host === was || host === region;
           if (!isTheirs || host === own || region === own || (was !== from && region !== from)) {
             throw new ApiError("ObjectPermissionDenied", `${appid} is in the region ${host}.`);

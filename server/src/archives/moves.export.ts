@@ -22,38 +22,37 @@ import { decideMove, findPresence, markMoving, unmarkMoving } from "./moves.stor
 export interface MoveServices extends ExportServices {
   readonly database: Database;
   readonly regionCalls: RegionCalls;
-  /** The folder of a temporary file. */
+  /** The folder for a temporary file. */
   readonly dataDir?: string;
   readonly revocations: Pick<Revocations, "invalidatePolicies">;
 }
 
-/** The application cannot move, or not now; it is still served here. */
+/** The application cannot move, or not now, and is still served here. */
 export class MoveRefused extends Error {
   override name = "MoveRefused";
 }
 
 export interface MoveOptions {
-  /** Moves the application even if files of it are missing in the store; they are lost afterwards. */
+  /** Moves the application even if files are missing in the store, and loses those files. */
   readonly isWithoutLost?: boolean;
-  /** Cancels the move, until it is decided. */
+  /** When aborted, cancels a move that is not decided yet. */
   readonly signal?: AbortSignal;
-  /** Reports how much of the application has been sent. */
+  /** Receives the progress of the transfer. */
   readonly onProgress?: (progress: ArchiveProgress) => void;
 }
 
 const roomMsMax = 600_000;
 
 /**
- * Moves an application of this region to another region, with everything that it owns. Does nothing if it is already
- * there.
+ * Moves an application with everything that it owns to another region. Does nothing if it is already there.
  *
  * 1. The other region is asked whether it can accept the application.
  * 2. The application is marked: from here on every call is refused with ServiceUnavailable, and no write is accepted.
  * 3. It is sent as an archive. The other region imports it without serving it, and returns the digest of the received
- * bytes. If files are missing in the store, the application stays: this process may use another store than the server,
- * or the store may be unreachable.
- * 4. If the digest matches, the move is decided, and this is stored. Any earlier failure leaves the application here;
- * from here on the move can only be completed, by {@link finishMove}.
+ * bytes. Missing files cancel the move, because this process may use another store than the server, or the store may be
+ * unreachable.
+ * 4. If the digest matches, the decision is stored. An earlier failure cancels the move; from here on it can only be
+ * completed, by {@link finishMove}.
  *
  * @throws MoveRefused, ApiError
  */
@@ -73,7 +72,7 @@ export async function moveApplication(
   }
   const here = await findPresence(applicationId, database.reads);
   if (here === undefined || here.deleted_at !== null) {
-    if (known?.region === to && known.state === "there") return; // it has already moved
+    if (known?.region === to && known.state === "there") return; // moved by an earlier call
     const hint = known === undefined ? "" : `, it is in the region ${known.region}`;
     throw new MoveRefused(`there is no application ${applicationId} in the region ${own}${hint}`);
   }
@@ -97,7 +96,7 @@ export async function moveApplication(
     if (!isDecided) throw new MoveRefused(`${applicationId} was deleted or served again meanwhile`);
   } catch (error) {
     if (!(await giveUp(applicationId, database))) {
-      // The next attempt drops it.
+      // If this call fails, the next attempt deletes the imported data.
       await regionCalls.call(to, "dropApplication", { appid: applicationId }).catch(() => {});
       throw error;
     }
@@ -106,11 +105,11 @@ export async function moveApplication(
 }
 
 /**
- * Continues a decided move until nothing is left of the application here. Can be repeated.
+ * Continues a decided move until the application is erased here. Can be repeated.
  *
- * 5. The main region is notified.
+ * 5. The main region records the new region.
  * 6. The other region starts to serve the application.
- * 7. It is deleted here, except for its new region, so that old tokens are refused with the new address, and
+ * 7. It is deleted here. The name of its new region stays, so that old tokens are refused with the new address, and
  * registrations are forwarded.
  */
 export async function finishMove(
@@ -126,7 +125,7 @@ export async function finishMove(
   const tellMain = async (region: string, was: string) => {
     if (own === mainRegion || to === mainRegion) return;
     await regionCalls.call(mainRegion, "setRegion", { appid, region, was }).catch((error) => {
-      // It has moved again.
+      // The application has already moved on.
       if (!(error instanceof ApiError && error.condition === "ObjectPermissionDenied")) throw error;
     });
   };
@@ -157,13 +156,13 @@ export async function finishMove(
   await deleteApplicationRows(appid, services, { signal });
 }
 
-/** False if another process has finished the move meanwhile: the application may have come back and be moving again. */
+/** False if another process has finished the move. The application may even have returned and be moving again. */
 async function isStillDecided(decided: ApplicationRegionRow, queries: Queries): Promise<boolean> {
   const now = await findApplicationRegion(decided.application_id, queries);
   return now?.state === "handing over" && now.region === decided.region && now.changed_at === decided.changed_at;
 }
 
-/** Cancels a move that was interrupted before it was decided. @throws MoveRefused if there is none */
+/** Cancels a move that was interrupted before the decision. @throws MoveRefused if the application is not moving */
 export async function cancelMove(applicationId: string, services: MoveServices): Promise<void> {
   const { database, region: own, regionCalls } = services;
   const to = await database.write(async ({ queries }) => {
@@ -181,10 +180,10 @@ export async function cancelMove(applicationId: string, services: MoveServices):
 }
 
 /**
- * Serves the application here again, unless the move was decided after all: a commit may have succeeded without a
- * response.
+ * Serves the application here again, unless the move is decided: the commit may have succeeded although its response was
+ * lost.
  *
- * @returns whether it was decided
+ * @returns whether the move is decided
  */
 function giveUp(applicationId: string, database: Database): Promise<boolean> {
   return database.write(async ({ queries }) => {
@@ -195,7 +194,7 @@ function giveUp(applicationId: string, database: Database): Promise<boolean> {
   });
 }
 
-/** Otherwise the main region would send clients to another region. @throws MoveRefused */
+/** Requires that the main region directs clients to this region. @throws MoveRefused */
 async function requireKnownHere(appid: string, { region: own, regionCalls }: MoveServices): Promise<void> {
   if (own === mainRegion) return;
   const known = await regionCalls.call(mainRegion, "findRegion", { appid });
@@ -205,8 +204,7 @@ async function requireKnownHere(appid: string, { region: own, regionCalls }: Mov
 }
 
 /**
- * Finds an object of the application in the store, by which the other region detects that both regions use the same
- * store.
+ * Finds the key of one of the application's objects, from which the other region detects that both regions share a store.
  */
 async function findAnyKey(appid: string, queries: Queries): Promise<string | undefined> {
   const file = await queries
@@ -218,7 +216,7 @@ async function findAnyKey(appid: string, queries: Queries): Promise<string | und
   return file && originalKey(appid, file.id);
 }
 
-/** Waits until leftovers of an earlier move are erased in the other region. @throws MoveRefused, ApiError */
+/** Waits until the other region has erased the data of an earlier attempt. @throws MoveRefused, ApiError */
 async function requestRoom(
   asked: { readonly appid: string; readonly key: string | undefined },
   to: string,
@@ -250,7 +248,6 @@ async function send(appid: string, to: string, services: MoveServices, options: 
       yield chunk;
     }
   }
-  // Compared with the sent digest below.
   const answer = fieldsOf(await services.regionCalls.send(to, "takeIn", appid, measured()));
   if (answer["digest"] !== digest.digest("hex") || answer["isWhole"] !== true) {
     throw new ApiError("ServiceUnavailable", `The region ${to} received other data than was sent`);

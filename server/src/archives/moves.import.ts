@@ -22,8 +22,7 @@ import type { Regions } from "../regions/regions.ts";
 import type { ByteStore } from "../storage/byte-store.ts";
 import { ArchiveError } from "./format.ts";
 import { importApplication } from "./import-application.ts";
-import { directoryHandlers } from "./moves.directory.ts";
-import { onApplication } from "./moves.messages.ts";
+import { directoryHandlers, onApplication } from "./moves.directory.ts";
 import { dropArrived, findPresence, isServed, listArrived, markMoving, serveArrived } from "./moves.store.ts";
 import type { PasswordCosts } from "./password-hashes.ts";
 
@@ -41,13 +40,13 @@ interface Services extends PasswordCosts {
 const aboutRoom = compileParameters(
   Type.Object({ appid: IdInput("App"), key: Type.Optional(Text({ maxLength: 1_024 })) }),
 );
-/** The import side of a move; `moves.export.ts` makes these calls, all of which can be repeated safely. */
+/** Handles the calls that `moves.export.ts` makes to the import side of a move. All of them are idempotent. */
 export function moveHandlers(services: Services): RegionHandlers {
   const { database, bytes, background, revocations, audit, clock } = services;
   const { own } = services.regions;
 
   /**
-   * Drops leftovers of an earlier attempt.
+   * Deletes the data of an earlier attempt.
    * @returns whether the application can be accepted
    */
   async function makeRoom(appid: string): Promise<boolean> {
@@ -69,7 +68,7 @@ export function moveHandlers(services: Services): RegionHandlers {
       async answer(message) {
         const { appid, key } = aboutRoom(Object.entries(Object(message)));
         const isFree = await makeRoom(appid);
-        // Deployments must not share a store: when either erased the application, the files of both would be deleted.
+        // Two regions must not share a store: erasing the application in one of them would delete the files of both.
         if (isFree && key?.startsWith(`${appid}/`) && (await bytes.size(key)) !== undefined) {
           throw new ApiError(
             "ItemAlreadyExists",
@@ -81,14 +80,13 @@ export function moveHandlers(services: Services): RegionHandlers {
     },
     takeIn: importHandler(services),
 
-    /** @returns false if the application is not here */
+    /** Starts to serve the application. @returns false if it is not here */
     openApplication: onApplication((appid, from) =>
       database.write(async (transaction) => {
         const { queries } = transaction;
         if (await serveArrived(appid, own, queries)) {
           await revocations.invalidatePolicies(appid, transaction);
-          // Lets a repeated call distinguish an application that has arrived from one that never did, whatever has
-          // happened to it since.
+          // Lets a repeated call recognize an application that arrived, even if it has been moved on or deleted since.
           const row = { application_id: appid, region: own, state: "arrived", changed_at: clock.now() } as const;
           await putApplicationRegion(row, queries);
           const target = { applicationId: appid, target: appid };
@@ -98,7 +96,7 @@ export function moveHandlers(services: Services): RegionHandlers {
           );
           return true;
         }
-        // An earlier call may have opened it, and it may have moved on or been deleted since.
+        // An earlier call may have opened it, and it may have been moved on or deleted since.
         const here = await findPresence(appid, queries);
         if (here?.deleted_at === null || (await hasArrived(appid, queries))) return true;
         const next = await findApplicationRegion(appid, queries);
@@ -111,14 +109,14 @@ export function moveHandlers(services: Services): RegionHandlers {
       return true;
     }),
 
-    /** True if the application is served here. */
+    /** Returns whether the application is served here. */
     hasApplication: onApplication(async (appid) => isServed(await findPresence(appid, database.reads))),
 
     ...directoryHandlers(services),
   };
 }
 
-/** Imports the application. It is not served before the sending region has confirmed the digest. */
+/** Imports an application, which is not served until the sending region has confirmed the digest. */
 function importHandler(services: Services): StreamHandler {
   const { own } = services.regions;
   return {
@@ -140,12 +138,12 @@ function importHandler(services: Services): StreamHandler {
             async finish(appid, { queries }) {
               if (appid !== subject) throw new ArchiveError(`The archive is of ${appid}`);
               await markMoving(appid, own, queries);
-              // From an earlier move.
+              // Left by an earlier move.
               if (await hasArrived(appid, queries)) await deleteApplicationRegion(appid, queries);
             },
           },
         );
-        for await (const _ of archive); // bytes after the end belong to the digest as well
+        for await (const _ of archive); // the digest includes bytes after the end
         return { digest: digest.digest("hex"), rows, files: end.files, isWhole: isWhole() };
       } catch (error) {
         if (error instanceof ArchiveError) throw new ApiError("ParameterIncorrectFormat", error.message);
@@ -163,8 +161,8 @@ interface LeftoverServices {
 }
 
 /**
- * Drops the rest of interrupted moves if the other region could not request it: an application that another region
- * serves has not moved here. Maintenance erases it afterwards.
+ * Drops the data of interrupted moves to this region: an application that another region serves has not moved here.
+ * Maintenance erases it afterwards.
  */
 export async function dropLeftovers(
   { database, regions, regionCalls, clock }: LeftoverServices,
@@ -174,7 +172,7 @@ export async function dropLeftovers(
   for (const appid of await listArrived(own, database.reads)) {
     for (const region of others) {
       signal?.throwIfAborted();
-      // An unreachable region is called again later.
+      // Maintenance calls an unreachable region again later.
       const isThere = await regionCalls.call(region, "hasApplication", { appid }).catch(() => false);
       if (isThere !== true) continue;
       await database.write(({ queries }) => dropArrived(appid, own, clock.now(), queries));

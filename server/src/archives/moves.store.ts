@@ -16,7 +16,7 @@ export function findPresence(applicationId: string, queries: Queries): Promise<P
     .executeTakeFirst();
 }
 
-/** True if the application is complete here and in no other region. */
+/** Whether the application is served here: complete, not deleted and not moving. */
 export function isServed(here: Presence | undefined): boolean {
   return here?.deleted_at === null && here.moving_to === null;
 }
@@ -33,7 +33,7 @@ export async function markMoving(applicationId: string, to: string, queries: Que
   return marked.numUpdatedRows === 1n;
 }
 
-/** Serves the application again, after a move that did not happen. */
+/** Serves the application again after a cancelled move. */
 export async function unmarkMoving(applicationId: string, queries: Queries): Promise<void> {
   await queries
     .updateTable("applications")
@@ -43,9 +43,9 @@ export async function unmarkMoving(applicationId: string, queries: Queries): Pro
 }
 
 /**
- * Records that the other region has the whole application: from here on the move cannot be reverted.
+ * Records that the other region has the complete application, so that the move can no longer be reverted.
  *
- * @returns false if it was deleted or served again meanwhile, so that it may differ from what was sent
+ * @returns false if the application was deleted or served again, so that it may differ from the sent archive
  */
 export async function decideMove(applicationId: string, to: string, at: number, queries: Queries): Promise<boolean> {
   const decided = await queries
@@ -62,7 +62,7 @@ export async function decideMove(applicationId: string, to: string, at: number, 
 }
 
 /**
- * Starts to serve an application that has arrived. Tokens that it had here before an earlier move stay revoked.
+ * Starts to serve an application that has arrived. Tokens that were issued here before an earlier move stay revoked.
  *
  * @returns false if it has not arrived
  */
@@ -88,7 +88,7 @@ export async function listArrived(own: string, queries: Queries): Promise<string
   return rows.map(({ application_id }) => application_id);
 }
 
-/** Drops an application that has arrived here and is not served yet. @returns false if there is none */
+/** Marks an application that has arrived but is not served yet as deleted. @returns false if there is none */
 export async function dropArrived(applicationId: string, own: string, at: number, queries: Queries): Promise<boolean> {
   const dropped = await queries
     .updateTable("applications")

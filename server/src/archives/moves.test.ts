@@ -19,7 +19,7 @@ import { archiveApplication } from "./export-application.ts";
 import { cancelMove, finishMove, MoveRefused, moveApplication } from "./moves.export.ts";
 import { findPresence, markMoving, unmarkMoving } from "./moves.store.ts";
 
-/** Moves between two servers in one process; between separate processes: `test/regions.moves.process.test.ts`. */
+/** Moves between two servers in one process; `test/regions.moves.process.test.ts` has separate processes. */
 
 let main: TestApp;
 let eu: TestApp;
@@ -67,7 +67,7 @@ describe("moveApplication", () => {
     assert.deepEqual(eu.app.settingsSealer.open(appid, arrived).settings, { oidc: {}, mail });
   });
 
-  it("a committed move is completed by maintenance, and tokens that were valid here are refused at once", async () => {
+  it("a committed move is completed by maintenance, and tokens that were valid here are refused immediately", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -92,10 +92,10 @@ describe("moveApplication", () => {
     assert.deepEqual([gone.status, gone.body.serviceRoot], [401, euProxy.root]);
     assert.equal(await findPresence(appid, main.app.database.reads), undefined);
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
-    await moveApplication(appid, "eu", services); // it has already moved
+    await moveApplication(appid, "eu", services); // already moved
   });
 
-  it("serves an application here again that the other region has lost meanwhile", async () => {
+  it("serves an application here again if the other region has lost it", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -137,7 +137,7 @@ describe("moveApplication", () => {
         },
       };
       await finishMove(appid, { ...services, regionCalls: late }).catch(() => {});
-      // The region eu serves it, and the next move can finish.
+      // The region eu serves the application, and the next move can finish.
       assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
       assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: "eu" });
       await maintain(main.app);
@@ -145,7 +145,7 @@ describe("moveApplication", () => {
     });
   }
 
-  it("does not restore an application that is deleted after a move in the region that missed the move's end", async () => {
+  it("does not restore an application that is deleted after a move whose last response was lost", async () => {
     const application = await main.createApplication();
     const { appid, appkey } = application;
     const services = servicesOf(main);
@@ -169,12 +169,12 @@ describe("moveApplication", () => {
     assert.equal(await findPresence(appid, main.app.database.reads), undefined);
     const registered = await main.call("POST /devices", { body: { appid, appkey, platform: "test" } });
     assert.notEqual(registered.status, 201);
-    // The records about it do not prevent the next move.
+    // The records of the move do not prevent the next one.
     const { reads } = eu.app.database;
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("succeeds despite the rest of an interrupted move in the main region, which is erased", async () => {
+  it("succeeds despite data of an interrupted move in the main region, and erases that data", async () => {
     const { appid, appkey } = await createInEu();
     const services = servicesOf(eu);
     const stopping = new AbortController();
@@ -200,7 +200,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("keeps an application that has arrived until its region is decided", async () => {
+  it("does not erase an application that has arrived until its region is decided", async () => {
     const { appid } = await createInEu();
     const services = servicesOf(eu);
     const lost = { ...services.regionCalls, call: failAt("openApplication", services.regionCalls.call) };
@@ -211,7 +211,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, main.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("prevents the deletion of a moving application in both regions, so that it cannot come back", async () => {
+  it("prevents the deletion of a moving application in both regions, so that it cannot reappear", async () => {
     const { appid } = await main.createApplication();
     await moveApplication(appid, "eu", servicesOf(main));
     const services = servicesOf(eu);
@@ -241,7 +241,7 @@ describe("moveApplication", () => {
     assert.equal(await findApplicationRegion(appid, reads), undefined);
   });
 
-  it("serves no archive that was altered in transit in any region", async () => {
+  it("never serves an archive that was altered in transit", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -255,14 +255,14 @@ describe("moveApplication", () => {
       assert.equal((await main.call("GET /users/me", { token })).status, 200);
       assert.notEqual((await findPresence(appid, eu.app.database.reads))?.deleted_at, null);
     }
-    // Bytes of a different application are refused as well.
+    // An archive of another application is refused as well.
     const other = await main.createApplication();
     const misnaming: typeof send = (region, name, _subject, bytes) => send(region, name, other.appid, bytes);
     const regionCalls = { ...services.regionCalls, send: misnaming };
     await assert.rejects(moveApplication(appid, "eu", { ...services, regionCalls }), /The archive is of/);
   });
 
-  it("refuses an archive as a whole in which another region names rows of other applications (hostile.md 39)", async () => {
+  it("refuses a complete archive if another region includes rows of other applications (hostile.md 39)", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     await main.signUp("Jane", application);
@@ -291,7 +291,7 @@ describe("moveApplication", () => {
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
     await upload(main, token, "/blobs", dataPart(Buffer.from("bytes")));
-    await main.app.bytes.deleteAll(`${appid}/`); // as if the server used another store
+    await main.app.bytes.deleteAll(`${appid}/`); // like a server that uses another store
     const lost = { name: "MoveRefused", message: /1 files have no bytes in the store/ };
     await assert.rejects(moveApplication(appid, "eu", servicesOf(main)), lost);
     assert.equal((await main.call("GET /users/me", { token })).status, 200);
@@ -299,7 +299,7 @@ describe("moveApplication", () => {
     assert.deepEqual(await findPresence(appid, eu.app.database.reads), { deleted_at: null, moving_to: null });
   });
 
-  it("refuses an application whose store both regions use, which keeps its files", async () => {
+  it("refuses an application if both regions share a store, and does not delete its files", async () => {
     const application = await main.createApplication();
     const { appid } = application;
     const { token } = await main.signUp("Jane", application);
@@ -320,7 +320,7 @@ describe("moveApplication", () => {
     assert.equal(await eu.app.bytes.size(key), 5);
   });
 
-  it("keeps a suspended application suspended, and operators cannot change a moving one", async () => {
+  it("does not resume a suspended application, and operators cannot change a moving one", async () => {
     const { appid } = await main.createApplication();
     const { token } = await main.createOperator();
     await main.call(`POST /_/api/applications/${appid}/suspend`, { token });
@@ -359,10 +359,10 @@ describe("The session of an operator", () => {
   });
 });
 
-describe("PostgreSQL: operator actions at the moment when a move begins", {
+describe("PostgreSQL: operator actions while a move begins", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
-  /** Begins work while an application has been marked in an uncommitted transaction. */
+  /** Starts `work` while an uncommitted transaction has marked the application as moving. */
   async function beginBesideMark<T>(appid: string, begin: () => Promise<T>): Promise<PromiseSettledResult<T>> {
     let begun: Promise<PromiseSettledResult<T>[]> | undefined;
     await main.app.database.write(async ({ queries }) => {
@@ -425,7 +425,7 @@ describe("PostgreSQL: operator actions at the moment when a move begins", {
   });
 });
 
-/** Makes calls of this name, but loses their responses. */
+/** Makes the calls of this name, and drops their responses. */
 function failAt(name: string, call: (region: string, name: string, message: unknown) => Promise<unknown>) {
   return async (region: string, called: string, message: unknown) => {
     if (called === name) throw new Error("no answer");

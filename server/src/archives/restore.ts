@@ -31,17 +31,16 @@ import { schemaOf } from "./schema.ts";
 import { sealSettingsRow } from "./settings-row.ts";
 
 /**
- * Rows that grant access without another check: any row that was deleted or used after the backup would be valid again.
+ * Tables of credentials. Restoring them would make credentials valid again that were revoked or used after the backup.
  */
 const credentialTables: ReadonlySet<string> = new Set(["user_tokens", "operator_sessions", "password_resets"]);
 
 /**
- * Changes restored rows so that all earlier credentials become invalid: a backup knows neither later revocations nor
- * later versions.
+ * Creates a change of restored rows that invalidates all earlier credentials, because a backup lacks later revocations.
  *
- * The version of each application, the root of the revocation tree, grows by a random number far beyond what
- * revocations can reach: a small step could lead to a version under which tokens were issued and revoked after the
- * backup. For the same reason, two restores of one backup lead to different versions.
+ * The token version of each application, the root of the kill tree, grows by a random number that is larger than any number
+ * of revocations. A small step could reach a version whose tokens were issued and revoked after the backup; it is random,
+ * so that two restores of a backup have different versions.
  *
  * @returns the change of a row; undefined omits the row
  */
@@ -49,32 +48,32 @@ function createTokenRevocation(): (table: string, row: StoredRow) => StoredRow |
   const versionsMoved = 2 ** 31 + randomInt(2 ** 31);
   return (table, row) => {
     if (credentialTables.has(table)) return undefined;
-    if (table === "mail_outbox" && row["kind"] === "resetCode") return undefined; // its code is no longer valid
+    if (table === "mail_outbox" && row["kind"] === "resetCode") return undefined; // its code is invalid
     if (table !== "applications") return row;
     return { ...row, token_version: Number(row["token_version"]) + versionsMoved };
   };
 }
 
-/** A statement may drop a large table. */
+/** The statement timeout, because a statement may drop a large table. */
 const timeoutMs = 3_600_000;
 
 export interface RestoreOptions {
-  /** Replaces existing data. */
+  /** Deletes existing data. */
   readonly isForced: boolean;
-  /** Accepts another secret: tokens and other sealed data become unreadable. */
+  /** Accepts another secret, under which tokens and other sealed data are unreadable. */
   readonly isOtherSecret: boolean;
   /**
-   * Keeps tokens, operator sessions and reset codes as they were in the backup; those revoked since are valid again.
+   * Restores tokens, operator sessions and reset codes, including those that were revoked after the backup.
    */
   readonly isKeepingTokens?: boolean;
   readonly clock: Clock;
-  /** Runs in the transaction that ends the restore, after which the database can be served. */
+  /** Called in the last transaction of the restore, after which the database can be served. */
   readonly finish?: (head: ArchiveHead, transaction: Transaction) => Promise<void>;
 }
 
 /**
- * Restores an archive into the deployment that the settings describe, on either engine. The whole archive is verified
- * before anything is written. Until the restore is complete, the database is marked and cannot be served.
+ * Restores an archive into the deployment of `config`, on either engine, after verifying the complete archive. Until the
+ * restore is complete, the database is marked and cannot be served.
  *
  * @param read opens the archive from its beginning; called twice
  * @throws PlainFailure if the restore is refused, before anything is written
@@ -132,11 +131,11 @@ export async function restore(
       const loaded = await loadArchive(read(), {
         async rows(part) {
           const { table, rows } = part;
-          const kept = rows
+          const restored = rows
             .map((row) => revoke(table, row))
             .filter((row) => row !== undefined)
             .map((row) => rename(table, row));
-          const sealed = table === "applications" ? kept.map(seal) : kept;
+          const sealed = table === "applications" ? restored.map(seal) : restored;
           await database.write(async ({ queries }) => {
             await requireRestoring(mark, queries);
             await loader.insert({ ...part, rows: sealed }, queries);
@@ -173,8 +172,8 @@ export async function restore(
 }
 
 /**
- * Drops what was loaded from an invalid archive. The database stays marked: a server that started on an empty one would
- * create a new deployment with its own key and password.
+ * Deletes everything that was loaded from an invalid archive. The database stays marked, because a server that starts on
+ * an empty database creates a new deployment with its own key and password.
  */
 async function dropRestored(
   mark: string,
@@ -200,7 +199,7 @@ function sealSecrets(
   };
 }
 
-/** Lists the stored files of a folder; none of a bucket, where objects with the same key are overwritten. */
+/** Lists the files of a store in a folder. A bucket is not listed; its objects with the same key are overwritten. */
 async function listStoredFiles({ filesUrl }: Config): Promise<string[]> {
   if (!filesUrl.startsWith("file:")) return [];
   const folder = fileURLToPath(filesUrl);
@@ -223,7 +222,7 @@ async function isOccupied(url: string): Promise<boolean> {
   return url.startsWith("file:") ? isOccupiedFile(fileURLToPath(url)) : isOccupiedServer(url);
 }
 
-/** Tries to lock the file exclusively, which every open connection prevents. */
+/** Tries to acquire an exclusive lock on the file, which any open connection prevents. */
 function isOccupiedFile(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { timeout: 0 });
@@ -257,7 +256,7 @@ async function isOccupiedServer(url: string): Promise<boolean> {
 }
 
 /**
- * Makes sure that the restored deployment can unseal the data of the archived one.
+ * Requires that the restored deployment can unseal the archived data.
  *
  * @param archived the file `secret` of the archive, if its secrets were stored in DATA_DIR
  * @returns the new content of the file `secret` in DATA_DIR, if any
@@ -273,7 +272,7 @@ function requireSecrets(
   },
 ): string | undefined {
   const { config, isForced, isOtherSecret } = options;
-  if (kind === "application" || isOtherSecret) return undefined; // an export has no secret of its own
+  if (kind === "application" || isOtherSecret) return undefined; // an exported application contains nothing that is sealed
   const file = secretFile(config.dataDir);
   const there = config.secrets ?? (existsSync(file) ? readSecretFile(file) : undefined);
   const isSame = there?.some((secret) => fingerprintOf(secret) === wanted[0]) === true;

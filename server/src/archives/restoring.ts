@@ -6,10 +6,10 @@ import { applyMigration, createRecord, restoringName } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
 import { deploymentTables, tablesInErasureOrder } from "../db/table-catalogue.ts";
 
-/** Tables that only older schemas have, children first. */
+/** Tables of older schemas, children first. */
 const formerTables = ["operator_tokens", "revoked_tokens"];
 
-/** All tables that a Rollcall database can have, children first. */
+/** All tables that a Rollcall database may have, children first. */
 const allTables: readonly string[] = [
   ...formerTables,
   ...tablesInErasureOrder,
@@ -18,7 +18,7 @@ const allTables: readonly string[] = [
   "schema_migrations",
 ];
 
-/** True if the database holds nothing that a restore would replace. */
+/** Whether the database has no rows that a restore would delete. */
 export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
   for (const table of await listTables(reads)) {
     if (table === "schema_migrations") continue;
@@ -29,10 +29,10 @@ export async function isEmptyDatabase({ reads }: Database): Promise<boolean> {
 }
 
 /**
- * Drops all Rollcall tables and creates the schema of the release that had these migrations, marked as being restored:
- * servers refuse it until {@link endRestoring}.
+ * Drops all Rollcall tables, and creates the schema of these migrations, marked as being restored. Servers refuse a marked
+ * database until {@link endRestoring}.
  *
- * @returns the mark of this restore, which becomes invalid when another restore begins
+ * @returns the mark of this restore, which another restore replaces
  */
 export async function beginRestoring(names: readonly string[], database: Database): Promise<string> {
   const { dialect } = database;
@@ -50,7 +50,7 @@ export async function beginRestoring(names: readonly string[], database: Databas
   return mark;
 }
 
-/** Must run in each transaction of a restore. @throws PlainFailure if another restore has begun since */
+/** Must run in each transaction of a restore. @throws PlainFailure if another restore has started */
 export async function requireRestoring(mark: string, queries: Queries): Promise<void> {
   const { rows } = await sql`select 1 from schema_migrations where name = ${mark}`.execute(queries);
   if (rows.length === 0) throw new PlainFailure("Another restore into this database has begun.");

@@ -6,11 +6,11 @@ import { ArchiveError } from "./format.ts";
 import type { ArchiveSchema } from "./schema.ts";
 
 const rowsPerStatement = 32;
-/** Bounds a transaction to some milliseconds, during which SQLite blocks other writers. */
+/** Limits a transaction to some milliseconds, because SQLite blocks other writers during it. */
 const rowsPerTransaction = 128;
 const charactersPerTransaction = 131_072;
 
-/** Splits rows into pieces that one transaction can write without blocking others for long. */
+/** Splits rows into chunks for short transactions. */
 export function* piecesOf({ rows, ...rest }: LoadedRows): Generator<LoadedRows> {
   let piece: StoredRow[] = [];
   let characters = 0;
@@ -29,7 +29,7 @@ export function* piecesOf({ rows, ...rest }: LoadedRows): Generator<LoadedRows> 
   if (piece.length > 0) yield { ...rest, rows: piece, rowsBefore };
 }
 
-/** Rows that are inserted together. */
+/** Rows of one table. */
 export interface LoadedRows {
   readonly table: string;
   readonly rows: readonly StoredRow[];
@@ -37,7 +37,7 @@ export interface LoadedRows {
   readonly rowsBefore: number;
 }
 
-/** Inserts rows of one table unchanged. Each statement is built once per number of rows, then run with values alone. */
+/** Inserts rows with statements that are compiled once per table and number of rows. */
 export class RowLoader {
   readonly #statements = new Map<string, string>();
   readonly #schema: ArchiveSchema;
@@ -45,7 +45,7 @@ export class RowLoader {
 
   /**
    * @param schema the source of column names, which never come from a row
-   * @param fixed values that override those of the rows
+   * @param fixed values that override the rows
    */
   constructor(schema: ArchiveSchema, fixed: StoredRow = {}) {
     this.#schema = schema;

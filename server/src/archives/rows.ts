@@ -7,13 +7,13 @@ import { ArchiveError } from "./format.ts";
 import type { Column, ColumnType } from "./schema.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** A part of a table is compressed at once, and has about this many characters of text. */
+/** The approximate size of a part before compression. A part is compressed in one call. */
 const charactersPerPart = 262_144;
 const rowsPerPart = 5_000;
-/** Far above anything that is written; a larger part is refused. */
+/** The limit of an uncompressed part, far above the size that the writer produces. */
 export const partBytesMax = 268_435_456;
 
-/** Some rows of a table as one entry: one JSON object per line, compressed. */
+/** An entry with rows of a table: gzip of one JSON object per line. */
 export interface RowsPart {
   readonly content: Buffer;
   readonly rows: number;
@@ -41,14 +41,13 @@ export interface RowsForm {
   readonly columns: ReadonlyMap<string, Column>;
   /** The number of rows of the table before this part. */
   readonly rowsBefore: number;
-  /** The limit of the part, unpacked. */
+  /** The limit of the uncompressed part. */
   readonly bytesMax?: number;
 }
 
 /**
- * Reads the rows of a part. Each must have exactly the columns of its table with values of their types, and be the same
- * text that {@link writeRows} would write: so names are unique, and no engine compares names or converts values
- * differently.
+ * Reads the rows of a part. Each must have exactly the columns of its table with values of their types, and be
+ * byte-identical to the output of {@link writeRows}: then names are unique, and both engines store the same values.
  *
  * @throws ArchiveError
  */
@@ -57,7 +56,7 @@ export async function readRows(content: Buffer, form: RowsForm): Promise<StoredR
   const lines = await promisify(nodeZlib().gunzip)(content, { maxOutputLength: bytesMax }).catch((cause: unknown) => {
     throw new ArchiveError(`A part of ${table} cannot be unpacked`, { cause });
   });
-  // Counted before parsing, because short rows need many times their size in memory.
+  // Counted before parsing, because parsed short rows need many times their size in memory.
   let count = 0;
   for (let at = lines.indexOf("\n"); at !== -1; at = lines.indexOf("\n", at + 1)) {
     count += 1;
@@ -78,7 +77,7 @@ export async function readRows(content: Buffer, form: RowsForm): Promise<StoredR
 }
 
 /**
- * Encodes bytes and special doubles, which JSON lacks, as objects; no column holds objects, so they are unambiguous.
+ * Encodes bytes and special doubles, which JSON lacks, as objects. They are unambiguous, because no column holds objects.
  */
 function encode(this: unknown, name: string, value: unknown): unknown {
   const stored = (this as Record<string, unknown>)[name]; // `value` is the result of toJSON, which a Buffer has
@@ -87,7 +86,7 @@ function encode(this: unknown, name: string, value: unknown): unknown {
   return value;
 }
 
-/** @returns undefined if the line is not an object; values that no column can hold stay as they are */
+/** @returns undefined if the line is not an object. Invalid values are not decoded; `findProblem` reports them. */
 function decodeRow(line: string): Record<string, unknown> | undefined {
   let row: unknown;
   try {
@@ -107,7 +106,7 @@ function decode(value: unknown): unknown {
   return value;
 }
 
-/** The rule that the row violates, as the end of a sentence. */
+/** The rule that the row violates, as a predicate for an error message. */
 function findProblem(
   row: Record<string, unknown>,
   line: string,

@@ -11,7 +11,7 @@ export interface Column {
   readonly isNullable: boolean;
 }
 
-/** The columns of each table, by their exact names. */
+/** The columns of each table by exact name. */
 export type ArchiveSchema = ReadonlyMap<string, ReadonlyMap<string, Column>>;
 
 /** Cached by the number of migrations, because building one blocks a server for some milliseconds. */
@@ -20,10 +20,10 @@ const schemas = new Map<number, ArchiveSchema>();
 const neverArchived: ReadonlySet<string> = new Set(["leases"]);
 
 /**
- * Returns the schema that these migrations produce, read from an empty in-memory SQLite database: so rows can be
- * checked before the target database exists, and the check is the same for both engines.
+ * Returns the schema that these migrations create, from an in-memory SQLite database, so that rows can be checked before
+ * the target database exists, and in the same way for both engines.
  *
- * @throws ArchiveError unless the names are those of the first migrations of this release
+ * @throws ArchiveError unless the names are a prefix of this release's migrations
  */
 export function schemaOf(names: readonly string[]): ArchiveSchema {
   if (findOlderThanBaseline(names) !== undefined) {

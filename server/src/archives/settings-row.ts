@@ -33,8 +33,8 @@ export function openSettingsRow(
 /**
  * Returns the row with the secrets of its settings sealed for this deployment.
  *
- * @param smtpUrl from an entry of its own in the archive
- * @throws ArchiveError if the settings are invalid; later readers do not validate them
+ * @param smtpUrl from a separate entry of the archive
+ * @throws ArchiveError if the settings are invalid, because later readers do not validate them
  */
 export function sealSettingsRow(row: StoredRow, smtpUrl: string | undefined, secrets: Secrets): StoredRow {
   const read = requireSettings(row);

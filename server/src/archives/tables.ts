@@ -2,8 +2,8 @@ import { deploymentTables, tableCatalogue, tablesInErasureOrder } from "../db/ta
 import type { Tables } from "../db/tables.ts";
 
 /**
- * The order in which tables are archived and loaded: a row comes after those that it refers to, and an unfinished erasure
- * after what it erases, because a server that runs beside an import continues the erasure at once.
+ * The order in which tables are archived and loaded. A row comes after the rows that it refers to, and an unfinished erasure
+ * after the rows that it erases, because a server that runs during an import continues the erasure immediately.
  */
 const loadOrder: readonly (keyof Tables)[] = [
   "applications",

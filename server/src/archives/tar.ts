@@ -1,5 +1,5 @@
 /**
- * The container: a POSIX tar file (ustar), which any tar program can list and extract. A header depends only on name
+ * The container format: a POSIX tar file (ustar), which any tar program can list and extract. A header depends only on name
  * and size, so that a reader detects every flipped bit.
  */
 
@@ -8,7 +8,7 @@ export const blockBytes = 512;
 const nameBytesMax = 100;
 const prefixBytesMax = 155;
 /**
- * The maximum of twelve octal digits, the last of which is a space; a larger size is written in binary, as in GNU tar.
+ * The maximum of eleven octal digits; a larger size is written in binary, as in GNU tar.
  */
 const octalSizeMax = 0o77777777777;
 
@@ -31,7 +31,7 @@ export function tarHeader(name: string, size: number): Buffer {
   return header;
 }
 
-/** @returns undefined unless every bit is as {@link tarHeader} writes it */
+/** @returns undefined unless the header is byte-identical to the output of {@link tarHeader} */
 export function parseTarHeader(header: Buffer): { readonly name: string; readonly size: number } | undefined {
   const prefix = readText(header.subarray(345, 500));
   const rest = readText(header.subarray(0, nameBytesMax));

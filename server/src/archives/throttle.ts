@@ -1,15 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 
 /**
- * In milliseconds. With some schedulers this is how long a waiting process waits, because low-priority work still
+ * The length of a work period in ms. Some schedulers let other processes wait for it, because low-priority work still
  * finishes its time slice.
  */
 const turnMs = 2;
 const restMsMax = 1_000;
 
 /**
- * Uses disk and processors at most half of the time: after each short period of work, pauses for as long as the work
- * took.
+ * Limits background work to half of the time: after each short work period, it pauses for as long as the work took.
  */
 export class Throttle {
   #since = performance.now();
@@ -18,7 +17,7 @@ export class Throttle {
     return performance.now() - this.#since >= turnMs;
   }
 
-  /** Pauses at the end of a work period; before that, returns at once. */
+  /** Pauses at the end of a work period; before that, returns immediately. */
   async rest(): Promise<void> {
     if (!this.isOver()) return;
     await setTimeout(Math.min(performance.now() - this.#since, restMsMax));
